@@ -1,0 +1,20 @@
+// Builds URLs. The form without a password is the only one that goes into messages.
+
+import type { EmbeddedAddress } from "./types.ts";
+
+const USER = "jobforge";
+
+export function addressOf(
+  server: { pid: number; port: number },
+  directory: string,
+  password: string,
+): EmbeddedAddress {
+  const { pid, port } = server;
+  const urlFor = (database: string): string =>
+    `postgres://${USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  return { url: urlFor("postgres"), urlFor, port, pid, directory };
+}
+
+export function urlWithoutPassword(port: number): string {
+  return `postgres://${USER}@127.0.0.1:${port}/postgres`;
+}

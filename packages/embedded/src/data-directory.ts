@@ -1,0 +1,143 @@
+// Guarantees a complete data directory that we created. It appears under its name only when initdb is done
+// and it bears our mark, so a crash half-way leaves nothing to trip over, and unmarked data is never touched.
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Binaries } from "./binaries.ts";
+import { EmbeddedPostgresError } from "./errors.ts";
+import { atExit } from "./exit.ts";
+import { createFile } from "./files.ts";
+import { type Home, unreadable } from "./home.ts";
+import { lastLines } from "./log.ts";
+import { readMark, writeMark } from "./mark.ts";
+import { canAccess, type ServerUser, spawnOptionsFor, userForData, userForNewData } from "./server-user.ts";
+import { pointedData, pointOutside, pointTo } from "./sheltered-data.ts";
+
+export interface DataDirectory {
+  readonly path: string;
+  readonly exists: boolean;
+  readonly user: ServerUser;
+}
+
+/** Where the data is, or shall be. */
+export function locateData(home: Home): DataDirectory {
+  const pointed = pointedData(home);
+  const path = pointed ?? join(home.path, "data");
+  if (pointed !== undefined) pointTo(home, pointed);
+  if (existsSync(path)) {
+    refuseForeignData(path);
+    return { path: realpathSync(path), exists: true, user: userForData(path) };
+  }
+  const user = userForNewData();
+  const usable = pointed !== undefined || canAccess(user, home.path, "execute");
+  return { path: usable ? path : pointOutside(home, user), exists: false, user };
+}
+
+/** The data of a server that was started before, if it is ours. */
+export function locateExistingData(home: Home): string | undefined {
+  const path = pointedData(home) ?? join(home.path, "data");
+  return readMark(path) === undefined ? undefined : realpathSync(path);
+}
+
+/** Creates the data directory with the given password for its superuser. */
+export async function createData(
+  { path, user }: DataDirectory,
+  binaries: Binaries,
+  { home, password, sync }: { home: Home; password: string; sync: boolean },
+): Promise<void> {
+  removeHalfDone(path);
+  const staging = `${path}.init-${process.pid}-${randomBytes(6).toString("hex")}`;
+  const [cluster, passwordFile] = [join(staging, "data"), join(staging, "password")];
+  try {
+    // Staging stays ours, so that only its two entries are in the hands of the server's user.
+    mkdirSync(staging);
+    chmodSync(staging, user.switched ? 0o711 : 0o700);
+    mkdirSync(cluster, 0o700);
+    if (user.switched) chownSync(cluster, user.uid, user.gid);
+    createFile(passwordFile, `${password}\n`, { mode: 0o600, owner: user });
+    await runInitdb(binaries.initdb, initdbArguments(home, cluster, passwordFile, sync), user);
+    writeMark(cluster, home, user);
+    renameSync(cluster, path);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** Code point order everywhere, so that both versions and all machines sort alike. */
+function initdbArguments(home: Home, cluster: string, passwordFile: string, sync: boolean): string[] {
+  const provider = home.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
+  return [
+    ...["-D", cluster, "--username=jobforge", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
+    ...["--encoding=UTF8", "--locale=C", ...provider, "--no-instructions", ...(sync ? [] : ["--no-sync"])],
+  ];
+}
+
+function runInitdb(program: string, args: string[], user: ServerUser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      ...spawnOptionsFor(user),
+      cwd: "/",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const forget = atExit(() => child.kill("SIGKILL"));
+    let output = "";
+    const collect = (chunk: Buffer): void => {
+      output += chunk.toString("utf8");
+    };
+    child.stdout?.on("data", collect);
+    child.stderr?.on("data", collect);
+    child.once("error", (error) => {
+      forget();
+      reject(initdbFailed(error.message));
+    });
+    child.once("close", (status) => {
+      forget();
+      if (status === 0) resolve();
+      else reject(initdbFailed(lastLines(output)));
+    });
+  });
+}
+
+function initdbFailed(output: string): EmbeddedPostgresError {
+  if (output.includes("could not look up effective user ID")) {
+    return new EmbeddedPostgresError(
+      "user_unknown",
+      `PostgreSQL needs a user with a name, and user ${process.getuid?.()} has none in /etc/passwd.`,
+      "Run as a named user; in a container, add a line for this user to /etc/passwd or start it as root.",
+    );
+  }
+  const hint = "Check free disk space and the permissions of the directory.";
+  return new EmbeddedPostgresError("start_failed", `initdb failed:\n${output}`, hint);
+}
+
+function refuseForeignData(path: string): void {
+  try {
+    readdirSync(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  if (readMark(path) !== undefined) return;
+  throw new EmbeddedPostgresError(
+    "foreign_data",
+    `${path} was not created by JobForge.`,
+    "It is left as it is. Move it away, or choose another directory.",
+  );
+}
+
+function removeHalfDone(path: string): void {
+  const prefix = `${basename(path)}.init-`;
+  for (const name of readdirSync(dirname(path))) {
+    if (name.startsWith(prefix)) rmSync(join(dirname(path), name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,18 @@
+// Guarantees the address of the server that runs in a directory, for processes that only want to connect.
+// Starts, stops and writes nothing.
+
+import { addressOf } from "./address.ts";
+import { locateExistingData } from "./data-directory.ts";
+import { homeOf, readPassword } from "./home.ts";
+import { findPostmaster } from "./postmaster.ts";
+import type { EmbeddedAddress, EmbeddedOptions } from "./types.ts";
+
+/** The running server of a directory, whoever started it, or undefined. */
+export function findEmbedded(
+  options: Pick<EmbeddedOptions, "directory" | "version"> = {},
+): EmbeddedAddress | undefined {
+  const home = homeOf(options.directory, options.version ?? 18);
+  const data = locateExistingData(home);
+  const server = data === undefined ? undefined : findPostmaster(data);
+  return server?.ready ? addressOf(server, home.directory, readPassword(home)) : undefined;
+}

@@ -1,0 +1,113 @@
+// Guarantees the directory that holds one server's state, and knows the files in it. Password and log are
+// private, nothing in it can be committed by accident, and a PostgreSQL somebody else made is left alone.
+
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { PostgresVersion } from "./binaries.ts";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
+import { readIfThere, replaceFile } from "./files.ts";
+import { isRoot } from "./server-user.ts";
+
+export interface Home {
+  /** The directory the caller chose. */
+  readonly directory: string;
+  /** Below it, one per major version, so that both can be used. */
+  readonly path: string;
+  readonly version: PostgresVersion;
+  readonly logFile: string;
+  readonly passwordFile: string;
+  readonly portFile: string;
+  /** Says where the data is when it could not be put here. */
+  readonly dataPointer: string;
+}
+
+export function homeOf(directory: string | undefined, version: PostgresVersion): Home {
+  const root = resolve(directory ?? ".jobforge");
+  const path = realOrSame(join(root, `postgres-${version}`));
+  return {
+    directory: realOrSame(root),
+    path,
+    version,
+    logFile: join(path, "server.log"),
+    passwordFile: join(path, "password"),
+    portFile: join(path, "port"),
+    dataPointer: join(path, "data-location.json"),
+  };
+}
+
+export function openHome(directory: string | undefined, version: PostgresVersion): Home {
+  const { directory: root, path } = homeOf(directory, version);
+  if (existsSync(join(root, "PG_VERSION"))) {
+    throw new EmbeddedPostgresError(
+      "foreign_data",
+      `${root} is the data directory of a PostgreSQL that JobForge did not create.`,
+      "Choose another directory; this one is left as it is.",
+    );
+  }
+  try {
+    if (!existsSync(root)) {
+      mkdirOpen(root);
+      writeFileSync(join(root, ".gitignore"), "*\n");
+    }
+    if (!existsSync(path)) {
+      mkdirSync(path);
+      // As root the server's user must pass through it; what is private in it has modes of its own.
+      chmodSync(path, isRoot() ? 0o755 : 0o700);
+    }
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  return homeOf(directory, version);
+}
+
+/** The password of existing data. */
+export function readPassword(home: Home): string {
+  try {
+    const text = readIfThere(home.passwordFile)?.trim();
+    if (text) return text;
+    statSync(home.passwordFile);
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw unreadable(home.passwordFile, error);
+  }
+  throw new EmbeddedPostgresError(
+    "password_missing",
+    `There is data, but its password is not in ${home.passwordFile}.`,
+    `Restore that file, or remove ${home.path} to start afresh without the data.`,
+  );
+}
+
+export function writeNewPassword(home: Home): string {
+  const password = randomBytes(24).toString("base64url");
+  replaceFile(home.passwordFile, `${password}\n`, { mode: 0o600 });
+  return password;
+}
+
+export function rememberedPort(home: Home): number | undefined {
+  const port = Number(readIfThere(home.portFile));
+  return Number.isInteger(port) && port > 0 && port < 65536 ? port : undefined;
+}
+
+export function rememberPort(home: Home, port: number): void {
+  if (rememberedPort(home) !== port) replaceFile(home.portFile, `${port}\n`, { mode: 0o644 });
+}
+
+export function unreadable(path: string, cause: unknown): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    "unreadable",
+    `Cannot use ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    "Run as the user who created it, or choose another directory.",
+    { cause },
+  );
+}
+
+/** A strict umask must not shut out the server's user, but only what we create is opened. */
+function mkdirOpen(path: string): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined || !isRoot()) return;
+  for (let created = path; created.startsWith(first); created = dirname(created)) chmodSync(created, 0o755);
+}
+
+function realOrSame(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}

@@ -1,0 +1,61 @@
+// Guarantees that the server log is private, does not grow without end, and that a failed start can quote
+// what the server said since that start.
+
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { isRoot } from "./server-user.ts";
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+
+const ROTATE_BYTES = 10 * 1024 * 1024;
+const QUOTED_LINES = 20;
+const QUOTED_BYTES = 64 * 1024;
+
+export interface ServerLog {
+  /** For the server's output; the caller closes it. */
+  readonly file: number;
+  /** What has been written since it was opened: the last lines of it. */
+  tail(): string;
+}
+
+export function openLog(path: string): ServerLog {
+  if (existsSync(path) && statSync(path).size > ROTATE_BYTES) renameSync(path, `${path}.old`);
+  // Never through a link: as root that could append to any file of the system.
+  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0), 0o600);
+  giveToOwnerOf(dirname(path), file);
+  const start = fstatSync(file).size;
+  return { file, tail: () => readTail(path, start) };
+}
+
+/** Root may run the server of another user, who must be able to write the log next time. */
+function giveToOwnerOf(directory: string, file: number): void {
+  const { uid, gid } = statSync(directory);
+  if (isRoot() && uid !== 0) fchownSync(file, uid, gid);
+}
+
+function readTail(path: string, start: number): string {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    const from = Math.max(start, size - QUOTED_BYTES);
+    const buffer = Buffer.alloc(Math.max(0, size - from));
+    const read = readSync(file, buffer, 0, buffer.length, from);
+    return lastLines(buffer.toString("utf8", 0, read));
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function lastLines(text: string): string {
+  return text.trimEnd().split("\n").slice(-QUOTED_LINES).join("\n");
+}

@@ -1,0 +1,24 @@
+// Guarantees that data we created can be told from anybody else's.
+
+import { join } from "node:path";
+import { createFile, readJson } from "./files.ts";
+import type { Home } from "./home.ts";
+import type { ServerUser } from "./server-user.ts";
+
+const FILE = "jobforge-embedded.json";
+const CREATOR = "@jobforge/embedded";
+
+export interface Mark {
+  /** The directory the data was created for. */
+  readonly home: string;
+}
+
+export function writeMark(dataDirectory: string, home: Home, owner: ServerUser): void {
+  const mark = { createdBy: CREATOR, version: home.version, home: home.path };
+  createFile(join(dataDirectory, FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, owner });
+}
+
+export function readMark(dataDirectory: string): Mark | undefined {
+  const { createdBy, home } = readJson(join(dataDirectory, FILE)) ?? {};
+  return createdBy === CREATOR && typeof home === "string" ? { home } : undefined;
+}

@@ -1,0 +1,132 @@
+// Guarantees that at most one living process owns a server directory, also when several start at once and
+// when the last owner was killed. The owner is the highest numbered `owner.<n>.json`. A file is created only
+// once per number and the highest is never deleted, so the claim after a dead owner has exactly one winner.
+
+import { linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemCode } from "./errors.ts";
+import { createFile, readJson, replaceFile, temporaryName } from "./files.ts";
+import { identityOf, isSameProcessAlive, type ProcessIdentity } from "./processes.ts";
+
+export interface Owner extends ProcessIdentity {
+  /** Port of its server once that is up. */
+  readonly port: number | undefined;
+  readonly released: boolean;
+}
+
+interface Claim {
+  readonly generation: number;
+  readonly owner: Owner | undefined;
+}
+
+export interface Ownership {
+  /** Tells others on which port the owned server listens. */
+  announce(port: number): void;
+  release(): void;
+}
+
+/** Claims the directory, or returns the living process that owns it. */
+export function claimOwnership(home: string): Ownership | { readonly heldBy: Owner } {
+  for (;;) {
+    const current = newestClaim(home);
+    if (current?.owner !== undefined && holds(current.owner)) return { heldBy: current.owner };
+    const generation = (current?.generation ?? 0) + 1;
+    if (!createComplete(claimPath(home, generation), describe(undefined, false))) continue;
+    if (newestClaim(home)?.generation !== generation) {
+      // We looked at an old list: others took over and finished meanwhile, and our number was free again.
+      rmSync(claimPath(home, generation), { force: true });
+      continue;
+    }
+    removeOlder(home, generation);
+    return ownershipOf(claimPath(home, generation));
+  }
+}
+
+/** The living owner of the directory, if any. */
+export function currentOwner(home: string): Owner | undefined {
+  const owner = newestClaim(home)?.owner;
+  return owner !== undefined && holds(owner) ? owner : undefined;
+}
+
+function ownershipOf(path: string): Ownership {
+  return {
+    announce: (port) => replaceFile(path, describe(port, false), { mode: 0o644 }),
+    release: () => ignoringGone(() => replaceFile(path, describe(undefined, true), { mode: 0o644 })),
+  };
+}
+
+/** Tests remove their directory first and stop the server second. */
+function ignoringGone(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+  }
+}
+
+function holds(owner: Owner): boolean {
+  return !owner.released && isSameProcessAlive(owner);
+}
+
+function describe(port: number | undefined, released: boolean): string {
+  return `${JSON.stringify({ ...identityOf(process.pid), port, released })}\n`;
+}
+
+function claimPath(home: string, generation: number): string {
+  return join(home, `owner.${generation}.json`);
+}
+
+function newestClaim(home: string): Claim | undefined {
+  const generation = Math.max(0, ...readdirSync(home).map(generationOf));
+  return generation === 0 ? undefined : { generation, owner: readOwner(claimPath(home, generation)) };
+}
+
+function generationOf(name: string): number {
+  return Number(/^owner\.(\d+)\.json$/.exec(name)?.[1] ?? 0);
+}
+
+function readOwner(path: string): Owner | undefined {
+  const { pid, startedAt, port, released } = readJson(path) ?? {};
+  if (typeof pid !== "number") return undefined;
+  return {
+    pid,
+    startedAt: typeof startedAt === "string" ? startedAt : undefined,
+    port: typeof port === "number" ? port : undefined,
+    released: released === true,
+  };
+}
+
+/** Creates a file that appears with all of its text. False when somebody was faster. */
+function createComplete(path: string, text: string): boolean {
+  const temporary = temporaryName(path);
+  try {
+    createFile(temporary, text, { mode: 0o644 });
+    return tryCreate(() => linkSync(temporary, path)) ?? tryCreate(() => writeNew(path, text)) ?? false;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function writeNew(path: string, text: string): void {
+  writeFileSync(path, text, { flag: "wx", mode: 0o644 });
+}
+
+/** Undefined when the file system has no hard links. ENOENT: another claimant swept our temporary file away. */
+function tryCreate(create: () => void): boolean | undefined {
+  try {
+    create();
+    return true;
+  } catch (error) {
+    const code = systemCode(error) ?? "";
+    if (["EEXIST", "ENOENT"].includes(code)) return false;
+    if (["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(code)) return undefined;
+    throw error;
+  }
+}
+
+function removeOlder(home: string, generation: number): void {
+  for (const name of readdirSync(home)) {
+    const older = /^owner\.(\d+)\.json/.exec(name);
+    if (older !== null && Number(older[1]) < generation) rmSync(join(home, name), { force: true });
+  }
+}

@@ -1,0 +1,61 @@
+// Guarantees that PostgreSQL never runs as root: as root it runs as `nobody`, or as whoever owns the data
+// already there; as anyone else it runs as that user. Tells what that user can reach on disk.
+
+import { type SpawnOptions, spawnSync } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+
+export interface ServerUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** True when the server runs as another user than this process. */
+  readonly switched: boolean;
+}
+
+const NOBODY: ServerUser = { uid: 65534, gid: 65534, switched: true };
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** The user for a server whose data does not exist yet. */
+export function userForNewData(): ServerUser {
+  if (isRoot()) return NOBODY;
+  return { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1, switched: false };
+}
+
+/** The user for existing data: PostgreSQL insists on running as the owner of its data directory. */
+export function userForData(dataDirectory: string): ServerUser {
+  if (!isRoot()) return userForNewData();
+  const { uid, gid } = statSync(dataDirectory);
+  return uid === 0 ? NOBODY : { uid, gid, switched: true };
+}
+
+/**
+ * How child processes of this user are spawned. The environment is reduced to what PostgreSQL needs:
+ * other processes of `nobody` can read it, PG* variables would change what it does, and a locale it does
+ * not know would stop it.
+ */
+export function spawnOptionsFor(user: ServerUser): SpawnOptions {
+  const kept = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"];
+  const env: NodeJS.ProcessEnv = { LC_ALL: "C" };
+  for (const name of kept) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  const identity = user.switched ? { uid: user.uid, gid: user.gid } : {};
+  return { ...identity, env, windowsHide: true };
+}
+
+/** Asks the kernel, not the mode bits: access lists and mount options count too. */
+export function canAccess(user: ServerUser, path: string, kind: "read" | "execute"): boolean {
+  if (!user.switched) {
+    try {
+      accessSync(path, kind === "read" ? constants.R_OK : constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  const test = kind === "read" ? 'test -r "$1"' : 'test -x "$1"';
+  return spawnSync("/bin/sh", ["-c", test, "sh", path], { ...spawnOptionsFor(user), cwd: "/" }).status === 0;
+}

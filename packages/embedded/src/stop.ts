@@ -1,0 +1,70 @@
+// Guarantees a clean ("fast") stop of exactly the server given: open transactions are rolled back, data is
+// flushed, and a later process that got the same number is never signalled.
+
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
+import { readPidFile } from "./postmaster.ts";
+import { isSameProcessAlive, type ProcessIdentity } from "./processes.ts";
+import { type ServerUser, spawnOptionsFor } from "./server-user.ts";
+
+export interface RunningServer extends ProcessIdentity {
+  readonly port: number;
+  readonly dataDirectory: string;
+  readonly user: ServerUser;
+  readonly pgCtl: string;
+  /** Set when this process started it. */
+  readonly child?: ChildProcess;
+}
+
+const POLL_MS = 10;
+const FAST_LIMIT_MS = 60_000;
+const IMMEDIATE_LIMIT_MS = 10_000;
+
+export async function stopServer(server: RunningServer): Promise<void> {
+  // Fast mode flushes everything and can take long after heavy writes; immediate mode leaves that to the next start.
+  for (const [mode, limit] of [
+    ["fast", FAST_LIMIT_MS],
+    ["immediate", IMMEDIATE_LIMIT_MS],
+  ] as const) {
+    requestStop(server, mode);
+    const deadline = Date.now() + limit;
+    while (isRunning(server) && Date.now() < deadline) await delay(POLL_MS);
+    if (!isRunning(server)) return;
+  }
+  throw new EmbeddedPostgresError(
+    "stop_failed",
+    `PostgreSQL (process ${server.pid}) did not stop.`,
+    `Look at its log, then end process ${server.pid} yourself.`,
+  );
+}
+
+/** The same without the event loop, for a process that is ending. Once told, the server stops in any case. */
+export function stopServerBlocking(server: RunningServer): void {
+  requestStop(server, "fast");
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  const deadline = Date.now() + FAST_LIMIT_MS;
+  while (isRunning(server) && Date.now() < deadline) Atomics.wait(clock, 0, 0, POLL_MS);
+}
+
+export function isRunning(server: RunningServer): boolean {
+  const { child } = server;
+  if (child !== undefined && (child.exitCode !== null || child.signalCode !== null)) return false;
+  if (!isSameProcessAlive(server)) return false;
+  // Elsewhere than on Linux a child that ended looks alive while the event loop is blocked; its file is gone.
+  return process.platform === "linux" || readPidFile(server.dataDirectory)?.pid === server.pid;
+}
+
+function requestStop(server: RunningServer, mode: "fast" | "immediate"): void {
+  if (!isRunning(server)) return;
+  if (process.platform === "win32") {
+    const args = ["stop", "-D", server.dataDirectory, "-m", mode, "-W"];
+    spawnSync(server.pgCtl, args, { ...spawnOptionsFor(server.user), stdio: "ignore" });
+    return;
+  }
+  try {
+    process.kill(server.pid, mode === "fast" ? "SIGINT" : "SIGQUIT");
+  } catch (error) {
+    if (systemCode(error) !== "ESRCH") throw error;
+  }
+}

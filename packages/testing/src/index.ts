@@ -1,0 +1,7 @@
+export { cloneDatabase, type Row, type TestConnection, type TestDatabase } from "./database.ts";
+export {
+  startTestServer,
+  type TestServer,
+  type TestServerAddress,
+  type TestServerOptions,
+} from "./server.ts";

@@ -1,0 +1,72 @@
+/**
+ * Makes a checkout ready to run: installs what the lock file names and builds the packages, each only when it is due.
+ * Plain JavaScript without dependencies, because it runs before anything is installed.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../", import.meta.url));
+const [major, minor] = process.versions.node.split(".").map(Number);
+
+/** Installs and builds. Ends the process with a clear message when that is not possible. */
+export function prepare() {
+  if (major < 20 || (major === 20 && minor < 19)) {
+    fail(`JobForge needs Node 20.19 or newer; this is ${process.version}.`);
+  }
+  // Not `npm ci`: it refuses a lock file made where a registry lacks some other platform's optional binaries.
+  const lock = digest([join(root, "package-lock.json")]);
+  due(
+    "node_modules/.jobforge-installed",
+    `${lock} ${process.platform} ${process.arch}`,
+    "Installing packages",
+    () =>
+      run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]),
+  );
+  due("node_modules/.jobforge-built", digest(sources()), "Building", () =>
+    run("npm", ["run", "--silent", "build"]),
+  );
+}
+
+/** Does the work when the stamp does not hold the key of the last time. */
+function due(stamp, key, message, work) {
+  const path = join(root, stamp);
+  if (existsSync(path) && readFileSync(path, "utf8") === key) return;
+  console.log(`• ${message} …`);
+  const started = Date.now();
+  work();
+  writeFileSync(path, key);
+  console.log(`  done in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+function run(command, args) {
+  const shell = process.platform === "win32";
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: "utf8", shell });
+  if (status !== 0) fail(`${command} ${args.join(" ")} failed:\n${stdout ?? ""}${stderr ?? ""}`);
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+function sources() {
+  const files = ["package-lock.json", "tsdown.config.ts", "tsconfig.json"].map((name) => join(root, name));
+  for (const folder of ["sql/src", "packages"]) {
+    for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.isFile() && /\.(ts|json|js)$/.test(path) && !/[\\/](node_modules|dist|test)[\\/]/.test(path))
+        files.push(path);
+    }
+  }
+  return files.sort();
+}
+
+function digest(files) {
+  const hash = createHash("sha256");
+  for (const file of files)
+    hash.update(file.slice(root.length).split(sep).join("/")).update(readFileSync(file));
+  return hash.digest("hex");
+}

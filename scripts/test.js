@@ -1,0 +1,59 @@
+/**
+ * `npm test`: makes the checkout ready and runs everything: formatting and lint, types, and all tests on a real Postgres.
+ * Ends with one line `N passed, M failed`.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { prepare, root } from "./prepare.js";
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+const folder = mkdtempSync(join(tmpdir(), "jobforge-report-"));
+
+prepare();
+check("Lint and format", ["biome", "check", "."]);
+check("Types", ["tsc", "--noEmit"]);
+suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
+suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, ["sql/test"]);
+rmSync(folder, { recursive: true, force: true });
+
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exitCode = total.failed > 0 ? 1 : 0;
+
+/** A step that passes or fails as one. */
+function check(title, [tool, ...args]) {
+  console.log(`\n• ${title}`);
+  const { status } = run(tool, args);
+  if (status === 0) total.passed++;
+  else total.failed++;
+}
+
+/** A run of vitest, counted test by test. A run that breaks before it reports counts as one failure. */
+function suite(title, env, filters = []) {
+  console.log(`\n• ${title}`);
+  const report = join(folder, `${title.replaceAll(/\W+/g, "-")}.json`);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { status } = run("vitest", ["run", ...reporters, ...filters], env);
+  let counted = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 };
+  try {
+    counted = JSON.parse(readFileSync(report, "utf8"));
+  } catch {
+    console.error(`${title}: no report was written`);
+  }
+  total.passed += counted.numPassedTests;
+  total.failed += counted.numFailedTests;
+  total.skipped += counted.numPendingTests;
+  if (status !== 0 && counted.numFailedTests === 0) total.failed++;
+}
+
+function run(tool, args, env = {}) {
+  const bin = join(root, "node_modules/.bin", process.platform === "win32" ? `${tool}.cmd` : tool);
+  return spawnSync(bin, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+    shell: process.platform === "win32",
+  });
+}

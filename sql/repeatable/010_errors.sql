@@ -1,0 +1,53 @@
+-- Raises a JobForge error. DETAIL is JSON {name, field?} for programs, HINT says what to do.
+create or replace function jobforge.fail(
+  p_code text, p_message text, p_name text, p_field text default null, p_hint text default null
+) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = p_code,
+    message = p_message,
+    detail = jsonb_strip_nulls(jsonb_build_object('name', p_name, 'field', p_field))::text,
+    hint = coalesce(p_hint, '');
+end $$;
+
+-- JF002: an argument that no retry will make valid.
+create or replace function jobforge.fail_argument(p_field text, p_message text, p_hint text default null) returns void
+language sql as $$
+  select jobforge.fail('JF002', 'Invalid argument: ' || p_message, 'invalid_argument', p_field, p_hint)
+$$;
+
+-- 42501: the caller may not do this, whatever the arguments.
+create or replace function jobforge.fail_forbidden(p_message text, p_hint text) returns void
+language sql as $$
+  select jobforge.fail('42501', p_message, 'forbidden', null, p_hint)
+$$;
+
+-- The error kept on a job and its attempt: always an object with message and attemptedAt, never larger than
+-- 16 kB, whatever a handler reports.
+create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz) returns jsonb
+language sql immutable as $$
+  with normal as (
+    select case jsonb_typeof(p_error)
+        when 'object' then p_error
+        when 'string' then jsonb_build_object('message', p_error)
+        when 'null' then '{}'::jsonb
+        else jsonb_strip_nulls(jsonb_build_object('details', p_error))
+      end as error
+  ), bounded as (
+    select case
+        when octet_length(error::text) <= 16384 then error
+        else jsonb_strip_nulls(jsonb_build_object(
+          'name', left(error ->> 'name', 200),
+          'message', left(error ->> 'message', 2000),
+          'stack', left(error ->> 'stack', 2000),
+          'truncated', true))
+      end as error
+    from normal
+  )
+  select jsonb_build_object(
+      'message', 'The handler failed without saying why',
+      'attemptedAt', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    || jsonb_strip_nulls(error)
+  from bounded
+$$;

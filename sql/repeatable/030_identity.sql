@@ -1,0 +1,119 @@
+-- Who is calling. Inside a definer function current_user is the owner, so the role that was set counts, else the login.
+create or replace function jobforge.caller() returns text
+language sql stable parallel safe as $$
+  select case current_setting('role') when 'none' then session_user::text else current_setting('role') end
+$$;
+
+-- Whether the caller has the rights of a role now. USAGE, not membership: PostgREST's login is a member of everything.
+create or replace function jobforge.caller_is(p_role text) returns boolean
+language sql stable parallel safe as $$
+  select pg_has_role(jobforge.caller(), p_role, 'USAGE')
+$$;
+
+-- The text as a uuid, or null when it is none. Never raises: a malformed tenant is no tenant.
+create or replace function jobforge.uuid_or_null(p_text text) returns uuid
+language sql immutable parallel safe as $$
+  select case
+    when p_text ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then p_text::uuid
+  end
+$$;
+
+-- The tenant named by a JWT's claims: tenant_id, else app_metadata.tenant_id. Never user_metadata, which users edit.
+create or replace function jobforge.claimed_tenant(p_claims text) returns uuid
+language plpgsql immutable parallel safe as $$
+declare
+  v_claims jsonb;
+begin
+  v_claims := p_claims::jsonb;
+  return jobforge.uuid_or_null(coalesce(v_claims ->> 'tenant_id', v_claims -> 'app_metadata' ->> 'tenant_id'));
+exception when data_exception then
+  return null;
+end $$;
+
+-- The tenant the caller is bound to; null when the role is not bound.
+create or replace function jobforge.bound_tenant() returns uuid
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select tenant_id from role_bindings where role = caller()
+$$;
+
+-- Which tenant is calling; null when none. A bound role is always its tenant. Only members of jobforge_app are
+-- believed when they name one, because anybody can set a custom setting.
+create or replace function jobforge.caller_tenant() returns uuid
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_bound uuid := bound_tenant();
+  v_claims text := nullif(current_setting('request.jwt.claims', true), '');
+begin
+  if v_bound is not null then
+    return v_bound;
+  elsif not caller_is('jobforge_app') then
+    return null;
+  elsif v_claims is not null then
+    return claimed_tenant(v_claims);
+  end if;
+  return uuid_or_null(current_setting('app.tenant_id', true));
+end $$;
+
+-- The first and last tenant the caller may see through a view: its own; all of them for an operator who is neither
+-- bound nor names a tenant; else null, which nothing lies between.
+create or replace function jobforge.visible_from() returns uuid
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select coalesce(caller_tenant(), case when caller_is('jobforge_operator') then '00000000-0000-0000-0000-000000000000'::uuid end)
+$$;
+
+create or replace function jobforge.visible_to() returns uuid
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select coalesce(caller_tenant(), case when caller_is('jobforge_operator') then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid end)
+$$;
+
+-- Lets the call go on when the caller may act for the tenant: operators and workers for any, unless they are bound;
+-- everybody else for their own. JF001 without a tenant, else 42501.
+create or replace function jobforge.require_tenant(p_tenant_id uuid) returns void
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
+declare
+  v_bound uuid := bound_tenant();
+begin
+  if p_tenant_id is null then
+    perform fail('JF001', 'tenant_id is required', 'tenant_required', 'tenant_id',
+      'Pass the tenant''s uuid, or 00000000-0000-0000-0000-000000000000 for work that belongs to no tenant.');
+  elsif v_bound is not null then
+    if v_bound = p_tenant_id then return; end if;
+  elsif caller_is('jobforge_operator') or caller_is('jobforge_worker') or caller_tenant() = p_tenant_id then
+    return;
+  end if;
+  perform fail_forbidden('Permission denied for this tenant',
+    'Bind the role with jobforge_bind_role, or grant it jobforge_app and name the tenant in app.tenant_id or the JWT claims.');
+end $$;
+
+-- Lets an operator go on who is not bound to one tenant. 42501 otherwise.
+create or replace function jobforge.require_operator() returns void
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
+begin
+  if bound_tenant() is not null or not caller_is('jobforge_operator') then
+    perform fail_forbidden('Permission denied: this concerns every tenant', 'Call it as a role with jobforge_operator.');
+  end if;
+end $$;
+
+-- The tenant a worker may claim for: the one it is bound to, else the one it asks for, else null for all. 42501 when
+-- a bound worker asks for another.
+create or replace function jobforge.claimable_tenant(p_tenant_id uuid) returns uuid
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
+declare
+  v_bound uuid := bound_tenant();
+begin
+  if v_bound is not null and p_tenant_id is not null and v_bound <> p_tenant_id then
+    perform fail_forbidden('Permission denied for this tenant', 'This worker''s role is bound to another tenant.');
+  end if;
+  return coalesce(v_bound, p_tenant_id);
+end $$;

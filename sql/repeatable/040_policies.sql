@@ -1,0 +1,31 @@
+-- The policy of a type: its own, else the default one ('*'). Inlined where it is joined.
+create or replace function jobforge.policy_of(p_type text) returns setof jobforge.policies
+language sql stable as $$
+  select p.*
+  from (select p_type as type, 1 as choice union all select '*', 2) want
+  join jobforge.policies p on p.type = want.type
+  order by want.choice
+  limit 1
+$$;
+
+-- How long to wait after the n-th failed execution: least(cap, base * factor^(n-1)), with jitter as a share either
+-- way. Clamped before it is cast, so attempt 100,000 waits a year at most instead of overflowing.
+create or replace function jobforge.backoff(p_policy jobforge.policies, p_failures integer) returns interval
+language sql volatile as $$
+  select make_interval(secs => round((
+    least(
+      coalesce(p_policy.cap_ms, 31536000000)::double precision,
+      p_policy.base_ms * power(p_policy.factor, least(greatest(p_failures - 1, 0), 100)))
+    * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
+$$;
+
+-- The numbers behind a preset's name, as the seeds state them.
+create or replace function jobforge.preset(p_name text) returns jsonb
+language sql immutable as $$
+  select case p_name
+    when 'jobforge' then '{"base_ms": 1000, "cap_ms": 3600000, "factor": 2, "max_attempts": 5}'
+    when 'harmonyk' then '{"base_ms": 1000, "cap_ms": 60000, "factor": 2, "max_attempts": 6}'
+    when 'atlas' then '{"base_ms": 10000, "cap_ms": null, "factor": 2, "max_attempts": 4}'
+    when 'processing' then '{"base_ms": 30000, "cap_ms": 600000, "factor": 2, "max_attempts": 5}'
+  end::jsonb
+$$;

@@ -1,0 +1,9 @@
+-- A job by id, live or ended. The archive is cut by time, and a job cannot have ended before the day of its UUIDv7, so
+-- older leaves are not looked at.
+create or replace function jobforge.find_job(p_job_id uuid) returns setof jobforge.all_jobs
+language sql stable as $$
+  select * from jobforge.live_jobs j where j.id = p_job_id
+  union all
+  select * from jobforge.ended_jobs j
+  where j.id = p_job_id and j.finished_at >= jobforge.time_of(p_job_id) - interval '1 day'
+$$;

@@ -1,0 +1,244 @@
+-- Whether a JSON document is over the 1 MiB cap, as Postgres prints it. Text is at most six times the stored size, so the
+-- usual small document is not printed to find out.
+create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
+language sql immutable as $$
+  select case when pg_column_size(p_document) > 170000 then octet_length(p_document::text) > 1048576 else false end
+$$;
+
+-- A text a caller may use as a key: null, or 1 to 1024 bytes.
+create or replace function jobforge.is_key(p_text text) returns boolean
+language sql immutable as $$
+  select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
+$$;
+
+-- What is wrong with a job to enqueue: {field, message}, or null.
+create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
+language sql immutable as $$
+  select case
+    when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
+    when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
+    when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
+    when not coalesce(p_job.max_attempts, 1) between 1 and 100000
+      then array['max_attempts', 'max_attempts must be between 1 and 100000']
+    when not p_job.priority between -1000000 and 1000000
+      then array['priority', 'priority must be between -1000000 and 1000000']
+    when not isfinite(p_job.run_at) then array['run_at', 'run_at must be a finite time']
+    when not isfinite(p_job.expires_at) then array['expires_at', 'expires_at must be a finite time']
+    when p_job.expires_at <= greatest(p_job.run_at, p_now)
+      then array['expires_at', 'expires_at must be later than run_at and now, or the job would never start']
+    when not jobforge.is_key(p_job.idempotency_key)
+      then array['idempotency_key', 'idempotency_key must have 1 to 1024 bytes']
+    when not jobforge.is_key(p_job.dedupe_key) then array['dedupe_key', 'dedupe_key must have 1 to 1024 bytes']
+    when p_job.dedupe_mode not in ('skip', 'replace', 'debounce')
+      then array['dedupe_mode', 'dedupe_mode must be skip, replace or debounce']
+    when not jobforge.is_key(p_job.subject) then array['subject', 'subject must have 1 to 1024 bytes']
+    when not jobforge.is_key(p_job.concurrency_key)
+      then array['concurrency_key', 'concurrency_key must have 1 to 1024 bytes']
+    when cardinality(p_job.tags) > 50 or exists (select from unnest(p_job.tags) t where t is null or t = '' or length(t) > 200)
+      then array['tags', 'tags must be at most 50 texts of 1 to 200 characters']
+    when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+      then array['traceparent', 'traceparent must be a W3C trace context header']
+    when jobforge.is_oversized(p_job.payload) then array['payload', 'payload is larger than 1 MiB']
+  end
+$$;
+
+-- Raises for the first job of a call that cannot be enqueued. JF008 for a payload over the cap, else JF002.
+create or replace function jobforge.require_valid(p_jobs jobforge.new_job[], p_now timestamptz, p_bulk boolean) returns void
+language plpgsql as $$
+declare
+  v_ord integer;
+  v_problem text[];
+  v_field text;
+begin
+  select j.ord, x.problem
+  into v_ord, v_problem
+  from unnest(p_jobs) j
+  cross join lateral (select jobforge.problem_with(j, p_now) as problem) x
+  where x.problem is not null
+  order by j.ord
+  limit 1;
+  if not found then
+    return;
+  end if;
+  v_field := case when p_bulk then format('jobs[%s].%s', v_ord - 1, v_problem[1]) else v_problem[1] end;
+  if v_problem[1] = 'payload' then
+    perform jobforge.fail('JF008', 'Payload too large: ' || v_field || ' is over 1 MiB', 'payload_too_large', v_field,
+      'Store it elsewhere and pass a reference.');
+  end if;
+  perform jobforge.fail_argument(v_field,
+    case when p_bulk then format('job %s: %s', v_ord - 1, v_problem[2]) else v_problem[2] end);
+end $$;
+
+-- The part of a payload that stays in the job's row: all of it, or null when it is over about 1.5 kB and therefore in
+-- jobforge.payloads, where ending the job does not copy it.
+create or replace function jobforge.inline_payload(p_payload jsonb) returns jsonb
+language sql immutable as $$
+  select case when pg_column_size(p_payload) <= 1500 then p_payload end
+$$;
+
+-- Locks a queued job for a change by the caller's transaction; false when it is not queued any more. A row that turned
+-- running between the look and the lock must not stay locked by an application, so the attempt is undone: the lock lives
+-- in a subtransaction that is rolled back.
+create or replace function jobforge.lock_queued(p_job_id uuid, p_tenant_id uuid) returns boolean
+language plpgsql as $$
+begin
+  perform from jobforge.jobs j
+  where j.id = p_job_id
+    and j.tenant_id = p_tenant_id
+    and j.state <> 'running'
+  for update;
+  if not found then
+    raise exception using errcode = 'JF000';
+  end if;
+  return true;
+exception when sqlstate 'JF000' then
+  return false;
+end $$;
+
+-- Gives a queued job that the caller has locked a new payload.
+create or replace function jobforge.replace_payload(p_job_id uuid, p_payload jsonb) returns void
+language plpgsql as $$
+begin
+  update jobforge.jobs set payload = jobforge.inline_payload(p_payload) where id = p_job_id;
+  delete from jobforge.payloads where job_id = p_job_id;
+  insert into jobforge.payloads (job_id, tenant_id, payload)
+  select j.id, j.tenant_id, p_payload
+  from jobforge.jobs j
+  where j.id = p_job_id and j.payload is null;
+end $$;
+
+-- What becomes of a job whose dedupe key is taken by a live one: that one answers, changed first when the mode says so and
+-- it has not started. Null when the other one ended meanwhile.
+create or replace function jobforge.merge_duplicate(
+  p_tenant_id uuid, p_job jobforge.new_job, p_now timestamptz, out id uuid, out outcome text
+)
+language plpgsql as $$
+declare
+  v_run_at timestamptz := coalesce(p_job.run_at, p_now);
+begin
+  select j.id into merge_duplicate.id
+  from jobforge.jobs j
+  where j.tenant_id = p_tenant_id and j.type = p_job.type and j.dedupe_key = p_job.dedupe_key;
+  if not found then
+    return;
+  end if;
+  outcome := 'existing';
+  if p_job.dedupe_mode <> 'skip' and jobforge.lock_queued(merge_duplicate.id, p_tenant_id) then
+    outcome := 'replaced';
+    perform jobforge.replace_payload(merge_duplicate.id, p_job.payload);
+    update jobforge.jobs j
+    set rank = jobforge.rank_for(p_job.type, p_job.priority),
+      tags = p_job.tags,
+      run_at = case p_job.dedupe_mode when 'debounce' then v_run_at else j.run_at end,
+      state = case
+        when p_job.dedupe_mode <> 'debounce' then j.state
+        when v_run_at <= p_now then 'ready'
+        else 'waiting'
+      end,
+      updated_at = p_now
+    where j.id = merge_duplicate.id;
+  end if;
+  -- A key of ours that promised a new job now leads to the one that answers.
+  update jobforge.job_keys k
+  set job_id = merge_duplicate.id
+  where k.tenant_id = p_tenant_id and k.type = p_job.type and k.idempotency_key = p_job.idempotency_key
+    and k.job_id = p_job.id;
+end $$;
+
+-- The rank of a priority for a type: policies cap what a caller may ask for.
+create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
+language sql stable as $$
+  select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p
+$$;
+
+-- Enqueues the jobs of one call, set-based. Promises one row per job: the id that answers for it and whether that one was
+-- created, existing or replaced. Keys are taken in sorted order, first idempotency then dedupe keys, so two bulk calls
+-- cannot deadlock. Waits for another transaction only when that one holds the same key. Callers have been authorised.
+create or replace function jobforge.enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
+returns table (ord integer, id uuid, outcome text)
+language plpgsql
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_created uuid[];
+  v_job new_job;
+begin
+  insert into job_keys (tenant_id, type, idempotency_key, job_id)
+  select p_tenant_id, j.type, j.idempotency_key, j.id
+  from unnest(p_jobs) j
+  where j.idempotency_key is not null
+  order by j.type, j.idempotency_key, j.ord
+  on conflict do nothing;
+
+  with policy as materialized (
+    select t.type, p.max_attempts, p.max_priority
+    from (select distinct j.type from unnest(p_jobs) j) t
+    cross join lateral policy_of(t.type) p
+  ), wanted as materialized (
+    select j.*, p.max_attempts as usual_attempts, p.max_priority, nextval('jobs_seq_seq') as seq,
+      inline_payload(j.payload) as inline_payload
+    from unnest(p_jobs) j
+    join policy p on p.type = j.type
+    where j.idempotency_key is null
+      or j.id = (
+        select k.job_id from job_keys k
+        where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key)
+  ), created as (
+    insert into jobs (
+      id, seq, tenant_id, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at, payload,
+      idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent)
+    overriding system value
+    select
+      w.id, w.seq, p_tenant_id, w.type,
+      case when w.run_at > p_now then 'waiting' else 'ready' end,
+      -least(w.priority, w.max_priority),
+      coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),
+      coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,
+      w.idempotency_key, w.dedupe_key, w.concurrency_key, w.subject, w.tags, w.traceparent
+    from wanted w
+    order by w.dedupe_key is not null, w.type, w.dedupe_key, w.ord
+    on conflict (tenant_id, type, dedupe_key) where dedupe_key is not null do nothing
+    returning jobs.id
+  ), stored as (
+    insert into payloads (job_id, tenant_id, payload)
+    select w.id, p_tenant_id, w.payload
+    from wanted w
+    join created c on c.id = w.id
+    where w.inline_payload is null
+  )
+  select array_agg(c.id) into v_created from created c;
+
+  if cardinality(v_created) = cardinality(p_jobs) then
+    return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
+    return;
+  end if;
+
+  return query
+  select j.ord, j.id, 'created'
+  from unnest(p_jobs) j
+  join unnest(v_created) c(id) on c.id = j.id;
+
+  -- The rest answers with a job that was there before: the one its idempotency key leads to, else the live one with its
+  -- dedupe key.
+  for v_job in
+    select j.*
+    from unnest(p_jobs) j
+    where not exists (select from unnest(v_created) c(id) where c.id = j.id)
+    order by j.ord
+  loop
+    ord := v_job.ord;
+    outcome := 'existing';
+    select k.job_id into id
+    from job_keys k
+    where k.tenant_id = p_tenant_id and k.type = v_job.type and k.idempotency_key = v_job.idempotency_key;
+    if id is null or id = v_job.id then
+      select m.id, m.outcome into id, outcome from merge_duplicate(p_tenant_id, v_job, p_now) m;
+      if id is null then
+        select e.id, e.outcome into id, outcome from enqueue(p_tenant_id, array[v_job], p_now) e;
+      end if;
+    end if;
+    return next;
+  end loop;
+end $$;

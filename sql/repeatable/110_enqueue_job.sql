@@ -1,0 +1,42 @@
+-- Enqueues one job, in the caller's transaction. Promises one job per idempotency key for as long as the job is
+-- remembered, and one live job per dedupe key; answers the job's columns and outcome: created, existing or replaced.
+-- Who: the tenant itself, workers, operators. Waits only for another transaction that holds the same key.
+create or replace function :"api_schema".jobforge_enqueue_job(
+  p_tenant_id uuid,
+  p_type text,
+  p_payload jsonb default '{}',
+  p_idempotency_key text default null,
+  p_run_at timestamptz default null,
+  p_max_attempts integer default null,
+  p_priority integer default 0,
+  p_dedupe_key text default null,
+  p_dedupe_mode text default 'skip',
+  p_tags text[] default '{}',
+  p_subject text default null,
+  p_concurrency_key text default null,
+  p_expires_at timestamptz default null,
+  p_traceparent text default null,
+  p_notify boolean default true
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := now();
+  v_job new_job := row(
+    1, new_id(), p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts, coalesce(p_priority, 0),
+    p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject, p_concurrency_key, p_expires_at,
+    p_traceparent);
+  v_id uuid;
+  v_outcome text;
+  v_columns jsonb;
+begin
+  perform require_tenant(p_tenant_id);
+  perform require_valid(array[v_job], v_now, false);
+  select e.id, e.outcome into v_id, v_outcome from enqueue(p_tenant_id, array[v_job], v_now) e;
+  select to_jsonb(j) into v_columns from find_job(v_id) j;
+  -- A job whose type keeps no history may be gone while its key still stands.
+  v_columns := coalesce(v_columns, jsonb_build_object(
+    'id', v_id, 'tenant_id', p_tenant_id, 'type', p_type, 'idempotency_key', p_idempotency_key, 'status', null));
+  return v_columns || jsonb_build_object('outcome', v_outcome);
+end $$;

@@ -1,0 +1,49 @@
+-- Claims up to p_limit due jobs of the types (null: any) for a worker: highest priority first, tenants in turn within a
+-- priority. Each is running under the worker afterwards, attempts counts the claim and is its fence.
+-- Who: workers, operators; a role bound to a tenant gets that tenant's jobs only. Never waits for a lock. Refuses isolation
+-- levels above READ COMMITTED, where almost every second claim would fail.
+create or replace function :"api_schema".jobforge_claim_jobs(
+  p_worker_id text,
+  p_limit integer default 10,
+  p_types text[] default null,
+  p_tenant_id uuid default null
+) returns setof :"api_schema".jobforge_jobs
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_tenant_id uuid := claimable_tenant(p_tenant_id);
+  v_ids uuid[];
+begin
+  perform require_read_committed();
+  perform require_worker_id(p_worker_id);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform fail_argument('limit', 'limit must be between 1 and 1000');
+  end if;
+  v_ids := claim(p_worker_id, p_limit, p_types, v_tenant_id, now());
+  return query
+  select j.*
+  from live_jobs j
+  where j.id = any (v_ids)
+  order by j.priority desc, j.run_at, array_position(v_ids, j.id);
+end $$;
+
+-- Raises unless the worker names itself.
+create or replace function jobforge.require_worker_id(p_worker_id text) returns void
+language plpgsql immutable as $$
+begin
+  if p_worker_id is null or btrim(p_worker_id) = '' or octet_length(p_worker_id) > 1024 then
+    perform jobforge.fail_argument('worker_id', 'worker_id must have 1 to 1024 bytes');
+  end if;
+end $$;
+
+-- Raises above READ COMMITTED.
+create or replace function jobforge.require_read_committed() returns void
+language plpgsql stable as $$
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    perform jobforge.fail('JF002', 'Invalid argument: claiming needs READ COMMITTED, this transaction is '
+      || upper(current_setting('transaction_isolation')), 'isolation_level', null,
+      'Call it in its own transaction, or start the transaction with ISOLATION LEVEL READ COMMITTED.');
+  end if;
+end $$;

@@ -1,0 +1,33 @@
+-- Says that a run is alive, for workers that do not heartbeat as workers. Answers {cancel_requested}.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt).
+create or replace function :"api_schema".jobforge_heartbeat_job(
+  p_job_id uuid,
+  p_worker_id text,
+  p_attempt integer default null
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_tenant_id uuid := claimable_tenant(null);
+begin
+  update jobs j
+  set heartbeat_at = now(), updated_at = now()
+  where j.id = p_job_id
+    and j.state = 'running'
+    and j.worker_id = p_worker_id
+    and (p_attempt is null or j.attempts = p_attempt)
+    and (v_tenant_id is null or j.tenant_id = v_tenant_id);
+  if not found then
+    perform fail_not_held();
+  end if;
+  return jsonb_build_object(
+    'cancel_requested', exists (select from cancel_requests c where c.job_id = p_job_id));
+end $$;
+
+-- JF003: the fence refused the write.
+create or replace function jobforge.fail_not_held() returns void
+language sql as $$
+  select jobforge.fail('JF003', 'Job not found or not locked by worker', 'not_held', null,
+    'The lease was lost, the job has ended, or another worker holds it. Drop the result.')
+$$;

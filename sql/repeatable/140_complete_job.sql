@@ -1,0 +1,48 @@
+-- Ends one run: succeeded, or failed and then retried after its backoff, until max_attempts makes it dead. p_retry false
+-- ends it as failed at once; p_retry_at replaces the backoff. The run's end, the job's next state, its result and its
+-- audit row are one commit. Answers {id, status, run_at}.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF004 for another
+-- status, JF008 for a result over 1 MiB. Locks the running row only.
+create or replace function :"api_schema".jobforge_complete_job(
+  p_job_id uuid,
+  p_worker_id text,
+  p_status text,
+  p_error jsonb default null,
+  p_result jsonb default null,
+  p_artifact_ref text default null,
+  p_attempt integer default null,
+  p_retry boolean default true,
+  p_retry_at timestamptz default null,
+  p_cost_cents integer default null,
+  p_next_run_at timestamptz default null
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_end run_end := row(
+    1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, p_retry,
+    case p_status when 'failed' then p_retry_at end, null, p_cost_cents);
+  v_outcome record;
+begin
+  if p_status is null or p_status not in ('succeeded', 'failed') then
+    perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
+  elsif not isfinite(p_retry_at) then
+    perform fail_argument('retry_at', 'retry_at must be a finite time');
+  elsif p_next_run_at is not null then
+    perform fail_argument('next_run_at', 'next_run_at is for runs of a dynamic schedule, and this job has no schedule',
+      'Use jobforge_enqueue_job with p_run_at for one more run.');
+  elsif p_cost_cents < 0 then
+    perform fail_argument('cost_cents', 'cost_cents must not be negative');
+  elsif octet_length(p_artifact_ref) > 4096 then
+    perform fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
+  elsif is_oversized(p_result) then
+    perform fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result',
+      'Store it elsewhere and pass a reference as artifact_ref.');
+  end if;
+  select * into v_outcome from end_runs(p_worker_id, claimable_tenant(null), array[v_end], now()) e;
+  if v_outcome.outcome <> 'ok' then
+    perform fail_not_held();
+  end if;
+  return jsonb_build_object('id', p_job_id, 'status', v_outcome.status, 'run_at', v_outcome.run_at);
+end $$;

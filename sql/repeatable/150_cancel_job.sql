@@ -1,0 +1,41 @@
+-- Cancels a job. A queued one is canceled at once. A running one stays running with cancel_requested until its run ends,
+-- and is canceled then, however the run ends; asking again is no error. Answers {id, status, cancel_requested}.
+-- Who: the tenant itself, operators. JF005 when there is no such job or it has ended. Locks a queued row; appends a
+-- request for a running one, so no settle waits for the caller's transaction.
+create or replace function :"api_schema".jobforge_cancel_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+declare
+  v_now timestamptz := now();
+  v_worker_id text;
+begin
+  perform require_tenant(p_tenant_id);
+  if lock_queued(p_job_id, p_tenant_id) then
+    perform end_queued(array[p_job_id], 'canceled', v_now);
+    perform audit(p_tenant_id, 'JOB_CANCELED', p_job_id);
+    return jsonb_build_object('id', p_job_id, 'status', 'canceled', 'cancel_requested', false);
+  end if;
+  select j.worker_id into v_worker_id
+  from jobs j
+  where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state = 'running';
+  if not found then
+    perform fail('JF005', 'Job not found or cannot be canceled', 'not_cancelable', 'job_id',
+      'Only queued and running jobs of the tenant can be canceled.');
+  end if;
+  insert into cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
+  values (p_job_id, p_tenant_id, v_worker_id, v_now, caller())
+  on conflict do nothing;
+  if found then
+    perform audit(p_tenant_id, 'JOB_CANCEL_REQUESTED', p_job_id);
+  end if;
+  return jsonb_build_object('id', p_job_id, 'status', 'running', 'cancel_requested', true);
+end $$;
+
+-- Writes down who did what to a job, in the same transaction.
+create or replace function jobforge.audit(p_tenant_id uuid, p_action text, p_job_id uuid, p_meta jsonb default '{}') returns void
+language sql as $$
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'job', p_job_id::text, p_meta)
+$$;

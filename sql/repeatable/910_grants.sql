@@ -1,0 +1,85 @@
+-- Who may do what, in one list. Everything else is closed, also what default privileges opened (Supabase grants every new
+-- object in public to anon, authenticated and service_role): a grantee that is not on the list is revoked.
+create or replace function jobforge.rights() returns table (object text, kind text, grantees text[])
+language sql stable as $$
+  values
+    ('jobforge_enqueue_job', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'::text[]),
+    ('jobforge_claim_jobs', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_heartbeat_job', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_complete_job', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_cancel_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_reschedule_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_list_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_set_policy', 'api', '{jobforge_operator}'),
+    ('jobforge_bind_role', 'api', '{jobforge_operator}'),
+    ('jobforge_jobs', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_job_attempts', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_job_results', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_connector_configs', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_audit_log', 'view', '{jobforge_tenant,jobforge_operator}'),
+    -- A view's functions run with the rights of whoever reads it.
+    ('visible_from', 'private', '{jobforge_tenant,jobforge_operator}'),
+    ('visible_to', 'private', '{jobforge_tenant,jobforge_operator}'),
+    ('trace_id', 'private', '{jobforge_tenant,jobforge_operator}'),
+    -- What the API views read, on behalf of their owner.
+    ('jobs', 'table', '{jobforge_view}'),
+    ('payloads', 'table', '{jobforge_view}'),
+    ('cancel_requests', 'table', '{jobforge_view}'),
+    ('attempts', 'table', '{jobforge_view}'),
+    ('archive', 'table', '{jobforge_view}'),
+    ('connector_configs', 'table', '{jobforge_view}'),
+    ('audit_log', 'table', '{jobforge_view}'),
+    ('live_jobs', 'table', '{jobforge_view}'),
+    ('ended_jobs', 'table', '{jobforge_view}'),
+    ('all_jobs', 'table', '{jobforge_view}'),
+    ('all_attempts', 'table', '{jobforge_view}')
+$$;
+
+-- Everything of JobForge that can be granted, with the grantees it should have and has. Read by the walk below and by tests.
+create or replace function jobforge.grants(p_api_schema text)
+returns table (name text, object text, kind text, owner oid, wanted text[], granted text[])
+language sql stable as $$
+  with objects as (
+    select p.oid::regprocedure::text as name, p.proname::text as object, 'function' as kind, p.proowner as owner,
+      coalesce(p.proacl, acldefault('f', p.proowner)) as acl, p.pronamespace as namespace
+    from pg_proc p
+    where p.pronamespace = 'jobforge'::regnamespace
+      or (p.pronamespace = to_regnamespace(quote_ident(p_api_schema)) and p.proname like 'jobforge\_%'
+        and p.proowner = 'jobforge_owner'::regrole)
+    union all
+    select c.oid::regclass::text, c.relname::text, case c.relkind when 'S' then 'sequence' else 'table' end, c.relowner,
+      coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner)), c.relnamespace
+    from pg_class c
+    where c.relkind in ('r', 'p', 'v', 'S')
+      and (c.relnamespace = 'jobforge'::regnamespace
+        or (c.relnamespace = to_regnamespace(quote_ident(p_api_schema)) and c.relname like 'jobforge\_%'
+          and c.relowner = 'jobforge_view'::regrole))
+  )
+  select o.name, o.object, o.kind, o.owner, coalesce(r.grantees, '{}'),
+    array(
+      select distinct case x.grantee when 0 then 'public' else x.grantee::regrole::text end
+      from aclexplode(o.acl) x
+      where x.grantee <> o.owner
+      order by 1)
+  from objects o
+  left join jobforge.rights() r
+    on r.object = o.object
+    and (o.kind, r.kind) in (('function', 'api'), ('function', 'private'), ('table', 'view'), ('table', 'table'))
+    and (r.kind in ('private', 'table')) = (o.namespace = 'jobforge'::regnamespace)
+$$;
+
+do $$
+declare
+  v_object record;
+  v_grantee text;
+begin
+  for v_object in select g.* from jobforge.grants(:'api_schema') g loop
+    foreach v_grantee in array v_object.granted loop
+      execute format('revoke all on %s %s from %s', v_object.kind, v_object.name, v_grantee);
+    end loop;
+    foreach v_grantee in array v_object.wanted loop
+      execute format('grant %s on %s %s to %I',
+        case v_object.kind when 'function' then 'execute' else 'select' end, v_object.kind, v_object.name, v_grantee);
+    end loop;
+  end loop;
+end $$;

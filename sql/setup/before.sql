@@ -1,0 +1,39 @@
+-- Roles, and the two schemas. Runs as whoever migrates: a superuser, or an owner of the database who may create roles.
+-- Roles belong to the whole cluster, so another database's migration may be creating the same ones at this moment.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array[
+    'jobforge_owner', 'jobforge_view', 'jobforge_tenant', 'jobforge_app', 'jobforge_worker', 'jobforge_operator',
+    'jobforge_reader'
+  ] loop
+    if to_regrole(v_role) is null then
+      begin
+        execute format('create role %I nologin', v_role);
+      exception when duplicate_object or unique_violation then
+        null;
+      end;
+    end if;
+  end loop;
+  -- Whoever migrates creates the objects as jobforge_owner, and may operate what it has installed.
+  if not pg_has_role(current_user, 'jobforge_owner', 'MEMBER') then
+    execute format('grant jobforge_owner, jobforge_operator, jobforge_worker to %I', current_user);
+  end if;
+  if not pg_has_role('jobforge_owner', 'jobforge_view', 'MEMBER') then
+    grant jobforge_view to jobforge_owner;
+  end if;
+  if not pg_has_role('jobforge_app', 'jobforge_tenant', 'MEMBER') then
+    grant jobforge_tenant to jobforge_app;
+  end if;
+end $$;
+
+create schema if not exists :"api_schema";
+create schema if not exists jobforge authorization jobforge_owner;
+
+-- For the length of this transaction: the kernel's roles create their objects in the API schema themselves.
+grant usage, create on schema :"api_schema" to jobforge_owner, jobforge_view;
+grant usage on schema :"api_schema" to jobforge_tenant, jobforge_worker, jobforge_operator, jobforge_reader;
+
+set local role jobforge_owner;
+grant usage on schema jobforge to jobforge_view;

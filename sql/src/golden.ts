@@ -1,0 +1,108 @@
+/**
+ * Describes everything JobForge has in a database as text, one fact a line, from the catalog: the same on every server
+ * version. Checked in as schema.golden.txt, so that a change of the schema is seen in review; compared by tests, and to
+ * find drift.
+ */
+import type { ClientBase } from "pg";
+
+/** Each query gives lines, sorted by the database in C order. $1 is the API schema. */
+const sections: readonly (readonly [title: string, sql: string])[] = [
+  [
+    "Tables",
+    `select format('%s %s%s%s', c.oid::regclass, case c.relkind when 'p' then 'partitioned by ' || pg_get_partkeydef(c.oid) else 'table' end,
+        case when c.relispartition then ' partition of ' || (select i.inhparent::regclass from pg_inherits i where i.inhrelid = c.oid)
+          || ' ' || pg_get_expr(c.relpartbound, c.oid) else '' end,
+        case when c.relrowsecurity then ', row security' else '' end)
+        || coalesce(' with ' || array_to_string(array(select unnest(c.reloptions) order by 1), ', '), '') as line
+     from pg_class c where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')`,
+  ],
+  [
+    "Columns",
+    `select format('%s.%s %s%s%s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+        case when a.attnotnull then ' not null' else '' end,
+        case a.attidentity when 'a' then ' identity' else '' end,
+        coalesce(case a.attgenerated when 's' then ' generated ' else ' default ' end || pg_get_expr(d.adbin, d.adrelid), '')) as line
+     from pg_attribute a
+     join pg_class c on c.oid = a.attrelid
+     left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+     where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and a.attnum > 0 and not a.attisdropped`,
+  ],
+  [
+    "Constraints",
+    `select format('%s %s %s', o.conrelid::regclass, o.conname, pg_get_constraintdef(o.oid)) as line
+     from pg_constraint o
+     join pg_class c on c.oid = o.conrelid
+     where c.relnamespace = 'jobforge'::regnamespace and o.contype in ('c', 'p', 'u', 'f', 'x') and not c.relispartition`,
+  ],
+  [
+    "Indexes",
+    `select pg_get_indexdef(i.indexrelid) as line
+     from pg_index i
+     join pg_class c on c.oid = i.indrelid
+     where c.relnamespace = 'jobforge'::regnamespace and not c.relispartition`,
+  ],
+  [
+    "Types",
+    `select format('%s (%s)', t.oid::regtype,
+        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
+         from pg_attribute a where a.attrelid = t.typrelid)) as line
+     from pg_type t
+     join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+     where t.typnamespace = 'jobforge'::regnamespace`,
+  ],
+  [
+    "Views",
+    `select format('%s owned by %s%s (%s)', c.oid::regclass, c.relowner::regrole,
+        coalesce(' with ' || array_to_string(c.reloptions, ', '), ''),
+        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
+         from pg_attribute a where a.attrelid = c.oid and a.attnum > 0)) as line
+     from pg_class c
+     where c.relkind = 'v' and (c.relnamespace = 'jobforge'::regnamespace
+       or (c.relnamespace = to_regnamespace(quote_ident($1)) and c.relname like 'jobforge\\_%'))`,
+  ],
+  [
+    "Policies",
+    `select format('%s %s for %s to %s using %s', p.polrelid::regclass, p.polname, p.polcmd,
+        array_to_string(array(select r::regrole::text from unnest(p.polroles) r order by 1), ', '),
+        pg_get_expr(p.polqual, p.polrelid)) as line
+     from pg_policy p
+     join pg_class c on c.oid = p.polrelid
+     where c.relnamespace = 'jobforge'::regnamespace`,
+  ],
+  [
+    "Functions",
+    `select format('%s.%s(%s) returns %s, %s%s%s, body %s', p.pronamespace::regnamespace, p.proname, pg_get_function_arguments(p.oid),
+        pg_get_function_result(p.oid),
+        case p.provolatile when 'v' then 'volatile' when 's' then 'stable' else 'immutable' end,
+        case when p.prosecdef then ', security definer' else '' end,
+        coalesce(', set ' || array_to_string(p.proconfig, ', '), ''),
+        case when p.proname in ('now', 'new_id') then 'of this server' else left(encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex'), 12) end) as line
+     from pg_proc p
+     where p.pronamespace = 'jobforge'::regnamespace
+       or (p.pronamespace = to_regnamespace(quote_ident($1)) and p.proname like 'jobforge\\_%')`,
+  ],
+  [
+    "Grants",
+    `select format('%s %s: %s', g.kind, g.name, array_to_string(g.granted, ', ')) as line
+     from jobforge.grants($1) g
+     where g.granted <> '{}'`,
+  ],
+];
+
+export async function describeSchema(client: ClientBase, apiSchema: string): Promise<string> {
+  const parts: string[] = [];
+  // Names are printed with their schema: nothing of ours may be on the path.
+  await client.query("begin read only");
+  await client.query("set local search_path = pg_catalog");
+  for (const [title, sql] of sections) {
+    const parameters = sql.includes("$1") ? [apiSchema] : [];
+    const { rows } = await client.query<{ line: string }>(
+      `select line from (${sql}) s order by line collate "C"`,
+      parameters,
+    );
+    parts.push(`# ${title}`, ...rows.map((row) => row.line), "");
+  }
+  await client.query("commit");
+  return parts.join("\n");
+}

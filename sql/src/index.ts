@@ -1,0 +1,11 @@
+export { MigrationError, type MigrationErrorCode } from "./errors.ts";
+export { minClient, version } from "./files.ts";
+export { describeSchema } from "./golden.ts";
+export {
+  type MigrateOptions,
+  type MigrateResult,
+  type MigrationStatus,
+  migrate,
+  migrationScript,
+  migrationStatus,
+} from "./migrate.ts";

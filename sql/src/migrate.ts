@@ -1,0 +1,216 @@
+/**
+ * Brings a database to this JobForge: numbered files once, repeatable ones whenever one of them has changed, all in one
+ * transaction. Promises: safe when many processes migrate at once, nothing changes when it throws, and running workers
+ * are not stopped by waiting for their locks for more than a few seconds.
+ */
+import pg, { type ClientBase } from "pg";
+import { MigrationError } from "./errors.ts";
+import { minClient, setupFile, version } from "./files.ts";
+import { type Plan, plan, readInstalled } from "./state.ts";
+
+export interface MigrateOptions {
+  /** A connection URL, or a connected client whose session may be used. */
+  readonly database: string | ClientBase;
+  /** Where functions and views go. Default: where they are, else `public`. */
+  readonly apiSchema?: string | undefined;
+  readonly onProgress?: ((message: string) => void) | undefined;
+}
+
+export interface MigrateResult {
+  readonly version: string;
+  readonly apiSchema: string;
+  /** Names of the numbered migrations applied by this call. */
+  readonly applied: readonly string[];
+  /** Whether functions, views and grants were applied again. */
+  readonly refreshed: boolean;
+}
+
+export interface MigrationStatus {
+  readonly version: string;
+  readonly installedVersion: string | null;
+  readonly apiSchema: string;
+  readonly pending: readonly string[];
+  readonly upToDate: boolean;
+}
+
+const attempts = 5;
+
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  return await withClient(options.database, async (client) => {
+    await requireServer(client);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await migrateOnce(client, options);
+      } catch (error) {
+        if (attempt < attempts && isPassing(error)) continue;
+        throw explain(error);
+      }
+    }
+  });
+}
+
+/** What `migrate` would do, without doing it. */
+export async function migrationStatus(options: MigrateOptions): Promise<MigrationStatus> {
+  return await withClient(options.database, async (client) => {
+    await requireServer(client);
+    const found = await readPlan(client, options.apiSchema);
+    return {
+      version,
+      installedVersion: found.installed?.version ?? null,
+      apiSchema: found.apiSchema,
+      pending: found.migrations.map((file) => file.name),
+      upToDate: found.upToDate,
+    };
+  });
+}
+
+/** The SQL of a first installation, as one script. */
+export function migrationScript(apiSchema: string = "public"): string {
+  return ["begin;", ...statements(plan(undefined, apiSchema)), "commit;", ""].join("\n");
+}
+
+async function migrateOnce(client: ClientBase, options: MigrateOptions): Promise<MigrateResult> {
+  const first = await readPlan(client, options.apiSchema);
+  if (first.upToDate) return result(first);
+  await client.query("begin");
+  try {
+    // Held to the end of the transaction: processes migrate one after the other, also through a pooler.
+    await client.query("select pg_advisory_xact_lock(hashtextextended('jobforge.migrate', 0))");
+    const todo = await readPlan(client, options.apiSchema);
+    if (todo.upToDate) {
+      await client.query("rollback");
+      return result({ ...todo, migrations: [] });
+    }
+    // Workers hold their locks for milliseconds; whoever holds one longer is not worth stopping all work for.
+    await client.query("set local lock_timeout = '5s'");
+    for (const name of todo.migrations.map((file) => file.name)) options.onProgress?.(`Applying ${name}`);
+    if (todo.migrations.length === 0) options.onProgress?.("Refreshing functions, views and grants");
+    for (const sql of statements(todo)) await client.query(sql);
+    await client.query("commit");
+    return result(todo);
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+function result(done: Plan): MigrateResult {
+  return {
+    version,
+    apiSchema: done.apiSchema,
+    applied: done.migrations.map((file) => file.name),
+    refreshed: done.repeatables.length > 0,
+  };
+}
+
+function statements(todo: Plan): string[] {
+  const literal = pg.escapeLiteral;
+  return [
+    setupFile("before", todo.apiSchema),
+    "set local check_function_bodies = off;",
+    ...todo.migrations.flatMap((file) => [
+      `-- ${file.name}\n${file.sql}`,
+      `insert into jobforge.migrations (number, name, checksum) values (${file.number}, ${literal(file.name)}, ${literal(file.checksum)});`,
+    ]),
+    `insert into jobforge.installation (version, api_schema, min_client)
+values (${literal(version)}, ${literal(todo.apiSchema)}, ${literal(minClient)})
+on conflict (only_row) do update
+set version = excluded.version, min_client = excluded.min_client, updated_at = clock_timestamp();`,
+    ...todo.repeatables.map((file) => `-- ${file.name}\n${file.sql}`),
+    dropReplacedFunctions(todo.apiSchema),
+    "delete from jobforge.repeatables;",
+    ...todo.repeatables.map(
+      (file) =>
+        `insert into jobforge.repeatables (name, checksum) values (${literal(file.name)}, ${literal(file.checksum)});`,
+    ),
+    setupFile("after", todo.apiSchema),
+  ];
+}
+
+/**
+ * Every function of the kernel has just been written by this transaction, so one that has not been is an old signature
+ * or was removed. Left in place, a signature with fewer parameters would make calls ambiguous.
+ */
+function dropReplacedFunctions(apiSchema: string): string {
+  return `do $$
+declare
+  v_function regprocedure;
+begin
+  for v_function in
+    select p.oid
+    from pg_proc p
+    where p.proowner = 'jobforge_owner'::regrole
+      and (p.pronamespace = 'jobforge'::regnamespace
+        or (p.pronamespace = ${pg.escapeLiteral(pg.escapeIdentifier(apiSchema))}::regnamespace and p.proname like 'jobforge\\_%'))
+      and p.xmin <> pg_current_xact_id()::xid
+  loop
+    execute format('drop function %s', v_function);
+  end loop;
+end $$;`;
+}
+
+async function readPlan(client: ClientBase, apiSchema: string | undefined): Promise<Plan> {
+  return plan(await readInstalled(client), apiSchema);
+}
+
+async function requireServer(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ number: number; name: string }>(
+    "select current_setting('server_version_num')::int as number, current_setting('server_version') as name",
+  );
+  if ((rows[0]?.number ?? 0) < 150_000) {
+    throw new MigrationError(
+      "server_too_old",
+      `JobForge needs PostgreSQL 15 or newer; this server is ${rows[0]?.name}`,
+      "Upgrade the server.",
+    );
+  }
+}
+
+/** Another database of the cluster changed the same roles at the same moment, or a lock was held for long. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return (
+    ["40001", "40P01", "55P03"].includes(error.code ?? "") ||
+    (error.code === "XX000" && error.message.startsWith("tuple concurrently")) ||
+    (error.code === "23505" && (error.table ?? "").startsWith("pg_"))
+  );
+}
+
+function explain(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error;
+  if (error.code === "42501") {
+    return new MigrationError(
+      "insufficient_privilege",
+      `This role may not install JobForge: ${error.message}`,
+      "Migrate as the owner of the database with the right to create roles (alter role NAME createrole), or let a superuser " +
+        "run the output of `jobforge migrate --print`. Where another role installed JobForge in this cluster before, it must " +
+        "also grant jobforge_owner, jobforge_view, jobforge_tenant, jobforge_app, jobforge_worker, jobforge_operator and " +
+        "jobforge_reader to this one with admin option.",
+      error,
+    );
+  }
+  if (error.code === "55P03") {
+    return new MigrationError(
+      "locked",
+      "A transaction holds a lock on JobForge's tables for too long",
+      "Find it in pg_stat_activity (the oldest xact_start), end it, and migrate again.",
+      error,
+    );
+  }
+  return error;
+}
+
+async function withClient<T>(
+  database: string | ClientBase,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
+  if (typeof database !== "string") return await work(database);
+  const client = new pg.Client({ connectionString: database, application_name: "jobforge-migrate" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,115 @@
+/** What a database holds of JobForge, and how that compares to this package's files. */
+import type { ClientBase } from "pg";
+import { MigrationError } from "./errors.ts";
+import { type NumberedFile, numberedFiles, repeatableFiles, type SqlFile, version } from "./files.ts";
+
+export interface Installed {
+  readonly version: string;
+  readonly apiSchema: string;
+  readonly migrations: ReadonlyMap<number, { name: string; checksum: string }>;
+  readonly repeatables: ReadonlyMap<string, string>;
+}
+
+export interface Plan {
+  readonly apiSchema: string;
+  readonly installed: Installed | undefined;
+  readonly migrations: readonly NumberedFile[];
+  /** All of them when any has changed: they refer to each other. */
+  readonly repeatables: readonly SqlFile[];
+  readonly upToDate: boolean;
+}
+
+/** Reads what is installed; undefined when nothing is. */
+export async function readInstalled(client: ClientBase): Promise<Installed | undefined> {
+  const { rows: found } = await client.query<{ found: boolean }>(
+    "select to_regclass('jobforge.installation') is not null as found",
+  );
+  if (!found[0]?.found) return undefined;
+  const { rows } = await client.query<{ installed: RawInstalled | null }>(`
+    select jsonb_build_object(
+      'version', i.version,
+      'apiSchema', i.api_schema,
+      'migrations', (select coalesce(jsonb_agg(m), '[]') from jobforge.migrations m),
+      'repeatables', (select coalesce(jsonb_agg(r), '[]') from jobforge.repeatables r)) as installed
+    from jobforge.installation i`);
+  const raw = rows[0]?.installed;
+  if (!raw) return undefined;
+  return {
+    version: raw.version,
+    apiSchema: raw.apiSchema,
+    migrations: new Map(raw.migrations.map((m) => [m.number, m])),
+    repeatables: new Map(raw.repeatables.map((r) => [r.name, r.checksum])),
+  };
+}
+
+interface RawInstalled {
+  version: string;
+  apiSchema: string;
+  migrations: { number: number; name: string; checksum: string }[];
+  repeatables: { name: string; checksum: string }[];
+}
+
+/** Compares what is installed to the files. Throws when going on would lose something. */
+export function plan(installed: Installed | undefined, wantedSchema: string | undefined): Plan {
+  const apiSchema = wantedSchema ?? installed?.apiSchema ?? "public";
+  checkApiSchema(apiSchema, installed);
+  const numbered = numberedFiles(apiSchema);
+  const repeatable = repeatableFiles(apiSchema);
+  if (installed) checkHistory(installed, numbered);
+  const migrations = numbered.filter((file) => !installed?.migrations.has(file.number));
+  const changed =
+    migrations.length > 0 ||
+    installed?.version !== version ||
+    repeatable.length !== installed.repeatables.size ||
+    repeatable.some((file) => installed.repeatables.get(file.name) !== file.checksum);
+  return { apiSchema, installed, migrations, repeatables: changed ? repeatable : [], upToDate: !changed };
+}
+
+function checkApiSchema(apiSchema: string, installed: Installed | undefined): void {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/i.test(apiSchema) || /^(pg_|jobforge$)/i.test(apiSchema)) {
+    throw new MigrationError(
+      "invalid_api_schema",
+      `"${apiSchema}" cannot be the API schema`,
+      "Use letters, digits and underscores; not a name that starts with pg_, nor jobforge, which holds the tables.",
+    );
+  }
+  if (installed && installed.apiSchema !== apiSchema) {
+    throw new MigrationError(
+      "api_schema_differs",
+      `JobForge is installed with the API schema "${installed.apiSchema}", not "${apiSchema}"`,
+      `Migrate with --api-schema ${installed.apiSchema}, or without the option.`,
+    );
+  }
+}
+
+function checkHistory(installed: Installed, numbered: readonly NumberedFile[]): void {
+  const unknown = [...installed.migrations.keys()].filter((n) => !numbered.some((file) => file.number === n));
+  if (unknown.length > 0 || compareVersions(installed.version, version) > 0) {
+    throw new MigrationError(
+      "newer_jobforge",
+      `This database was migrated by JobForge ${installed.version}; this is ${version}`,
+      `Use JobForge ${installed.version} or newer. Older workers may keep running; they only cannot migrate.`,
+    );
+  }
+  for (const file of numbered) {
+    const applied = installed.migrations.get(file.number);
+    if (applied && applied.checksum !== file.checksum) {
+      throw new MigrationError(
+        "changed_migration",
+        `Migration ${file.name} is not the one that was applied to this database`,
+        "Restore the file. A numbered migration never changes after it was released; write a new one.",
+      );
+    }
+  }
+}
+
+/** Orders two versions of the form 1.2.3 or 1.2.3-beta.4; a release comes after its pre-releases. */
+export function compareVersions(a: string, b: string): number {
+  const [coreA = "", preA] = a.split("-", 2);
+  const [coreB = "", preB] = b.split("-", 2);
+  const core = coreA.localeCompare(coreB, "en", { numeric: true });
+  if (core !== 0 || preA === preB) return core;
+  if (preA === undefined) return 1;
+  if (preB === undefined) return -1;
+  return preA.localeCompare(preB, "en", { numeric: true });
+}
