@@ -1,8 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
-  resolve: { conditions: ["jobforge-source"] },
-  ssr: { resolve: { conditions: ["jobforge-source"] } },
+  resolve: {
+    // Tests run the sources of every package, not what was built last. tsconfig.json says the same to the type checker.
+    alias: [
+      { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
+      { find: /^@jobforge\/(\w+)$/, replacement: source("packages/$1/src/index.ts") },
+    ],
+  },
   test: {
     globalSetup: ["test/server.ts"],
     include: ["sql/test/**/*.test.ts", "packages/*/test/**/*.test.ts", "docs/test/**/*.test.ts"],

@@ -12,6 +12,78 @@ create table jobforge.installation (
   updated_at   timestamptz not null default clock_timestamp()
 );
 
+-- What the kernel's functions hand to each other. One job to enqueue, as asked for; ord is its place in the call.
+create type jobforge.new_job as (
+  ord             integer,
+  id              uuid,
+  type            text,
+  payload         jsonb,
+  idempotency_key text,
+  run_at          timestamptz,
+  max_attempts    integer,
+  priority        integer,
+  dedupe_key      text,
+  dedupe_mode     text,
+  tags            text[],
+  subject         text,
+  concurrency_key text,
+  expires_at      timestamptz,
+  traceparent     text
+);
+
+-- How one run ended: status is succeeded, failed, deferred or released as a worker reports it, or lost.
+create type jobforge.run_end as (
+  ord          integer,
+  id           uuid,
+  attempt      integer,
+  status       text,
+  error        jsonb,
+  result       jsonb,
+  artifact_ref text,
+  retry        boolean,
+  run_at       timestamptz,
+  counts       boolean,
+  cost_cents   integer,
+  children     jobforge.new_job[]
+);
+
+-- What became of one run's end: outcome is ok, already or stale; status, run_at, tenant_id and type are the job's, after ok.
+create type jobforge.run_outcome as (
+  ord       integer,
+  id        uuid,
+  attempt   integer,
+  outcome   text,
+  status    text,
+  run_at    timestamptz,
+  tenant_id uuid,
+  type      text
+);
+
+-- The ready jobs of one type, rank and lane, from (from_at, from_seq) on: what claim takes from.
+create type jobforge.stream as (
+  type     text,
+  rank     integer,
+  lane     bigint,
+  from_at  timestamptz,
+  from_seq bigint
+);
+
+-- Which jobs a list or a bulk change means; null is any.
+create type jobforge.job_filter as (
+  statuses        text[],
+  types           text[],
+  tags            text[],
+  subject         text,
+  error_contains  text,
+  created_after   timestamptz,
+  created_before  timestamptz,
+  finished_after  timestamptz,
+  finished_before timestamptz,
+  before_id       uuid,
+  row_limit       integer,
+  row_offset      integer
+);
+
 -- What migrate() has applied: numbered files once, repeatable ones again whenever their text changes.
 create table jobforge.migrations (
   number     integer primary key check (number > 0),
@@ -79,7 +151,7 @@ create table jobforge.jobs (
 );
 
 create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
-create index jobs_waiting on jobforge.jobs (run_at) where state = 'waiting';
+create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
 create index jobs_running on jobforge.jobs (worker_id, started_at) where state = 'running';
 create index jobs_tenant on jobforge.jobs (tenant_id, id);
 create unique index jobs_dedupe on jobforge.jobs (tenant_id, type, dedupe_key) where dedupe_key is not null;
@@ -104,6 +176,7 @@ create table jobforge.job_keys (
   primary key (tenant_id, type, idempotency_key)
 );
 
+create index job_keys_job on jobforge.job_keys (job_id);
 create index job_keys_forget on jobforge.job_keys (forget_at) where forget_at is not null;
 
 -- Requests to cancel a running job. Appended, never an update of the running row, so that an application
@@ -134,7 +207,8 @@ create table jobforge.attempts (
 create index attempts_tenant on jobforge.attempts (tenant_id, job_id);
 
 -- Ended jobs, append-only, in two branches: successes and cancellations in finished_jobs; failures, which are few, are
--- searched most and may return, in dead_jobs. Each branch is cut by finished_at, and retention drops whole leaves.
+-- searched most and may return, in dead_jobs. Each branch has a shelf for every time of keeping in use, and each shelf is
+-- cut by finished_at, so retention drops whole leaves and deletes no rows.
 --   last_run how the run ended that ended the job; null when no run did (canceled or expired while queued)
 --   reason   why, in one word: done, refused, exhausted, crashed, canceled, expired
 create table jobforge.archive (
@@ -170,23 +244,40 @@ create table jobforge.archive (
   result          jsonb,
   artifact_ref    text,
   cost_cents      integer,
+  keep_days       integer not null check (keep_days > 0),
   constraint a_run_has_a_worker check (last_run is null or (worker_id is not null and started_at is not null)),
-  constraint a_result_has_an_id check (result_id is not null or (result is null and artifact_ref is null)),
-  primary key (id, status, finished_at)
+  constraint a_result_has_an_id check (result_id is not null or (result is null and artifact_ref is null))
 ) partition by list (status);
 
 create table jobforge.finished_jobs partition of jobforge.archive
-  for values in ('succeeded', 'canceled') partition by range (finished_at);
+  for values in ('succeeded', 'canceled') partition by list (keep_days);
 create table jobforge.dead_jobs partition of jobforge.archive
-  for values in ('failed', 'dead') partition by range (finished_at);
+  for values in ('failed', 'dead') partition by list (keep_days);
 
--- A default leaf always exists, so no settle fails for want of a partition.
+-- A default always exists, so no settle fails for want of a partition.
 create table jobforge.finished_jobs_default partition of jobforge.finished_jobs default;
 create table jobforge.dead_jobs_default partition of jobforge.dead_jobs default;
 
+-- No unique index: an id comes from jobforge.jobs, where it was unique, and a narrow index is what every settle pays for.
+create index archive_id on jobforge.archive (id);
 create index archive_type on jobforge.archive (tenant_id, type, id);
 create index archive_subject on jobforge.archive (tenant_id, subject, id) where subject is not null;
 create index archive_canceled on jobforge.archive (tenant_id, id) where status = 'canceled';
+create index archive_error on jobforge.archive (tenant_id, type, id) where error is not null;
+create index archive_tags on jobforge.archive using gin (tags) where tags <> '{}';
+
+-- The leaves of the archive that maintenance made: what they hold and how far their retirement has come.
+--   cleared_to the last row whose key, payload and attempts are gone; emptied_at when the leaf was truncated
+create table jobforge.leaves (
+  name       text primary key,
+  branch     text not null check (branch in ('finished_jobs', 'dead_jobs')),
+  keep_days  integer not null,
+  from_at    timestamptz not null,
+  to_at      timestamptz not null check (to_at > from_at),
+  cleared_to tid not null default '(0,0)',
+  emptied_at timestamptz,
+  unique (branch, keep_days, from_at)
+);
 
 -- How each type behaves. The row '*' is the policy of every type that has none of its own.
 create table jobforge.policies (
@@ -209,6 +300,9 @@ create table jobforge.policies (
 
 insert into jobforge.policies (type) values ('*');
 
+-- Counts claims that come without a hint and have more tenants waiting than places: whose turn it is.
+create sequence jobforge.turns minvalue 0 start 0 cycle;
+
 -- Pauses. The row ('all', '') is the gate of everything.
 create table jobforge.gates (
   scope  text not null check (scope in ('all', 'type', 'tenant')),
@@ -222,13 +316,40 @@ create table jobforge.gates (
 );
 
 -- Workers that heartbeat as workers. A job's lease lives as long as the worker that holds it.
+--   scope the tenant that the worker's role is bound to, or all ones: a bound worker keeps no other tenant's lease alive
 create table jobforge.workers (
-  id         text primary key,
+  id         text not null,
+  scope      uuid not null,
   instance   text,
   started_at timestamptz not null,
   seen_at    timestamptz not null,
-  info       jsonb not null default '{}'
+  info       jsonb not null default '{}',
+  primary key (id, scope)
 ) with (fillfactor = 50);
+
+-- Workers that sleep and want to be woken for a type ('*': any).
+create table jobforge.idle_workers (
+  type      text not null,
+  worker_id text not null,
+  since     timestamptz not null,
+  primary key (type, worker_id)
+);
+
+create index idle_workers_worker on jobforge.idle_workers (worker_id);
+
+-- Jobs whose end somebody waits for.
+create table jobforge.watches (
+  job_id uuid primary key,
+  until  timestamptz not null
+);
+
+-- Children of a run whose keys an application's open transaction held when the run ended: enqueued a little later, so
+-- that no settle waits.
+create table jobforge.outbox (
+  id        bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  jobs      jobforge.new_job[] not null
+);
 
 -- A login bound to one tenant. Nothing that the login sets overrides it.
 create table jobforge.role_bindings (
@@ -262,60 +383,11 @@ create table jobforge.audit_log (
 create index audit_log_tenant on jobforge.audit_log (tenant_id, id);
 create index audit_log_entity on jobforge.audit_log (entity_type, entity_id, id);
 
--- When a task of maintenance last ran: its throttle, and the lock that keeps two workers from the same task.
+-- When each task of maintenance last ran: its throttle, and the lock that keeps two workers from the same task.
 create table jobforge.maintenance (
   task   text primary key,
   ran_at timestamptz not null
 ) with (fillfactor = 50);
 
-insert into jobforge.maintenance (task, ran_at) values ('upkeep', '-infinity');
-
--- What the kernel's functions hand to each other. One job to enqueue, as asked for; ord is its place in the call.
-create type jobforge.new_job as (
-  ord             integer,
-  id              uuid,
-  type            text,
-  payload         jsonb,
-  idempotency_key text,
-  run_at          timestamptz,
-  max_attempts    integer,
-  priority        integer,
-  dedupe_key      text,
-  dedupe_mode     text,
-  tags            text[],
-  subject         text,
-  concurrency_key text,
-  expires_at      timestamptz,
-  traceparent     text
-);
-
--- How one run ended: status is succeeded, failed, deferred or released as a worker reports it, or lost.
-create type jobforge.run_end as (
-  ord          integer,
-  id           uuid,
-  attempt      integer,
-  status       text,
-  error        jsonb,
-  result       jsonb,
-  artifact_ref text,
-  retry        boolean,
-  run_at       timestamptz,
-  counts       boolean,
-  cost_cents   integer
-);
-
--- Which jobs a list or a bulk change means; null is any.
-create type jobforge.job_filter as (
-  statuses        text[],
-  types           text[],
-  tags            text[],
-  subject         text,
-  error_contains  text,
-  created_after   timestamptz,
-  created_before  timestamptz,
-  finished_after  timestamptz,
-  finished_before timestamptz,
-  before_id       uuid,
-  row_limit       integer,
-  row_offset      integer
-);
+insert into jobforge.maintenance (task, ran_at)
+values ('upkeep', '-infinity'), ('leaves', '-infinity'), ('retire', '-infinity'), ('forget', '-infinity');

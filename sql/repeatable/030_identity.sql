@@ -30,12 +30,16 @@ exception when data_exception then
   return null;
 end $$;
 
--- The tenant the caller is bound to; null when the role is not bound.
+-- The tenant the caller is bound to; null when it is not bound. The login's binding comes first: SET ROLE is no way out of it.
 create or replace function jobforge.bound_tenant() returns uuid
 language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
-  select tenant_id from role_bindings where role = caller()
+  select b.tenant_id
+  from role_bindings b
+  where b.role in (session_user, caller())
+  order by b.role = session_user desc
+  limit 1
 $$;
 
 -- Which tenant is calling; null when none. A bound role is always its tenant. Only members of jobforge_app are

@@ -1,5 +1,5 @@
--- What the tables mean in public words. The private views run with the rights of whoever uses them: the owner's inside
--- functions, jobforge_view's below the API views, where row security applies.
+-- What the tables mean in public words. The private views are the owner's, whom row security does not bind: only the
+-- kernel's functions read them. The API views below have the same text and another owner.
 
 -- The id of one execution, for logs, the attempt and outbound calls: 32 hex digits that follow from job and attempt, so
 -- every party can compute it and nobody has to store it.
@@ -8,7 +8,7 @@ language sql immutable strict parallel safe as $$
   select encode(substring(sha256(uuid_send(p_job_id) || int4send(p_attempt)) for 16), 'hex')
 $$;
 
-create or replace view jobforge.live_jobs with (security_invoker = true) as
+create or replace view jobforge.live_jobs as
 select
   j.id,
   j.tenant_id,
@@ -44,7 +44,7 @@ select
   null::text as reason
 from jobforge.jobs j;
 
-create or replace view jobforge.ended_jobs with (security_invoker = true) as
+create or replace view jobforge.ended_jobs as
 select
   f.id,
   f.tenant_id,
@@ -80,40 +80,44 @@ select
   f.reason
 from jobforge.archive f;
 
-create or replace view jobforge.all_jobs with (security_invoker = true) as
-select * from jobforge.live_jobs
-union all
-select * from jobforge.ended_jobs;
+do $$
+begin
+  execute format('create or replace view jobforge.all_jobs as %s union all %s',
+    rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), pg_get_viewdef('jobforge.ended_jobs'::regclass));
+end $$;
 
-create or replace view jobforge.all_attempts with (security_invoker = true) as
-select a.job_id, a.tenant_id, a.attempt_no, a.status, a.worker_id, a.started_at, a.finished_at, a.error
-from jobforge.attempts a
-union all
-select j.id, j.tenant_id, j.attempts, 'running', j.worker_id, j.started_at, null, null
-from jobforge.jobs j
-where j.state = 'running'
-union all
+create or replace view jobforge.all_attempts as
 select
-  f.id, f.tenant_id, f.attempts,
-  case when f.status = 'canceled' and f.last_run not in ('succeeded', 'lost') then 'canceled' else f.last_run end,
-  f.worker_id, f.started_at, f.finished_at,
-  case when f.last_run <> 'succeeded' then f.error end
-from jobforge.archive f
-where f.last_run is not null;
+  r.job_id, r.tenant_id, r.attempt_no, r.status, r.worker_id,
+  jobforge.trace_id(r.job_id, r.attempt_no) as trace_id,
+  r.started_at, r.finished_at,
+  (extract(epoch from r.finished_at - r.started_at) * 1000)::bigint as duration_ms,
+  r.error
+from (
+  select a.job_id, a.tenant_id, a.attempt_no, a.status, a.worker_id, a.started_at, a.finished_at, a.error
+  from jobforge.attempts a
+  union all
+  select j.id, j.tenant_id, j.attempts, 'running', j.worker_id, j.started_at, null, null
+  from jobforge.jobs j
+  where j.state = 'running'
+  union all
+  select
+    f.id, f.tenant_id, f.attempts,
+    case when f.status = 'canceled' and f.last_run not in ('succeeded', 'lost') then 'canceled' else f.last_run end,
+    f.worker_id, f.started_at, f.finished_at,
+    case when f.last_run <> 'succeeded' then f.error end
+  from jobforge.archive f
+  where f.last_run is not null
+) r;
 
--- The API's read-only views. Columns are only ever appended.
-
-create or replace view :"api_schema".jobforge_jobs as
-select * from jobforge.all_jobs;
-
-create or replace view :"api_schema".jobforge_job_attempts as
-select
-  job_id, tenant_id, attempt_no, status, worker_id,
-  jobforge.trace_id(job_id, attempt_no) as trace_id,
-  started_at, finished_at,
-  (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms,
-  error
-from jobforge.all_attempts;
+-- The API's read-only views. Columns are only ever appended. They must read the tables themselves (a view of the owner's in
+-- between would lift row security), so the texts of the private views are copied by the database, not by hand.
+do $$
+begin
+  execute format('create or replace view %I.jobforge_jobs as %s', :'api_schema', pg_get_viewdef('jobforge.all_jobs'::regclass));
+  execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema',
+    pg_get_viewdef('jobforge.all_attempts'::regclass));
+end $$;
 
 create or replace view :"api_schema".jobforge_job_results as
 select result_id as id, id as job_id, tenant_id, result, artifact_ref, finished_at as created_at

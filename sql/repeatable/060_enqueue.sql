@@ -1,8 +1,8 @@
--- Whether a JSON document is over the 1 MiB cap, as Postgres prints it. Text is at most six times the stored size, so the
--- usual small document is not printed to find out.
+-- Whether a JSON document is over the 1 MiB cap, as Postgres prints it: a number such as 1e100000 is stored in a few bytes
+-- and printed in 100 kB.
 create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
 language sql immutable as $$
-  select case when pg_column_size(p_document) > 170000 then octet_length(p_document::text) > 1048576 else false end
+  select octet_length(p_document::text) > 1048576
 $$;
 
 -- A text a caller may use as a key: null, or 1 to 1024 bytes.
@@ -17,6 +17,7 @@ language sql immutable as $$
   select case
     when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
     when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
+    when p_job.type ~ '[[:cntrl:]]' then array['type', 'type must not have control characters']
     when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
     when not coalesce(p_job.max_attempts, 1) between 1 and 100000
       then array['max_attempts', 'max_attempts must be between 1 and 100000']
@@ -153,8 +154,11 @@ $$;
 
 -- Enqueues the jobs of one call, set-based. Promises one row per job: the id that answers for it and whether that one was
 -- created, existing or replaced. Keys are taken in sorted order, first idempotency then dedupe keys, so two bulk calls
--- cannot deadlock. Waits for another transaction only when that one holds the same key. Callers have been authorised.
-create or replace function jobforge.enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
+-- cannot deadlock. Waits for another transaction only when that one holds the same key. Wakes sleeping workers when told to.
+-- Callers have been authorised.
+create or replace function jobforge.enqueue(
+  p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz, p_notify boolean
+)
 returns table (ord integer, id uuid, outcome text)
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -210,6 +214,10 @@ begin
   )
   select array_agg(c.id) into v_created from created c;
 
+  if p_notify then
+    perform wake(j.type, min(coalesce(j.run_at, p_now)), p_now) from unnest(p_jobs) j group by j.type;
+  end if;
+
   if cardinality(v_created) = cardinality(p_jobs) then
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
     return;
@@ -236,7 +244,7 @@ begin
     if id is null or id = v_job.id then
       select m.id, m.outcome into id, outcome from merge_duplicate(p_tenant_id, v_job, p_now) m;
       if id is null then
-        select e.id, e.outcome into id, outcome from enqueue(p_tenant_id, array[v_job], p_now) e;
+        select e.id, e.outcome into id, outcome from enqueue(p_tenant_id, array[v_job], p_now, false) e;
       end if;
     end if;
     return next;

@@ -8,7 +8,7 @@ begin
     return null;
   elsif jsonb_typeof(v_value) = 'string' then
     return array[v_value #>> '{}'];
-  elsif jsonb_typeof(v_value) = 'array' and not jsonb_path_exists(v_value, '$[*] ? (@.type() != "string")') then
+  elsif jsonb_typeof(v_value) = 'array' and not jsonb_path_exists(v_value, 'strict $[*] ? (@.type() != "string")') then
     return array(select jsonb_array_elements_text(v_value));
   end if;
   perform jobforge.fail_argument(p_key, format('filter %s must be a text or an array of texts', p_key));
@@ -32,11 +32,11 @@ end $$;
 
 -- Reads and checks the filters of a list. An unknown key is an error, so a typing mistake never widens a list (or a bulk
 -- cancel). A limit over 1000 gives 1000.
-create or replace function jobforge.read_filters(p_filters jsonb) returns jobforge.job_filter
+create or replace function jobforge.read_filters(p_filters jsonb, p_more text[] default '{}') returns jobforge.job_filter
 language plpgsql stable as $$
 declare
   v_filters jsonb := coalesce(p_filters, '{}');
-  v_known constant text[] := array[
+  v_known constant text[] := p_more || array[
     'status', 'type', 'tags', 'subject', 'error_contains', 'created_after', 'created_before', 'finished_after',
     'finished_before', 'limit', 'offset', 'cursor'];
   v_unknown text;
@@ -72,90 +72,123 @@ begin
   return v;
 end $$;
 
--- The conditions of a filter on one table, as SQL over the parameters of jobforge.list: fixed texts only, every value is
--- bound. Only the conditions in use are written, so that each list gets the plan it deserves.
-create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_tenant_id uuid, p_live boolean) returns text
+-- The smallest UUIDv7 of a time: ids below it are of jobs created before.
+create or replace function jobforge.id_floor(p_at timestamptz) returns uuid
+language sql immutable as $$
+  select (
+    lpad(to_hex(least(greatest(floor(extract(epoch from p_at) * 1000), 0), 281474976710655)::bigint), 12, '0')
+    || '70008000000000000000')::uuid
+$$;
+
+-- The conditions of a filter on one table, as SQL over the parameters of jobforge.find_page: fixed texts only, every value
+-- is bound (a status is one of six words). Only the conditions in use are written, so that each list gets the plan it
+-- deserves. Times also bound the id, which begins with the time of creation, no later than a minute after created_at.
+create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_live boolean) returns text
 language sql immutable as $$
   select concat_ws(' and ',
     'true',
-    case when p_tenant_id is not null then 'j.tenant_id = $1' end,
-    case when p_filter.types is not null and p_live then 'j.type = any (($2).types)' end,
-    case when p_filter.statuses is not null then
-      case when p_live
-        then $x$case j.state when 'running' then 'running' else 'queued' end = any (($2).statuses)$x$
-        else 'j.status = any (($2).statuses)'
-      end
+    case when p_filter.statuses is not null then format(
+      case when p_live then $x$case j.state when 'running' then 'running' else 'queued' end in (%s)$x$ else 'j.status in (%s)' end,
+      (select string_agg(quote_literal(s), ', ') from unnest(p_filter.statuses) s))
     end,
-    case when p_filter.tags is not null then 'j.tags @> ($2).tags' end,
+    case when cardinality(p_filter.tags) > 0 then $x$j.tags @> ($2).tags and j.tags <> '{}'$x$ end,
     case when p_filter.subject is not null then 'j.subject = ($2).subject' end,
     case when p_filter.error_contains is not null
-      then 'strpos(lower(j.error::text), lower(($2).error_contains)) > 0' end,
-    case when p_filter.created_after is not null then 'j.created_at >= ($2).created_after' end,
-    case when p_filter.created_before is not null then 'j.created_at < ($2).created_before' end,
+      then 'j.error is not null and strpos(lower(j.error::text), lower(($2).error_contains)) > 0' end,
+    case when p_filter.created_after is not null
+      then 'j.created_at >= ($2).created_after and j.id >= id_floor(($2).created_after)' end,
+    case when p_filter.created_before is not null
+      then $x$j.created_at < ($2).created_before and j.id < id_floor(($2).created_before + interval '1 minute')$x$ end,
     case when p_filter.finished_after is not null then 'j.finished_at >= ($2).finished_after' end,
-    case when p_filter.finished_before is not null then 'j.finished_at < ($2).finished_before' end,
+    case when p_filter.finished_before is not null
+      then $x$j.finished_at < ($2).finished_before and j.id < id_floor(($2).finished_before + interval '1 minute')$x$ end,
     case when p_filter.before_id is not null then 'j.id < ($2).before_id' end)
 $$;
 
--- The jobs of a tenant (null: of all) that a filter means, newest first. The page is found in narrow index order, first
--- in the live table and then, per type, in the archive; only its rows are read whole.
-create or replace function jobforge.list(p_tenant_id uuid, p_filter jobforge.job_filter) returns setof jobforge.all_jobs
+-- The page of jobs of a tenant (null: of all) that a filter means, newest first, as ids and times of ending (null: live).
+-- Found in index order: in the live table, and in the archive per tenant and type, which is how it is indexed.
+create or replace function jobforge.find_page(p_tenant_id uuid, p_filter jobforge.job_filter)
+returns table (id uuid, finished_at timestamptz)
 language plpgsql stable
 set search_path = jobforge, pg_temp
 set jit = off as $$
 declare
   v_sources text[] := '{}';
-  v_page constant integer := p_filter.row_limit + p_filter.row_offset;
+  v_rows constant integer := p_filter.row_limit + p_filter.row_offset;
   v_ended constant boolean := p_filter.statuses is null
     or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'];
   v_live constant boolean := (p_filter.statuses is null or p_filter.statuses && array['queued', 'running'])
     and p_filter.finished_after is null and p_filter.finished_before is null;
+  v_unfiltered constant boolean := p_tenant_id is null and p_filter.statuses is null and p_filter.types is null
+    and p_filter.tags is null and p_filter.subject is null and p_filter.error_contains is null;
 begin
   if v_live then
     v_sources := array[format(
-      'select j.id, null::timestamptz as finished_at from jobs j where %s order by j.id desc limit %s',
-      filter_sql(p_filter, p_tenant_id, true), v_page)];
+      'select j.id, null::timestamptz as finished_at from jobs j where %s and %s and %s order by j.id desc limit %s',
+      case when p_tenant_id is null then 'true' else 'j.tenant_id = $1' end,
+      case when p_filter.types is null then 'true' else 'j.type = any (($2).types)' end,
+      filter_sql(p_filter, true), v_rows)];
   end if;
-  if v_ended and p_tenant_id is not null and p_filter.subject is null then
+  if v_ended and v_unfiltered then
     v_sources := v_sources || format(
-      'select x.* from unnest(coalesce(($2).types, archived_types($1))) t(type)
-       cross join lateral (
-         select j.id, j.finished_at from archive j where j.type = t.type and %s order by j.id desc limit %s
-       ) x',
-      filter_sql(p_filter, p_tenant_id, false), v_page);
+      'select j.id, j.finished_at from archive j where %s order by j.id desc limit %s', filter_sql(p_filter, false), v_rows);
   elsif v_ended then
     v_sources := v_sources || format(
-      'select j.id, j.finished_at from archive j where (($2).types is null or j.type = any (($2).types)) and %s
-       order by j.id desc limit %s',
-      filter_sql(p_filter, p_tenant_id, false), v_page);
+      'select x.id, x.finished_at
+       from archived_pairs($1, ($2).types) p
+       cross join lateral (
+         select j.id, j.finished_at from archive j
+         where j.tenant_id = p.tenant_id and j.type = p.type and %s
+         order by j.id desc
+         limit %s
+       ) x',
+      filter_sql(p_filter, false), v_rows);
   end if;
-  if cardinality(v_sources) = 0 then
-    return;
+  if cardinality(v_sources) > 0 then
+    return query execute format('select s.id, s.finished_at from (%s) s order by s.id desc limit %s offset %s',
+      '(' || array_to_string(v_sources, ') union all (') || ')', p_filter.row_limit, p_filter.row_offset)
+    using p_tenant_id, p_filter;
   end if;
-  return query execute format(
-    'with page as materialized (
-       select s.id, s.finished_at from (%s) s order by s.id desc limit %s offset %s
-     )
-     select j.* from page p cross join lateral job_at(p.id, p.finished_at) j order by j.id desc',
-    '(' || array_to_string(v_sources, ') union all (') || ')', p_filter.row_limit, p_filter.row_offset)
-  using p_tenant_id, p_filter;
 end $$;
 
--- The types of a tenant that have ended jobs, found by hopping through the index.
-create or replace function jobforge.archived_types(p_tenant_id uuid) returns text[]
-language sql stable as $$
+-- The pairs of tenant and type that have ended jobs, for one tenant or all, for some types or all: given when both are
+-- named, else found by hopping through the index.
+create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[])
+returns table (tenant_id uuid, type text)
+language plpgsql stable
+rows 10 as $$
+begin
+  if p_tenant_id is not null and p_types is not null then
+    return query select distinct p_tenant_id, t.type from unnest(p_types) t(type);
+    return;
+  end if;
+  return query
   with recursive hop as (
-    (select f.type from jobforge.archive f where f.tenant_id = p_tenant_id order by f.type limit 1)
+    (select f.tenant_id, f.type from jobforge.archive f
+     where p_tenant_id is null or f.tenant_id = p_tenant_id
+     order by f.tenant_id, f.type
+     limit 1)
     union all
-    select (
-      select f.type from jobforge.archive f
-      where f.tenant_id = p_tenant_id and f.type > h.type
-      order by f.type
-      limit 1)
+    select x.tenant_id, x.type
     from hop h
-    where h.type is not null
+    cross join lateral (
+      select f.tenant_id, f.type from jobforge.archive f
+      where (f.tenant_id, f.type) > (h.tenant_id, h.type)
+      order by f.tenant_id, f.type
+      limit 1
+    ) x
+    where p_tenant_id is null or x.tenant_id = p_tenant_id
   )
-  select coalesce(array_agg(h.type), '{}') from hop h where h.type is not null
+  select h.tenant_id, h.type from hop h where p_types is null or h.type = any (p_types);
+end $$;
+
+-- The jobs of a tenant (null: of all) that a filter means, newest first. Only the rows of the page are read whole.
+create or replace function jobforge.list(p_tenant_id uuid, p_filter jobforge.job_filter) returns setof jobforge.all_jobs
+language sql stable as $$
+  select j.*
+  from jobforge.find_page(p_tenant_id, p_filter) p
+  cross join lateral jobforge.job_at(p.id, p.finished_at) j
+  order by j.id desc
 $$;
 
 -- A job that is live (p_finished_at null) or ended at that very time: one leaf of the archive is looked at.

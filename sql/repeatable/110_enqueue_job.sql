@@ -22,7 +22,7 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_now timestamptz := now();
+  v_now timestamptz := jobforge.now();
   v_job new_job := row(
     1, new_id(), p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts, coalesce(p_priority, 0),
     p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject, p_concurrency_key, p_expires_at,
@@ -33,7 +33,8 @@ declare
 begin
   perform require_tenant(p_tenant_id);
   perform require_valid(array[v_job], v_now, false);
-  select e.id, e.outcome into v_id, v_outcome from enqueue(p_tenant_id, array[v_job], v_now) e;
+  select e.id, e.outcome into v_id, v_outcome
+  from enqueue(p_tenant_id, array[v_job], v_now, coalesce(p_notify, true)) e;
   select to_jsonb(j) into v_columns from find_job(v_id) j;
   -- A job whose type keeps no history may be gone while its key still stands.
   v_columns := coalesce(v_columns, jsonb_build_object(

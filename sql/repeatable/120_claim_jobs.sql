@@ -20,12 +20,12 @@ begin
   if p_limit is null or p_limit not between 1 and 1000 then
     perform fail_argument('limit', 'limit must be between 1 and 1000');
   end if;
-  v_ids := claim(p_worker_id, p_limit, p_types, v_tenant_id, now());
+  select c.job_ids into v_ids from claim(p_worker_id, p_limit, p_types, v_tenant_id, jobforge.now(), null) c;
   return query
   select j.*
   from live_jobs j
   where j.id = any (v_ids)
-  order by j.priority desc, j.run_at, array_position(v_ids, j.id);
+  order by j.priority desc, j.run_at, (select s.seq from jobs s where s.id = j.id);
 end $$;
 
 -- Raises unless the worker names itself.

@@ -5,24 +5,33 @@ create or replace function :"api_schema".jobforge_heartbeat_job(
   p_worker_id text,
   p_attempt integer default null
 ) returns jsonb
-language plpgsql
+language sql
 security definer
 set search_path = jobforge, pg_temp as $$
+  select beat(p_job_id, p_worker_id, p_attempt, null)
+$$;
+
+-- A sign of life of one run, with its progress when it has some to tell. JF003 when the fence refuses.
+create or replace function jobforge.beat(p_job_id uuid, p_worker_id text, p_attempt integer, p_progress jsonb) returns jsonb
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
-  v_tenant_id uuid := claimable_tenant(null);
+  v_now timestamptz := jobforge.now();
+  v_tenant_id uuid := jobforge.claimable_tenant(null);
 begin
-  update jobs j
-  set heartbeat_at = now(), updated_at = now()
+  update jobforge.jobs j
+  set heartbeat_at = v_now, updated_at = v_now, progress = coalesce(p_progress, j.progress)
   where j.id = p_job_id
     and j.state = 'running'
     and j.worker_id = p_worker_id
     and (p_attempt is null or j.attempts = p_attempt)
     and (v_tenant_id is null or j.tenant_id = v_tenant_id);
   if not found then
-    perform fail_not_held();
+    perform jobforge.fail_not_held();
   end if;
   return jsonb_build_object(
-    'cancel_requested', exists (select from cancel_requests c where c.job_id = p_job_id));
+    'cancel_requested', exists (select from jobforge.cancel_requests c where c.job_id = p_job_id));
 end $$;
 
 -- JF003: the fence refused the write.

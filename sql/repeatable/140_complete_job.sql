@@ -22,8 +22,7 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_end run_end := row(
     1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, p_retry,
-    case p_status when 'failed' then p_retry_at end, null, p_cost_cents);
-  v_outcome record;
+    case p_status when 'failed' then p_retry_at end, null, p_cost_cents, null);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
@@ -40,9 +39,18 @@ begin
     perform fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result',
       'Store it elsewhere and pass a reference as artifact_ref.');
   end if;
-  select * into v_outcome from end_runs(p_worker_id, claimable_tenant(null), array[v_end], now()) e;
+  return end_one_run(p_worker_id, v_end);
+end $$;
+
+-- Ends one run and answers {id, status, run_at}; JF003 when the fence refuses.
+create or replace function jobforge.end_one_run(p_worker_id text, p_end jobforge.run_end) returns jsonb
+language plpgsql as $$
+declare
+  v_outcome jobforge.run_outcome;
+begin
+  v_outcome := (jobforge.end_runs(p_worker_id, jobforge.claimable_tenant(null), array[p_end], jobforge.now()))[1];
   if v_outcome.outcome <> 'ok' then
-    perform fail_not_held();
+    perform jobforge.fail_not_held();
   end if;
-  return jsonb_build_object('id', p_job_id, 'status', v_outcome.status, 'run_at', v_outcome.run_at);
+  return jsonb_build_object('id', p_end.id, 'status', v_outcome.status, 'run_at', v_outcome.run_at);
 end $$;

@@ -8,27 +8,32 @@ security definer
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
 declare
-  v_now timestamptz := now();
+  v_now timestamptz := jobforge.now();
   v_worker_id text;
 begin
   perform require_tenant(p_tenant_id);
-  if lock_queued(p_job_id, p_tenant_id) then
-    perform end_queued(array[p_job_id], 'canceled', v_now);
-    perform audit(p_tenant_id, 'JOB_CANCELED', p_job_id);
-    return jsonb_build_object('id', p_job_id, 'status', 'canceled', 'cancel_requested', false);
-  end if;
-  select j.worker_id into v_worker_id
-  from jobs j
-  where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state = 'running';
-  if not found then
-    perform fail('JF005', 'Job not found or cannot be canceled', 'not_cancelable', 'job_id',
-      'Only queued and running jobs of the tenant can be canceled.');
-  end if;
+  -- A run that ends between the two looks puts its job back into the queue as a new row: then look again.
+  loop
+    if lock_queued(p_job_id, p_tenant_id) then
+      perform end_queued(array[p_job_id], 'canceled', v_now);
+      perform audit(p_tenant_id, 'JOB_CANCELED', p_job_id);
+      return jsonb_build_object('id', p_job_id, 'status', 'canceled', 'cancel_requested', false);
+    end if;
+    select j.worker_id into v_worker_id
+    from jobs j
+    where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state = 'running';
+    exit when found;
+    if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
+      perform fail('JF005', 'Job not found or cannot be canceled', 'not_cancelable', 'job_id',
+        'Only queued and running jobs of the tenant can be canceled.');
+    end if;
+  end loop;
   insert into cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
   values (p_job_id, p_tenant_id, v_worker_id, v_now, caller())
   on conflict do nothing;
   if found then
     perform audit(p_tenant_id, 'JOB_CANCEL_REQUESTED', p_job_id);
+    perform pg_notify('jobforge_cancel', left(v_worker_id, 1000));
   end if;
   return jsonb_build_object('id', p_job_id, 'status', 'running', 'cancel_requested', true);
 end $$;

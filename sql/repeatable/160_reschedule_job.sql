@@ -13,7 +13,7 @@ security definer
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
 declare
-  v_now timestamptz := now();
+  v_now timestamptz := jobforge.now();
   v_run_at timestamptz := coalesce(p_run_at, v_now);
   v_max_attempts integer;
 begin
@@ -23,16 +23,21 @@ begin
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;
-  if lock_queued(p_job_id, p_tenant_id) then
-    v_max_attempts := postpone(p_job_id, v_run_at, p_max_attempts, v_now);
-  else
-    v_max_attempts := revive(p_job_id, p_tenant_id, v_run_at, p_max_attempts, v_now);
-  end if;
-  if v_max_attempts is null then
-    perform fail('JF006', 'Job not found or cannot be rescheduled', 'not_reschedulable', 'job_id',
-      'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key.');
-  end if;
+  -- A run that ends between the two looks puts its job back into the queue as a new row: then look again.
+  loop
+    if lock_queued(p_job_id, p_tenant_id) then
+      v_max_attempts := postpone(p_job_id, v_run_at, p_max_attempts, v_now);
+    else
+      v_max_attempts := (select r.max_attempts from revive(array[p_job_id], p_tenant_id, v_run_at, p_max_attempts, v_now) r);
+    end if;
+    exit when v_max_attempts is not null;
+    if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state <> 'running') then
+      perform fail('JF006', 'Job not found or cannot be rescheduled', 'not_reschedulable', 'job_id',
+        'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key.');
+    end if;
+  end loop;
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
+  perform wake(j.type, v_run_at, v_now) from jobs j where j.id = p_job_id;
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);
 end $$;
 
@@ -59,41 +64,51 @@ begin
   return v_job.max_attempts;
 end $$;
 
--- Brings a failed or dead job back from the archive with a fresh budget. Its last attempt, which was part of the archived
--- row, becomes a row of its own. Answers its max_attempts, or null when there is nothing to bring back.
+-- Brings failed and dead jobs back from the archive with a fresh budget. Their last attempt, which was part of the archived
+-- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken.
 create or replace function jobforge.revive(
-  p_job_id uuid, p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
-) returns integer
+  p_job_ids uuid[], p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
+) returns table (id uuid, type text, max_attempts integer)
 language plpgsql as $$
-declare
-  v_max_attempts integer;
 begin
-  with taken as (
-    delete from jobforge.archive f
-    where f.id = p_job_id
-      and f.tenant_id = p_tenant_id
-      and f.status in ('failed', 'dead')
-      and f.finished_at >= jobforge.time_of(p_job_id) - interval '1 day'
-    returning f.*
+  return query
+  with dead as materialized (
+    select f.*
+    from unnest(p_job_ids) i(id)
+    cross join lateral (
+      select * from jobforge.archive f
+      where f.id = i.id
+        and f.tenant_id = p_tenant_id
+        and f.status in ('failed', 'dead')
+        and f.finished_at >= jobforge.time_of(i.id) - interval '1 day'
+      for update skip locked
+    ) f
+  ), back as (
+    insert into jobforge.jobs (
+      id, seq, tenant_id, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
+      expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
+      error, cost_cents)
+    overriding system value
+    select
+      d.id, d.seq, d.tenant_id, d.type, case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
+      d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
+      p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
+      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents
+    from dead d
+    order by d.type, d.dedupe_key
+    on conflict do nothing
+    returning jobs.id, jobs.type, jobs.max_attempts
   ), past as (
     insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
-    select t.id, t.attempts, t.tenant_id, t.last_run, t.worker_id, t.started_at, t.finished_at, t.error
-    from taken t
-    where t.last_run is not null
+    select d.id, d.attempts, d.tenant_id, d.last_run, d.worker_id, d.started_at, d.finished_at, d.error
+    from dead d
+    join back b on b.id = d.id
+    where d.last_run is not null
+  ), gone as (
+    delete from jobforge.archive f
+    using dead d
+    join back b on b.id = d.id
+    where f.id = d.id and f.status = d.status and f.finished_at = d.finished_at
   )
-  insert into jobforge.jobs (
-    id, seq, tenant_id, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
-    expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
-    error, cost_cents)
-  overriding system value
-  select
-    t.id, t.seq, t.tenant_id, t.type, case when p_run_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
-    t.uncounted, t.attempts - t.uncounted + coalesce(p_max_attempts, t.budget), coalesce(p_max_attempts, t.budget),
-    p_run_at, t.created_at, p_now, case when t.expires_at > p_run_at then t.expires_at end, t.started_at, t.payload,
-    t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents
-  from taken t
-  returning max_attempts into v_max_attempts;
-  return v_max_attempts;
-exception when unique_violation then
-  return null;
+  select b.id, b.type, b.max_attempts from back b;
 end $$;

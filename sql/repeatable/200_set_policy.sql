@@ -31,7 +31,7 @@ begin
     (select p from policy_of(p_type) p),
     coalesce(preset(p_policy ->> 'preset'), '{}') || (p_policy - 'preset'));
   v_policy.type := p_type;
-  v_policy.updated_at := now();
+  v_policy.updated_at := jobforge.now();
   v_policy.updated_by := caller();
   insert into policies select v_policy.*
   on conflict (type) do update

@@ -4,13 +4,31 @@ create or replace function jobforge.rights() returns table (object text, kind te
 language sql stable as $$
   values
     ('jobforge_enqueue_job', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'::text[]),
+    ('jobforge_enqueue_jobs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_claim_jobs', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_heartbeat_job', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_complete_job', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_settle_jobs', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_defer_job', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_progress_job', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_heartbeat_worker', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_maintain', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_cancel_job', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_reschedule_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_update_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_cancel_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_reschedule_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_get_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_watch_job', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_list_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_set_policy', 'api', '{jobforge_operator}'),
+    ('jobforge_get_policy', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_set_gate', 'api', '{jobforge_operator}'),
+    ('jobforge_list_gates', 'api', '{jobforge_reader,jobforge_operator}'),
+    ('jobforge_list_workers', 'api', '{jobforge_reader,jobforge_operator}'),
+    ('jobforge_search_jobs', 'api', '{jobforge_operator}'),
+    ('jobforge_set_connector_config', 'api', '{jobforge_app,jobforge_operator}'),
+    ('jobforge_get_connector_config', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_bind_role', 'api', '{jobforge_operator}'),
     ('jobforge_jobs', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_job_attempts', 'view', '{jobforge_tenant,jobforge_operator}'),
@@ -28,11 +46,7 @@ language sql stable as $$
     ('attempts', 'table', '{jobforge_view}'),
     ('archive', 'table', '{jobforge_view}'),
     ('connector_configs', 'table', '{jobforge_view}'),
-    ('audit_log', 'table', '{jobforge_view}'),
-    ('live_jobs', 'table', '{jobforge_view}'),
-    ('ended_jobs', 'table', '{jobforge_view}'),
-    ('all_jobs', 'table', '{jobforge_view}'),
-    ('all_attempts', 'table', '{jobforge_view}')
+    ('audit_log', 'table', '{jobforge_view}')
 $$;
 
 -- Everything of JobForge that can be granted, with the grantees it should have and has. Read by the walk below and by tests.

@@ -3,6 +3,8 @@
 do $$
 declare
   v_role text;
+  -- From 16 on, who creates a role may administer it, and counts as a member, but may not act as it yet.
+  v_may_act_as constant text := case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end;
 begin
   foreach v_role in array array[
     'jobforge_owner', 'jobforge_view', 'jobforge_tenant', 'jobforge_app', 'jobforge_worker', 'jobforge_operator',
@@ -17,7 +19,7 @@ begin
     end if;
   end loop;
   -- Whoever migrates creates the objects as jobforge_owner, and may operate what it has installed.
-  if not pg_has_role(current_user, 'jobforge_owner', 'MEMBER') then
+  if not pg_has_role(current_user, 'jobforge_owner', v_may_act_as) then
     execute format('grant jobforge_owner, jobforge_operator, jobforge_worker to %I', current_user);
   end if;
   if not pg_has_role('jobforge_owner', 'jobforge_view', 'MEMBER') then
@@ -36,4 +38,19 @@ grant usage, create on schema :"api_schema" to jobforge_owner, jobforge_view;
 grant usage on schema :"api_schema" to jobforge_tenant, jobforge_worker, jobforge_operator, jobforge_reader;
 
 set local role jobforge_owner;
+
+-- The private schema is closed, whatever default privileges made of it.
+do $$
+declare
+  v_grantee text;
+begin
+  for v_grantee in
+    select distinct case x.grantee when 0 then 'public' else x.grantee::regrole::text end
+    from pg_namespace n, aclexplode(n.nspacl) x
+    where n.nspname = 'jobforge' and x.grantee <> n.nspowner
+  loop
+    execute format('revoke all on schema jobforge from %s', v_grantee);
+  end loop;
+end $$;
+
 grant usage on schema jobforge to jobforge_view;

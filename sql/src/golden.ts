@@ -13,8 +13,11 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
         case when c.relispartition then ' partition of ' || (select i.inhparent::regclass from pg_inherits i where i.inhrelid = c.oid)
           || ' ' || pg_get_expr(c.relpartbound, c.oid) else '' end,
         case when c.relrowsecurity then ', row security' else '' end)
-        || coalesce(' with ' || array_to_string(array(select unnest(c.reloptions) order by 1), ', '), '') as line
-     from pg_class c where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')`,
+        || coalesce(' with ' || nullif(array_to_string(array(select unnest(c.reloptions) order by 1), ', '), ''), '') as line
+     from pg_class c
+     where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')
+       -- Leaves of a time span come and go with the calendar.
+       and coalesce(pg_get_expr(c.relpartbound, c.oid), '') not like 'FOR VALUES FROM%'`,
   ],
   [
     "Columns",
@@ -94,15 +97,18 @@ export async function describeSchema(client: ClientBase, apiSchema: string): Pro
   const parts: string[] = [];
   // Names are printed with their schema: nothing of ours may be on the path.
   await client.query("begin read only");
-  await client.query("set local search_path = pg_catalog");
-  for (const [title, sql] of sections) {
-    const parameters = sql.includes("$1") ? [apiSchema] : [];
-    const { rows } = await client.query<{ line: string }>(
-      `select line from (${sql}) s order by line collate "C"`,
-      parameters,
-    );
-    parts.push(`# ${title}`, ...rows.map((row) => row.line), "");
+  try {
+    await client.query("set local search_path = pg_catalog");
+    for (const [title, sql] of sections) {
+      const parameters = sql.includes("$1") ? [apiSchema] : [];
+      const { rows } = await client.query<{ line: string }>(
+        `select line from (${sql}) s order by line collate "C"`,
+        parameters,
+      );
+      parts.push(`# ${title}`, ...rows.map((row) => row.line), "");
+    }
+  } finally {
+    await client.query("commit");
   }
-  await client.query("commit");
   return parts.join("\n");
 }

@@ -5,7 +5,7 @@
  */
 import pg, { type ClientBase } from "pg";
 import { MigrationError } from "./errors.ts";
-import { minClient, setupFile, version } from "./files.ts";
+import { minClient, type SqlFile, setupFile, version } from "./files.ts";
 import { type Plan, plan, readInstalled } from "./state.ts";
 
 export interface MigrateOptions {
@@ -53,7 +53,9 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
 export async function migrationStatus(options: MigrateOptions): Promise<MigrationStatus> {
   return await withClient(options.database, async (client) => {
     await requireServer(client);
-    const found = await readPlan(client, options.apiSchema);
+    const found = await readPlan(client, options.apiSchema).catch((error: unknown) => {
+      throw explain(error);
+    });
     return {
       version,
       installedVersion: found.installed?.version ?? null,
@@ -109,15 +111,16 @@ function statements(todo: Plan): string[] {
     setupFile("before", todo.apiSchema),
     "set local check_function_bodies = off;",
     ...todo.migrations.flatMap((file) => [
-      `-- ${file.name}\n${file.sql}`,
+      withName(file),
       `insert into jobforge.migrations (number, name, checksum) values (${file.number}, ${literal(file.name)}, ${literal(file.checksum)});`,
     ]),
     `insert into jobforge.installation (version, api_schema, min_client)
 values (${literal(version)}, ${literal(todo.apiSchema)}, ${literal(minClient)})
 on conflict (only_row) do update
 set version = excluded.version, min_client = excluded.min_client, updated_at = clock_timestamp();`,
-    ...todo.repeatables.map((file) => `-- ${file.name}\n${file.sql}`),
+    ...todo.repeatables.filter((file) => !isClosing(file)).map(withName),
     dropReplacedFunctions(todo.apiSchema),
+    ...todo.repeatables.filter(isClosing).map(withName),
     "delete from jobforge.repeatables;",
     ...todo.repeatables.map(
       (file) =>
@@ -127,9 +130,19 @@ set version = excluded.version, min_client = excluded.min_client, updated_at = c
   ];
 }
 
+function withName(file: SqlFile): string {
+  return `-- ${file.name}\n${file.sql}`;
+}
+
+/** Files from 900 on look at every object there is: row security and grants. */
+function isClosing(file: SqlFile): boolean {
+  return Number.parseInt(file.name, 10) >= 900;
+}
+
 /**
  * Every function of the kernel has just been written by this transaction, so one that has not been is an old signature
- * or was removed. Left in place, a signature with fewer parameters would make calls ambiguous.
+ * or was removed. Left in place, a signature with fewer parameters would make calls ambiguous. Comes before the grants,
+ * which write to every function as well.
  */
 function dropReplacedFunctions(apiSchema: string): string {
   return `do $$

@@ -21,9 +21,12 @@ export interface Plan {
 
 /** Reads what is installed; undefined when nothing is. */
 export async function readInstalled(client: ClientBase): Promise<Installed | undefined> {
-  const { rows: found } = await client.query<{ found: boolean }>(
-    "select to_regclass('jobforge.installation') is not null as found",
-  );
+  // Not to_regclass(): after waiting for another migration it may answer from a cache of before.
+  const { rows: found } = await client.query<{ found: boolean }>(`
+    select exists (
+      select from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'jobforge' and c.relname = 'installation') as found`);
   if (!found[0]?.found) return undefined;
   const { rows } = await client.query<{ installed: RawInstalled | null }>(`
     select jsonb_build_object(
@@ -66,11 +69,14 @@ export function plan(installed: Installed | undefined, wantedSchema: string | un
 }
 
 function checkApiSchema(apiSchema: string, installed: Installed | undefined): void {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/i.test(apiSchema) || /^(pg_|jobforge$)/i.test(apiSchema)) {
+  if (
+    !/^[a-z_][a-z0-9_]{0,62}$/i.test(apiSchema) ||
+    /^(pg_|jobforge$|information_schema$)/i.test(apiSchema)
+  ) {
     throw new MigrationError(
       "invalid_api_schema",
       `"${apiSchema}" cannot be the API schema`,
-      "Use letters, digits and underscores; not a name that starts with pg_, nor jobforge, which holds the tables.",
+      "Use letters, digits and underscores; not a name of the system's, nor jobforge, which holds the tables.",
     );
   }
   if (installed && installed.apiSchema !== apiSchema) {
@@ -105,11 +111,16 @@ function checkHistory(installed: Installed, numbered: readonly NumberedFile[]): 
 
 /** Orders two versions of the form 1.2.3 or 1.2.3-beta.4; a release comes after its pre-releases. */
 export function compareVersions(a: string, b: string): number {
-  const [coreA = "", preA] = a.split("-", 2);
-  const [coreB = "", preB] = b.split("-", 2);
+  const [coreA, preA] = splitVersion(a);
+  const [coreB, preB] = splitVersion(b);
   const core = coreA.localeCompare(coreB, "en", { numeric: true });
   if (core !== 0 || preA === preB) return core;
-  if (preA === undefined) return 1;
-  if (preB === undefined) return -1;
+  if (preA === "") return 1;
+  if (preB === "") return -1;
   return preA.localeCompare(preB, "en", { numeric: true });
+}
+
+function splitVersion(version: string): readonly [core: string, preRelease: string] {
+  const [core = "", ...preRelease] = version.split("-");
+  return [core, preRelease.join("-")];
 }

@@ -2,7 +2,7 @@
 
 import type { EmbeddedAddress } from "./types.ts";
 
-const USER = "jobforge";
+const USER = "postgres";
 
 export function addressOf(
   server: { pid: number; port: number },

@@ -49,11 +49,11 @@ export async function findBinaries(
   onProgress: (message: string) => void,
 ): Promise<Binaries> {
   const found = resolvePackage(version);
-  if (repairLinks(found.native) && isReadableTree(found.native, user)) {
+  if (isPlain(found.native) && repairLinks(found.native) && isReadableTree(found.native, user)) {
     const binaries = binariesIn(found.native);
     if (whyUnusable(binaries, version, user) === undefined) return binaries;
   }
-  const reachable = canAccess(user, directory, "execute");
+  const reachable = isPlain(directory) && canAccess(user, directory, "execute");
   const cache = join(reachable ? directory : openShelter(user, directory), "binaries");
   onProgress(`Using a copy of the PostgreSQL programs in ${cache}`);
   const binaries = binariesIn(await copyToCache(found.native, cache, found.name));
@@ -62,8 +62,13 @@ export async function findBinaries(
   throw new EmbeddedPostgresError(
     "binaries_missing",
     `The PostgreSQL programs of ${found.name} do not run here: ${problem}`,
-    `Remove ${cache} and reinstall; if that does not help, set DATABASE_URL to a PostgreSQL of your own.`,
+    `Remove ${cache} and reinstall; if that does not help (the programs need glibc on Linux), set DATABASE_URL to a PostgreSQL of your own.`,
   );
+}
+
+/** initdb finds the server by a shell command in which it quotes its own path too simply. */
+function isPlain(path: string): boolean {
+  return process.platform === "win32" || !/["$`\\]/.test(path);
 }
 
 function resolvePackage(version: PostgresVersion): PlatformPackage {

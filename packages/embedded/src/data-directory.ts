@@ -15,14 +15,14 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Binaries } from "./binaries.ts";
-import { EmbeddedPostgresError } from "./errors.ts";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { atExit } from "./exit.ts";
 import { createFile } from "./files.ts";
 import { type Home, unreadable } from "./home.ts";
 import { lastLines } from "./log.ts";
 import { readMark, writeMark } from "./mark.ts";
 import { canAccess, type ServerUser, spawnOptionsFor, userForData, userForNewData } from "./server-user.ts";
-import { pointedData, pointOutside, pointTo } from "./sheltered-data.ts";
+import { followMove, pointedData, pointOutside } from "./sheltered-data.ts";
 
 export interface DataDirectory {
   readonly path: string;
@@ -34,10 +34,12 @@ export interface DataDirectory {
 export function locateData(home: Home): DataDirectory {
   const pointed = pointedData(home);
   const path = pointed ?? join(home.path, "data");
-  if (pointed !== undefined) pointTo(home, pointed);
   if (existsSync(path)) {
     refuseForeignData(path);
-    return { path: realpathSync(path), exists: true, user: userForData(path) };
+    const user = userForData(path);
+    refuseShutOut(path, user);
+    if (pointed !== undefined) followMove(home, pointed, user);
+    return { path: realpathSync(path), exists: true, user };
   }
   const user = userForNewData();
   const usable = pointed !== undefined || canAccess(user, home.path, "execute");
@@ -60,11 +62,7 @@ export async function createData(
   const staging = `${path}.init-${process.pid}-${randomBytes(6).toString("hex")}`;
   const [cluster, passwordFile] = [join(staging, "data"), join(staging, "password")];
   try {
-    // Staging stays ours, so that only its two entries are in the hands of the server's user.
-    mkdirSync(staging);
-    chmodSync(staging, user.switched ? 0o711 : 0o700);
-    mkdirSync(cluster, 0o700);
-    if (user.switched) chownSync(cluster, user.uid, user.gid);
+    prepareStaging(staging, cluster, user);
     createFile(passwordFile, `${password}\n`, { mode: 0o600, owner: user });
     await runInitdb(binaries.initdb, initdbArguments(home, cluster, passwordFile, sync), user);
     writeMark(cluster, home, user);
@@ -74,11 +72,24 @@ export async function createData(
   }
 }
 
+/** Staging stays ours, so that only what is in it is in the hands of the server's user. */
+function prepareStaging(staging: string, cluster: string, user: ServerUser): void {
+  try {
+    mkdirSync(staging);
+    chmodSync(staging, user.switched ? 0o711 : 0o700);
+    mkdirSync(cluster, 0o700);
+    // Not every file system lets files change hands.
+    if (user.switched) chownSync(cluster, user.uid, user.gid);
+  } catch (error) {
+    throw unreadable(staging, error);
+  }
+}
+
 /** Code point order everywhere, so that both versions and all machines sort alike. */
 function initdbArguments(home: Home, cluster: string, passwordFile: string, sync: boolean): string[] {
   const provider = home.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
   return [
-    ...["-D", cluster, "--username=jobforge", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
+    ...["-D", cluster, "--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
     ...["--encoding=UTF8", "--locale=C", ...provider, "--no-instructions", ...(sync ? [] : ["--no-sync"])],
   ];
 }
@@ -99,22 +110,22 @@ function runInitdb(program: string, args: string[], user: ServerUser): Promise<v
     child.stderr?.on("data", collect);
     child.once("error", (error) => {
       forget();
-      reject(initdbFailed(error.message));
+      reject(initdbFailed(error.message, user));
     });
     child.once("close", (status) => {
       forget();
       if (status === 0) resolve();
-      else reject(initdbFailed(lastLines(output)));
+      else reject(initdbFailed(lastLines(output), user));
     });
   });
 }
 
-function initdbFailed(output: string): EmbeddedPostgresError {
+function initdbFailed(output: string, { uid }: ServerUser): EmbeddedPostgresError {
   if (output.includes("could not look up effective user ID")) {
     return new EmbeddedPostgresError(
       "user_unknown",
-      `PostgreSQL needs a user with a name, and user ${process.getuid?.()} has none in /etc/passwd.`,
-      "Run as a named user; in a container, add a line for this user to /etc/passwd or start it as root.",
+      `PostgreSQL needs a user with a name, and user ${uid} has none in /etc/passwd.`,
+      "Run as a named user; in a container, add a line for this user to /etc/passwd.",
     );
   }
   const hint = "Check free disk space and the permissions of the directory.";
@@ -135,9 +146,28 @@ function refuseForeignData(path: string): void {
   );
 }
 
+/** Somebody closed a directory above the data after it was created. */
+function refuseShutOut(path: string, user: ServerUser): void {
+  if (canAccess(user, path, "execute")) return;
+  throw new EmbeddedPostgresError(
+    "unreadable",
+    `The data in ${path} belongs to user ${user.uid}, who can no longer enter that directory.`,
+    "Let all users enter the directories above it again, or choose another directory.",
+  );
+}
+
+/** The initdb of a killed process may still write there for a moment; then the next start removes it. */
+function removeIfQuiet(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
+  } catch (error) {
+    if (systemCode(error) !== "ENOTEMPTY") throw error;
+  }
+}
+
 function removeHalfDone(path: string): void {
   const prefix = `${basename(path)}.init-`;
   for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(prefix)) rmSync(join(dirname(path), name), { recursive: true, force: true });
+    if (name.startsWith(prefix)) removeIfQuiet(join(dirname(path), name));
   }
 }

@@ -9,6 +9,8 @@ import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { readIfThere, replaceFile } from "./files.ts";
 import { isRoot } from "./server-user.ts";
 
+export const POINTER = "data-location.json";
+
 export interface Home {
   /** The directory the caller chose. */
   readonly directory: string;
@@ -32,7 +34,7 @@ export function homeOf(directory: string | undefined, version: PostgresVersion):
     logFile: join(path, "server.log"),
     passwordFile: join(path, "password"),
     portFile: join(path, "port"),
-    dataPointer: join(path, "data-location.json"),
+    dataPointer: join(path, POINTER),
   };
 }
 

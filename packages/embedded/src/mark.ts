@@ -1,7 +1,7 @@
 // Guarantees that data we created can be told from anybody else's.
 
 import { join } from "node:path";
-import { createFile, readJson } from "./files.ts";
+import { readJson, replaceFile } from "./files.ts";
 import type { Home } from "./home.ts";
 import type { ServerUser } from "./server-user.ts";
 
@@ -13,9 +13,10 @@ export interface Mark {
   readonly home: string;
 }
 
+/** Also notes a new place of that directory after it was moved. */
 export function writeMark(dataDirectory: string, home: Home, owner: ServerUser): void {
   const mark = { createdBy: CREATOR, version: home.version, home: home.path };
-  createFile(join(dataDirectory, FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, owner });
+  replaceFile(join(dataDirectory, FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, owner });
 }
 
 export function readMark(dataDirectory: string): Mark | undefined {

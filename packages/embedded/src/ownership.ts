@@ -2,7 +2,7 @@
 // when the last owner was killed. The owner is the highest numbered `owner.<n>.json`. A file is created only
 // once per number and the highest is never deleted, so the claim after a dead owner has exactly one winner.
 
-import { linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemCode } from "./errors.ts";
 import { createFile, readJson, replaceFile, temporaryName } from "./files.ts";
@@ -12,6 +12,8 @@ export interface Owner extends ProcessIdentity {
   /** Port of its server once that is up. */
   readonly port: number | undefined;
   readonly released: boolean;
+  /** The directory it owns, by identity: a copy of the directory has a copy of the file, and no owner. */
+  readonly owns: string | undefined;
 }
 
 interface Claim {
@@ -29,29 +31,23 @@ export interface Ownership {
 export function claimOwnership(home: string): Ownership | { readonly heldBy: Owner } {
   for (;;) {
     const current = newestClaim(home);
-    if (current?.owner !== undefined && holds(current.owner)) return { heldBy: current.owner };
+    if (current?.owner !== undefined && holds(current.owner, home)) return { heldBy: current.owner };
     const generation = (current?.generation ?? 0) + 1;
-    if (!createComplete(claimPath(home, generation), describe(undefined, false))) continue;
+    if (!createComplete(claimPath(home, generation), describe(home, undefined, false))) continue;
     if (newestClaim(home)?.generation !== generation) {
       // We looked at an old list: others took over and finished meanwhile, and our number was free again.
       rmSync(claimPath(home, generation), { force: true });
       continue;
     }
     removeOlder(home, generation);
-    return ownershipOf(claimPath(home, generation));
+    return ownershipOf(home, claimPath(home, generation));
   }
 }
 
-/** The living owner of the directory, if any. */
-export function currentOwner(home: string): Owner | undefined {
-  const owner = newestClaim(home)?.owner;
-  return owner !== undefined && holds(owner) ? owner : undefined;
-}
-
-function ownershipOf(path: string): Ownership {
+function ownershipOf(home: string, path: string): Ownership {
   return {
-    announce: (port) => replaceFile(path, describe(port, false), { mode: 0o644 }),
-    release: () => ignoringGone(() => replaceFile(path, describe(undefined, true), { mode: 0o644 })),
+    announce: (port) => replaceFile(path, describe(home, port, false), { mode: 0o644 }),
+    release: () => ignoringGone(() => replaceFile(path, describe(home, undefined, true), { mode: 0o644 })),
   };
 }
 
@@ -64,12 +60,17 @@ function ignoringGone(write: () => void): void {
   }
 }
 
-function holds(owner: Owner): boolean {
-  return !owner.released && isSameProcessAlive(owner);
+function holds(owner: Owner, home: string): boolean {
+  return !owner.released && owner.owns === directoryIdentity(home) && isSameProcessAlive(owner);
 }
 
-function describe(port: number | undefined, released: boolean): string {
-  return `${JSON.stringify({ ...identityOf(process.pid), port, released })}\n`;
+function describe(home: string, port: number | undefined, released: boolean): string {
+  return `${JSON.stringify({ ...identityOf(process.pid), port, released, owns: directoryIdentity(home) })}\n`;
+}
+
+function directoryIdentity(home: string): string {
+  const { dev, ino } = statSync(home);
+  return `${dev}:${ino}`;
 }
 
 function claimPath(home: string, generation: number): string {
@@ -86,13 +87,14 @@ function generationOf(name: string): number {
 }
 
 function readOwner(path: string): Owner | undefined {
-  const { pid, startedAt, port, released } = readJson(path) ?? {};
+  const { pid, startedAt, port, released, owns } = readJson(path) ?? {};
   if (typeof pid !== "number") return undefined;
   return {
     pid,
     startedAt: typeof startedAt === "string" ? startedAt : undefined,
     port: typeof port === "number" ? port : undefined,
     released: released === true,
+    owns: typeof owns === "string" ? owns : undefined,
   };
 }
 

@@ -4,7 +4,7 @@
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, sep } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { canAccess, type ServerUser } from "./server-user.ts";
 
@@ -31,7 +31,7 @@ export function isShelter(path: string): boolean {
 /** What the user chose; else places that survive a reboot, except for what is temporary itself. */
 function candidatesFor(directory: string): string[] {
   const { JOBFORGE_EMBEDDED_HOME: chosen } = process.env;
-  if (chosen) return [chosen];
+  if (chosen) return [resolve(chosen)];
   const own = `jobforge-${process.getuid?.() ?? 0}`;
   const temporary = join(tmpdir(), own);
   return isTemporary(directory) ? [temporary] : ["/var/lib/jobforge", join("/var/tmp", own), temporary];

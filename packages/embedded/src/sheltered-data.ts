@@ -2,11 +2,11 @@
 // is. A copied directory gets data of its own, a moved one keeps its data.
 
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readdirSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { readJson, replaceFile } from "./files.ts";
-import type { Home } from "./home.ts";
-import { readMark } from "./mark.ts";
+import { type Home, POINTER } from "./home.ts";
+import { readMark, writeMark } from "./mark.ts";
 import { findPostmaster } from "./postmaster.ts";
 import type { ServerUser } from "./server-user.ts";
 import { isShelter, isTemporary, openShelter } from "./shelter.ts";
@@ -17,7 +17,7 @@ export function pointedData(home: Home): string | undefined {
   if (typeof data !== "string" || typeof pointedFrom !== "string" || !isShelter(dirname(data)))
     return undefined;
   if (pointedFrom === home.path) return data;
-  const { data: originals } = readJson(join(pointedFrom, basename(home.dataPointer))) ?? {};
+  const { data: originals } = readJson(join(pointedFrom, POINTER)) ?? {};
   return originals === data ? undefined : data;
 }
 
@@ -31,8 +31,14 @@ export function pointOutside(home: Home, user: ServerUser): string {
   return data;
 }
 
-/** Also notes a new place of the directory itself, after it was moved. */
-export function pointTo(home: Home, data: string): void {
+/** Data and directory name each other again after the directory was moved. */
+export function followMove(home: Home, data: string, user: ServerUser): void {
+  if (readMark(data)?.home === home.path) return;
+  writeMark(data, home, user);
+  pointTo(home, data);
+}
+
+function pointTo(home: Home, data: string): void {
   replaceFile(home.dataPointer, `${JSON.stringify({ data, home: home.path })}\n`, { mode: 0o644 });
 }
 
@@ -41,7 +47,8 @@ function removeAbandoned(shelter: string): void {
   for (const name of readdirSync(shelter)) {
     const data = join(shelter, name);
     const home = readMark(data)?.home;
-    if (home === undefined || existsSync(home) || findPostmaster(data) !== undefined) continue;
-    rmSync(data, { recursive: true, force: true });
+    if (home === undefined || findPostmaster(data) !== undefined) continue;
+    const { data: pointed } = readJson(join(home, POINTER)) ?? {};
+    if (pointed !== data) rmSync(data, { recursive: true, force: true });
   }
 }

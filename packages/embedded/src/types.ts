@@ -17,7 +17,7 @@ export interface EmbeddedOptions {
 
 /** How to reach a server. */
 export interface EmbeddedAddress {
-  /** `postgres://jobforge:<password>@127.0.0.1:<port>/postgres`; the user is a superuser. */
+  /** `postgres://postgres:<password>@127.0.0.1:<port>/postgres`; the user is a superuser. */
   readonly url: string;
   /** The same for another database of the server. */
   urlFor(database: string): string;

@@ -1,0 +1,88 @@
+import { chownSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isAlive } from "../src/processes.ts";
+import { runDriver } from "./support/child.ts";
+import {
+  type Checkout,
+  describeAsRoot,
+  installCheckout,
+  QUICK,
+  query,
+  start,
+  temporaryDirectory,
+} from "./support/world.ts";
+
+/** A system user that every Unix has. */
+const DAEMON = 1;
+const NAMELESS = 12345;
+
+interface Account {
+  readonly checkout: Checkout;
+  readonly directory: string;
+  readonly places: { cwd: string; bundle: string; driver: string; uid: number };
+}
+
+/** A user with a private home, and our package where everybody can read it. */
+async function account(uid: number): Promise<Account> {
+  const checkout = await installCheckout(temporaryDirectory());
+  const home = temporaryDirectory(0o700);
+  chownSync(home, uid, uid);
+  const { bundle, driver } = checkout;
+  return { checkout, directory: join(home, ".jobforge"), places: { cwd: home, bundle, driver, uid } };
+}
+
+function uidOf(pid: number): number {
+  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+describeAsRoot("as an ordinary user", () => {
+  test("the server runs as that user, stops with its process, and is taken over after a crash", async () => {
+    const { directory, places } = await account(DAEMON);
+    const first = await runDriver({ settings: QUICK }, places);
+    const started = await first.started();
+    expect(started.directory).toBe(directory);
+    expect(uidOf(started.pid)).toBe(DAEMON);
+    expect(statSync(join(directory, "postgres-18"))).toMatchObject({ uid: DAEMON, mode: 0o040700 });
+    expect(statSync(join(directory, "postgres-18", "password"))).toMatchObject({
+      uid: DAEMON,
+      mode: 0o100600,
+    });
+    expect(await query(started.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    first.process.kill("SIGKILL");
+    await first.ended;
+
+    const second = await runDriver({ settings: QUICK }, places);
+    expect(await second.started()).toMatchObject({ adopted: true, pid: started.pid });
+    second.process.kill("SIGTERM");
+    expect((await second.ended).signal).toBe("SIGTERM");
+    expect(isAlive(started.pid)).toBe(false);
+  });
+
+  test("root runs that user's server as that user, who can run it again afterwards", async () => {
+    const { directory, places } = await account(DAEMON);
+    const before = await runDriver({ settings: QUICK }, { ...places, behaviour: "end" });
+    await before.ended;
+    const asRoot = await start({ directory });
+    expect(uidOf(asRoot.pid)).toBe(DAEMON);
+    await asRoot.stop();
+    const after = await runDriver({ settings: QUICK }, places);
+    expect(await query((await after.started()).url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("what root created is refused with advice", async () => {
+    const { places } = await account(DAEMON);
+    const directory = temporaryDirectory();
+    await (await start({ directory })).stop();
+    const error = await (await runDriver({ directory }, places)).failed();
+    expect(error.code).toBe("unreadable");
+    expect(error.hint).toContain("user who created it");
+  });
+
+  test("a user without a name, whom initdb refuses, is told why", async () => {
+    const { places } = await account(NAMELESS);
+    const error = await (await runDriver({}, places)).failed();
+    expect(error.code).toBe("user_unknown");
+    expect(error.message).toContain(String(NAMELESS));
+  });
+});

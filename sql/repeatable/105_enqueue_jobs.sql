@@ -1,0 +1,85 @@
+-- The jobs of a JSON array, in order. Raises JF002 naming the first that is not an object, has an unknown key or a value of
+-- the wrong kind.
+create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
+language plpgsql as $$
+declare
+  v_known constant text[] := array[
+    'type', 'payload', 'idempotency_key', 'run_at', 'max_attempts', 'priority', 'dedupe_key', 'dedupe_mode', 'tags',
+    'subject', 'concurrency_key', 'expires_at', 'traceparent'];
+  v_bad record;
+begin
+  select e.ord - 1 as index, jsonb_typeof(e.job) as kind, (select k from jsonb_object_keys(e.job - v_known) k limit 1) as key
+  into v_bad
+  from jsonb_array_elements(p_jobs) with ordinality e(job, ord)
+  where case when jsonb_typeof(e.job) = 'object' then e.job - v_known <> '{}' else true end
+  order by e.ord
+  limit 1;
+  if found and v_bad.kind <> 'object' then
+    perform jobforge.fail_argument(format('jobs[%s]', v_bad.index), format('job %s: must be a JSON object', v_bad.index));
+  elsif found then
+    perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.key),
+      format('job %s: unknown key %s', v_bad.index, v_bad.key), 'Known keys: ' || array_to_string(v_known, ', ') || '.');
+  end if;
+  return array(
+    select row(
+      r.ord, jobforge.new_id(), r.type, coalesce(r.payload, '{}'), r.idempotency_key, r.run_at, r.max_attempts,
+      coalesce(r.priority, 0), r.dedupe_key, coalesce(r.dedupe_mode, 'skip'), coalesce(r.tags, '{}'), r.subject,
+      r.concurrency_key, r.expires_at, r.traceparent)::jobforge.new_job
+    from rows from (jsonb_to_recordset(p_jobs) as (
+      type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
+      dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,
+      traceparent text)) with ordinality as r(
+      type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
+      concurrency_key, expires_at, traceparent, ord));
+exception when data_exception or invalid_parameter_value then
+  if jsonb_array_length(p_jobs) = 1 then
+    perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);
+  end if;
+  perform jobforge.fail_unreadable(p_jobs, sqlerrm);
+end $$;
+
+-- Finds the job of an array that could not be read, and raises JF002 naming it.
+create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_message text) returns void
+language plpgsql as $$
+declare
+  v_job jsonb;
+  v_index integer;
+begin
+  for v_job, v_index in
+    select e.job, e.ord - 1 from jsonb_array_elements(p_jobs) with ordinality e(job, ord) order by e.ord
+  loop
+    begin
+      perform jobforge.read_jobs(jsonb_build_array(v_job));
+    exception when sqlstate 'JF002' then
+      perform jobforge.fail_argument(format('jobs[%s]', v_index), format('job %s: %s', v_index, p_message));
+    end;
+  end loop;
+end $$;
+
+-- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys of
+-- jobforge_enqueue_job without p_. Answers [{id, outcome}] in the order of the input.
+-- Who: the tenant itself, workers, operators. JF002 or JF008 naming the first invalid job, such as jobs[3].type. Keys are
+-- taken in sorted order, so two calls with the same keys cannot deadlock.
+create or replace function :"api_schema".jobforge_enqueue_jobs(p_tenant_id uuid, p_jobs jsonb, p_notify boolean default true)
+returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_jobs new_job[];
+  v_answer jsonb;
+begin
+  perform require_tenant(p_tenant_id);
+  if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
+    perform fail_argument('jobs', 'jobs must be a JSON array');
+  elsif jsonb_array_length(p_jobs) > 50000 then
+    perform fail_argument('jobs', 'more than 50000 jobs in one call', 'Split them over several calls.');
+  end if;
+  v_jobs := read_jobs(p_jobs);
+  perform require_valid(v_jobs, v_now, true);
+  select jsonb_agg(jsonb_build_object('id', e.id, 'outcome', e.outcome) order by e.ord)
+  into v_answer
+  from enqueue(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true)) e;
+  return coalesce(v_answer, '[]');
+end $$;

@@ -1,0 +1,121 @@
+-- A worker's sign of life, every ten seconds: the leases of all its jobs live on it. p_info: {instance, types, concurrency,
+-- held: [{id, attempt}], host, pid, version, idle}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at}:
+-- jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
+-- to a worker whose role is bound to a tenant: it is another tenant's business).
+-- Jobs that the kernel has under this worker but held does not name go back to the queue, at once when instance is a new
+-- one (a restarted process), else after ten seconds (the answer to a claim was lost). idle asks to be woken for types.
+-- Also does a slice of maintenance.
+-- Who: workers, operators. Never waits.
+create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}') returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_bound uuid := claimable_tenant(null);
+  v_info jsonb := coalesce(p_info, '{}');
+  v_held jsonb := coalesce(p_info -> 'held', '[]');
+  v_new boolean;
+begin
+  perform require_worker_id(p_worker_id);
+  if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array' or octet_length((v_info - 'held')::text) > 16384 then
+    perform fail_argument('info', 'info must be an object of at most 16 kB, with held as an array');
+  end if;
+  v_new := register_worker(p_worker_id, coalesce(v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), v_info - 'held', v_now);
+  -- Only a worker that says what it holds can be told what it does not hold.
+  if v_info ? 'held' then
+    perform lose_runs(p_worker_id, array(
+      select j.id
+      from jobs j
+      where j.state = 'running'
+        and j.worker_id = p_worker_id
+        and (v_bound is null or j.tenant_id = v_bound)
+        and (v_new or j.started_at < v_now - interval '10 seconds')
+        and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
+      order by j.id
+      for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
+  end if;
+  perform upkeep(v_now, 1000, false);
+  perform housekeeping(v_now, 1000, false);
+  return jsonb_build_object(
+    'cancel', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
+      from cancel_requests c
+      join jobs j on j.id = c.job_id
+      where c.worker_id = p_worker_id and j.worker_id = p_worker_id and (v_bound is null or j.tenant_id = v_bound)),
+    'lost', (
+      select coalesce(jsonb_agg(h.run), '[]')
+      from jsonb_array_elements(v_held) h(run)
+      where not exists (
+        select from jobs j
+        where j.id = uuid_or_null(h.run ->> 'id')
+          and j.state = 'running'
+          and j.worker_id = p_worker_id
+          and j.attempts::text = h.run ->> 'attempt'
+          and (v_bound is null or j.tenant_id = v_bound))),
+    'next_due_at', case when v_bound is null then next_due(open_types(worker_types(v_info), v_now)) end);
+end $$;
+
+-- The types a worker says it handles; null for any.
+create or replace function jobforge.worker_types(p_info jsonb) returns text[]
+language sql immutable as $$
+  select case jsonb_typeof(p_info -> 'types') when 'array' then array(select jsonb_array_elements_text(p_info -> 'types')) end
+$$;
+
+-- Writes down that a worker lives, and whether it wants to be woken. True when this is another instance than before.
+create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz) returns boolean
+language plpgsql as $$
+declare
+  v_instance text;
+  v_known boolean;
+begin
+  select w.instance into v_instance from jobforge.workers w where w.id = p_worker_id and w.scope = p_scope;
+  v_known := found and v_instance is not distinct from p_info ->> 'instance';
+  insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, info)
+  values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now, p_info - 'instance')
+  on conflict (id, scope) do update
+  set seen_at = excluded.seen_at,
+    info = excluded.info,
+    instance = excluded.instance,
+    started_at = case when v_known then w.started_at else excluded.started_at end;
+  if p_info ->> 'idle' = 'true' then
+    insert into jobforge.idle_workers (type, worker_id, since)
+    select distinct t.type, p_worker_id, p_now
+    from unnest(coalesce(jobforge.worker_types(p_info), array['*'])) t(type)
+    on conflict do nothing;
+  else
+    delete from jobforge.idle_workers i where i.worker_id = p_worker_id;
+  end if;
+  return not v_known;
+end $$;
+
+-- The workers that heartbeat, newest first: alive, or gone when silent for a minute. Forgotten after a day. A role that is
+-- bound to a tenant sees that tenant's.
+-- Who: operators, readers. Locks nothing.
+create or replace function :"api_schema".jobforge_list_workers()
+returns table (
+  id text, status text, instance text, tenant_id uuid, started_at timestamptz, seen_at timestamptz, types text[],
+  concurrency integer, running integer, host text, pid integer, version text
+)
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select w.id,
+    case when w.seen_at >= jobforge.now() - interval '1 minute' then 'alive' else 'gone' end,
+    w.instance,
+    nullif(w.scope, 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+    w.started_at,
+    w.seen_at,
+    worker_types(w.info),
+    case when w.info ->> 'concurrency' ~ '^[0-9]{1,9}$' then (w.info ->> 'concurrency')::integer end,
+    (select count(*)::integer from jobs j where j.state = 'running' and j.worker_id = w.id),
+    w.info ->> 'host',
+    case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
+    w.info ->> 'version'
+  from workers w
+  where w.scope = coalesce(bound_tenant(), w.scope)
+  order by w.seen_at desc, w.id
+$$;

@@ -1,0 +1,20 @@
+-- Puts a run off: the job goes back into the queue until p_run_at and holds no worker meanwhile. It costs an attempt unless
+-- p_counts is false; when max_attempts is reached it is dead. Answers {id, status, run_at}.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt).
+create or replace function :"api_schema".jobforge_defer_job(
+  p_job_id uuid,
+  p_worker_id text,
+  p_run_at timestamptz,
+  p_attempt integer default null,
+  p_counts boolean default true
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+begin
+  if p_run_at is null or not isfinite(p_run_at) then
+    perform fail_argument('run_at', 'run_at must be a finite time');
+  end if;
+  return end_one_run(p_worker_id, row(
+    1, p_job_id, p_attempt, 'deferred', null, null, null, null, p_run_at, p_counts, null, null)::run_end);
+end $$;

@@ -1,0 +1,42 @@
+-- Changes a queued job: payload, priority, tags, run_at; only the keys given. Answers the job's columns.
+-- Who: the tenant itself, operators. JF006 when there is no such job or it is not queued, JF002 and JF008 as for an enqueue.
+-- Locks the queued row.
+create or replace function :"api_schema".jobforge_update_job(p_job_id uuid, p_tenant_id uuid, p_changes jsonb) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_known constant text[] := array['payload', 'priority', 'tags', 'run_at'];
+  v_job jobs;
+  v_changed new_job;
+begin
+  perform require_tenant(p_tenant_id);
+  if p_changes is null or jsonb_typeof(p_changes) <> 'object' or p_changes - v_known <> '{}' then
+    perform fail_argument('changes', 'changes must be an object of payload, priority, tags and run_at');
+  elsif not lock_queued(p_job_id, p_tenant_id) then
+    perform fail('JF006', 'Job not found or cannot be updated', 'not_updatable', 'job_id',
+      'Only queued jobs of the tenant can be changed.');
+  end if;
+  select j.* into v_job from jobs j where j.id = p_job_id;
+  -- Read and checked like a new job, so that a change allows nothing that an enqueue would not.
+  v_changed := (read_jobs(jsonb_build_array(p_changes || jsonb_build_object('type', v_job.type))))[1];
+  perform require_valid(array[v_changed], v_now, false);
+  if p_changes ? 'payload' then
+    perform replace_payload(p_job_id, v_changed.payload);
+  end if;
+  update jobs j
+  set rank = case when p_changes ? 'priority' then rank_for(v_job.type, v_changed.priority) else j.rank end,
+    tags = case when p_changes ? 'tags' then v_changed.tags else j.tags end,
+    run_at = case when p_changes ? 'run_at' then coalesce(v_changed.run_at, v_now) else j.run_at end,
+    updated_at = v_now
+  where j.id = p_job_id
+  returning * into v_job;
+  update jobs j
+  set state = case when j.run_at <= v_now then 'ready' else 'waiting' end
+  where j.id = p_job_id;
+  perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id, jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
+  perform wake(v_job.type, v_job.run_at, v_now);
+  return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
+end $$;

@@ -1,0 +1,122 @@
+-- Locks those of the jobs that are queued, in id order, without waiting, and answers them. A job that turned running
+-- between the look and the lock must not stay locked by an application: then everything is undone and tried again.
+create or replace function jobforge.lock_queued_jobs(p_job_ids uuid[]) returns uuid[]
+language plpgsql as $$
+declare
+  v_wanted uuid[] := p_job_ids;
+  v_locked uuid[];
+begin
+  loop
+    v_wanted := array(select j.id from jobforge.jobs j where j.id = any (v_wanted) and j.state <> 'running');
+    begin
+      v_locked := array(
+        select j.id from jobforge.jobs j
+        where j.id = any (v_wanted) and j.state <> 'running'
+        order by j.id
+        for update skip locked);
+      if exists (select from jobforge.jobs j where j.id = any (v_wanted) and j.state = 'running') then
+        raise exception using errcode = 'JF000';
+      end if;
+      return v_locked;
+    exception when sqlstate 'JF000' then
+      null;
+    end;
+  end loop;
+end $$;
+
+-- Reads the filter of a bulk change of at most p_limit jobs. A page of it would be no change of what the filter means.
+create or replace function jobforge.read_bulk_filters(p_filters jsonb, p_limit integer) returns jobforge.job_filter
+language plpgsql stable as $$
+declare
+  v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
+begin
+  if p_filters is null or p_filters - array['limit', 'offset', 'cursor'] = '{}' then
+    perform jobforge.fail_argument('filters', 'a bulk change needs a filter', 'Name at least a status or a type.');
+  elsif p_filters ?| array['limit', 'offset', 'cursor'] then
+    perform jobforge.fail_argument('filters', 'limit, offset and cursor are for lists', 'Use p_limit and call again.');
+  elsif p_limit is null or p_limit not between 1 and 10000 then
+    perform jobforge.fail_argument('limit', 'limit must be between 1 and 10000');
+  end if;
+  v_filter.row_limit := p_limit;
+  return v_filter;
+end $$;
+
+-- Cancels up to p_limit jobs of a tenant that a filter means: queued ones at once, running ones when their run ends. Answers
+-- {matched, changed}: fewer change than match when another transaction holds some, or they were asked to cancel before.
+-- Who: the tenant itself, operators. Never waits.
+create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
+returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_filter job_filter;
+  v_found uuid[];
+  v_requested integer;
+  v_answer jsonb;
+begin
+  perform require_tenant(p_tenant_id);
+  v_filter := read_bulk_filters(p_filters, p_limit);
+  v_filter.statuses := array(
+    select s from unnest(array['queued', 'running']) s where v_filter.statuses is null or s = any (v_filter.statuses));
+  v_found := case when cardinality(v_filter.statuses) > 0
+    then array(select p.id from find_page(p_tenant_id, v_filter) p) else '{}' end;
+  with requested as (
+    insert into cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
+    select j.id, j.tenant_id, j.worker_id, v_now, caller()
+    from jobs j
+    where j.id = any (v_found) and j.state = 'running'
+    order by j.id
+    on conflict do nothing
+    returning worker_id
+  ), told as (
+    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000))) from (select distinct worker_id from requested) r
+  )
+  select count(*) into v_requested from requested, told;
+  v_answer := jsonb_build_object('matched', cardinality(v_found),
+    'changed', v_requested + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
+  perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
+  return v_answer;
+end $$;
+
+-- Runs up to p_limit queued, failed or dead jobs of a tenant that a filter means now, the ended ones with a fresh budget.
+-- Answers {matched, changed}: fewer change than match when another transaction holds some, or a live job has taken the
+-- dedupe key.
+-- Who: the tenant itself, operators.
+create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
+returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_filter job_filter;
+  v_found uuid[];
+  v_queued uuid[];
+  v_revived uuid[];
+  v_answer jsonb;
+begin
+  perform require_tenant(p_tenant_id);
+  v_filter := read_bulk_filters(p_filters, p_limit);
+  v_filter.statuses := array(
+    select s from unnest(array['queued', 'failed', 'dead']) s where v_filter.statuses is null or s = any (v_filter.statuses));
+  v_found := case when cardinality(v_filter.statuses) > 0
+    then array(select p.id from find_page(p_tenant_id, v_filter) p order by p.id) else '{}' end;
+  v_queued := lock_queued_jobs(v_found);
+  perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
+  v_revived := array(select r.id from revive(v_found, p_tenant_id, v_now, null, v_now) r);
+  perform wake(t.type, v_now, v_now)
+  from (select distinct j.type from jobs j where j.id = any (v_queued || v_revived)) t;
+  v_answer := jsonb_build_object('matched', cardinality(v_found), 'changed', cardinality(v_queued) + cardinality(v_revived));
+  perform audit_bulk(p_tenant_id, 'JOBS_RESCHEDULED', p_filters, v_answer);
+  return v_answer;
+end $$;
+
+-- Writes down a bulk change: the filter, and what came of it.
+create or replace function jobforge.audit_bulk(p_tenant_id uuid, p_action text, p_filters jsonb, p_answer jsonb) returns void
+language sql as $$
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'jobs', p_tenant_id::text,
+    p_answer || jsonb_build_object('filters', p_filters))
+$$;

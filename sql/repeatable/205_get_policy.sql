@@ -1,0 +1,8 @@
+-- The policy a type has: its own, or the default one, whose type is then '*'.
+-- Who: operators, workers.
+create or replace function :"api_schema".jobforge_get_policy(p_type text) returns jsonb
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select to_jsonb(p) from policy_of(p_type) p
+$$;

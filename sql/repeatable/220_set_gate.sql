@@ -1,0 +1,61 @@
+-- Pauses or resumes everything ('all'), a type or a tenant. Read inside every claim; what runs goes on, with its heartbeats
+-- and its end. p_until ends the pause by itself. Answers the gate.
+-- Who: operators. JF002 for an unknown scope or a key that does not fit it.
+create or replace function :"api_schema".jobforge_set_gate(
+  p_scope text,
+  p_key text,
+  p_paused boolean,
+  p_reason text default null,
+  p_until timestamptz default null
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_key text := case p_scope when 'all' then '' when 'tenant' then lower(p_key) else p_key end;
+  v_tenant_id uuid := case p_scope when 'tenant' then uuid_or_null(p_key) end;
+begin
+  perform require_operator();
+  if p_scope is null or p_scope not in ('all', 'type', 'tenant') then
+    perform fail_argument('scope', 'scope must be all, type or tenant');
+  elsif p_scope = 'all' and coalesce(p_key, '') <> '' then
+    perform fail_argument('key', 'the gate of everything has no key');
+  elsif (p_scope = 'type' and coalesce(btrim(p_key), '') = '') or length(p_key) > 200 then
+    perform fail_argument('key', 'key must be a type');
+  elsif p_scope = 'tenant' and v_tenant_id is null then
+    perform fail_argument('key', 'key must be a tenant''s uuid');
+  elsif p_paused is null then
+    perform fail_argument('paused', 'paused must be true or false');
+  elsif p_paused and (p_until <= v_now or not isfinite(p_until)) then
+    perform fail_argument('until', 'until must be a time to come');
+  end if;
+  if p_paused then
+    insert into gates (scope, key, reason, until, set_at, set_by)
+    values (p_scope, v_key, p_reason, p_until, v_now, caller())
+    on conflict (scope, key) do update
+    set reason = excluded.reason, until = excluded.until, set_at = excluded.set_at, set_by = excluded.set_by;
+  else
+    delete from gates g where g.scope = p_scope and g.key = v_key;
+    perform wake_all(v_now);
+  end if;
+  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
+  values (v_now, coalesce(v_tenant_id, '00000000-0000-0000-0000-000000000000'), caller(),
+    case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate', concat_ws(':', p_scope, nullif(v_key, '')), p_reason,
+    jsonb_strip_nulls(jsonb_build_object('until', p_until)));
+  return jsonb_build_object('scope', p_scope, 'key', v_key, 'paused', p_paused, 'reason', p_reason, 'until', p_until);
+end $$;
+
+-- The gates that are closed now; to a role that is bound to a tenant, those that concern it.
+-- Who: operators, readers.
+create or replace function :"api_schema".jobforge_list_gates()
+returns table (scope text, key text, reason text, until timestamptz, set_at timestamptz, set_by text)
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select g.scope, g.key, g.reason, g.until, g.set_at, g.set_by
+  from gates g
+  where (g.until is null or g.until > jobforge.now())
+    and (bound_tenant() is null or g.scope <> 'tenant' or g.key = bound_tenant()::text)
+  order by g.scope, g.key
+$$;

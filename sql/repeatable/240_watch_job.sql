@@ -1,0 +1,20 @@
+-- Asks for a NOTIFY on jobforge_done with the job's id when it ends, within ten minutes. Answers {id, status}: listen, watch,
+-- and when the status is already an end do not wait.
+-- Who: the tenant itself, operators. JF002 when there is no such job.
+create or replace function :"api_schema".jobforge_watch_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_status text;
+begin
+  perform require_tenant(p_tenant_id);
+  select j.status into v_status from find_job(p_job_id) j where j.tenant_id = p_tenant_id;
+  if v_status is null then
+    perform fail_argument('job_id', 'there is no such job');
+  elsif v_status in ('queued', 'running') then
+    insert into watches (job_id, until) values (p_job_id, jobforge.now() + interval '10 minutes')
+    on conflict (job_id) do update set until = excluded.until;
+  end if;
+  return jsonb_build_object('id', p_job_id, 'status', v_status);
+end $$;

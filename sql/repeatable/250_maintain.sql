@@ -1,0 +1,46 @@
+-- What keeps the tables in shape: partitions made ahead, whole leaves retired, leftovers forgotten. Each at its own pace
+-- unless forced. Answers what it did.
+create or replace function jobforge.housekeeping(p_now timestamptz, p_limit integer, p_force boolean) returns jsonb
+language plpgsql as $$
+declare
+  v_done jsonb := '{}';
+begin
+  if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
+    v_done := v_done || jsonb_build_object('forgotten', jobforge.forget(p_now, p_limit));
+  end if;
+  if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
+    v_done := v_done || jsonb_build_object('retired', jobforge.retire_leaves(p_now, p_limit));
+  end if;
+  if jobforge.begin_task('leaves', p_now, case when not p_force then interval '10 minutes' end) then
+    v_done := v_done || jsonb_build_object('leaves', jobforge.tend_leaves(p_now));
+  end if;
+  return v_done;
+end $$;
+
+-- Does a bounded slice of everything that keeps JobForge going: promotes due jobs, takes back lost leases, ends expired jobs,
+-- makes and drops partitions, cleans up. Workers do it by themselves with their heartbeats; call it from a cron when there
+-- may be none. Any number of callers at once; what another one is at is left to it. Answers what it did.
+-- Who: workers, operators. Never waits longer than 50 ms.
+create or replace function :"api_schema".jobforge_maintain(p_limit integer default 1000) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_promoted integer;
+  v_flowing boolean;
+begin
+  if p_limit is null or p_limit not between 1 and 100000 then
+    perform fail_argument('limit', 'limit must be between 1 and 100000');
+  end if;
+  perform require_read_committed();
+  v_promoted := promote(types_in('waiting'), v_now, p_limit);
+  v_flowing := upkeep(v_now, p_limit, true);
+  return jsonb_build_object('promoted', v_promoted, 'flowing', v_flowing) || housekeeping(v_now, p_limit, true);
+end $$;
+
+-- A fresh installation has its first leaves before its first job ends.
+select jobforge.tend_leaves(jobforge.now());
