@@ -260,11 +260,13 @@ create table jobforge.dead_jobs_default partition of jobforge.dead_jobs default;
 
 -- No unique index: an id comes from jobforge.jobs, where it was unique, and a narrow index is what every settle pays for.
 create index archive_id on jobforge.archive (id);
-create index archive_type on jobforge.archive (tenant_id, type, id);
-create index archive_subject on jobforge.archive (tenant_id, subject, id) where subject is not null;
-create index archive_canceled on jobforge.archive (tenant_id, id) where status = 'canceled';
-create index archive_error on jobforge.archive (tenant_id, type, id) where error is not null;
-create index archive_tags on jobforge.archive using gin (tags) where tags <> '{}';
+create index archive_type on jobforge.archive (type, tenant_id, id);
+create index archive_subject on jobforge.archive (subject, tenant_id, id) where subject is not null;
+create index archive_canceled on jobforge.archive (id) where status = 'canceled';
+create index archive_error on jobforge.archive (id) where error is not null;
+create index archive_tags on jobforge.archive using gin (jobforge.tag_keys(tenant_id, tags)) where tags <> '{}';
+-- Rows arrive in the order of finished_at, so a few pages of summary find a span of time.
+create index archive_time on jobforge.archive using brin (finished_at) with (pages_per_range = 16);
 
 -- The leaves of the archive that maintenance made: what they hold and how far their retirement has come.
 --   cleared_to the last row whose key, payload and attempts are gone; emptied_at when the leaf was truncated

@@ -10,11 +10,15 @@ language sql stable parallel safe as $$
   select pg_has_role(jobforge.caller(), p_role, 'USAGE')
 $$;
 
--- The text as a uuid, or null when it is none. Never raises: a malformed tenant is no tenant.
+-- The text as a uuid, or null when it is none. Never raises: a malformed tenant is no tenant. Inlined, and without a regular
+-- expression, which would cost seven microseconds for every id of a settle.
 create or replace function jobforge.uuid_or_null(p_text text) returns uuid
 language sql immutable parallel safe as $$
   select case
-    when p_text ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then p_text::uuid
+    when length(p_text) = 36
+      and translate(p_text, '0123456789abcdefABCDEF', '') = '----'
+      and substr(p_text, 9, 1) || substr(p_text, 14, 1) || substr(p_text, 19, 1) || substr(p_text, 24, 1) = '----'
+    then p_text::uuid
   end
 $$;
 

@@ -11,9 +11,9 @@ language sql immutable as $$
   select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
 $$;
 
--- What is wrong with a job to enqueue: {field, message}, or null.
+-- What is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that it is inlined.
 create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
-language sql immutable as $$
+language sql stable as $$
   select case
     when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
     when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
@@ -35,8 +35,10 @@ language sql immutable as $$
     when not jobforge.is_key(p_job.subject) then array['subject', 'subject must have 1 to 1024 bytes']
     when not jobforge.is_key(p_job.concurrency_key)
       then array['concurrency_key', 'concurrency_key must have 1 to 1024 bytes']
-    when cardinality(p_job.tags) > 50 or exists (select from unnest(p_job.tags) t where t is null or t = '' or length(t) > 200)
-      then array['tags', 'tags must be at most 50 texts of 1 to 200 characters']
+    when array_ndims(p_job.tags) > 1 then array['tags', 'tags must be a flat array of texts']
+    when cardinality(p_job.tags) > 50 or octet_length(array_to_string(p_job.tags, '')) > 4000
+      or array_position(p_job.tags, null) is not null or array_position(p_job.tags, '') is not null
+      then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes altogether']
     when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
       then array['traceparent', 'traceparent must be a W3C trace context header']
     when jobforge.is_oversized(p_job.payload) then array['payload', 'payload is larger than 1 MiB']
@@ -164,7 +166,8 @@ language plpgsql
 set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_created uuid[];
   v_job new_job;
@@ -229,12 +232,12 @@ begin
   join unnest(v_created) c(id) on c.id = j.id;
 
   -- The rest answers with a job that was there before: the one its idempotency key leads to, else the live one with its
-  -- dedupe key.
+  -- dedupe key. In the order of the keys again: a replaced job is locked.
   for v_job in
     select j.*
     from unnest(p_jobs) j
     where not exists (select from unnest(v_created) c(id) where c.id = j.id)
-    order by j.ord
+    order by j.type, j.dedupe_key, j.ord
   loop
     ord := v_job.ord;
     outcome := 'existing';

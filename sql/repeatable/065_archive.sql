@@ -15,11 +15,11 @@ language sql immutable as $$
   end
 $$;
 
--- How many days one leaf of a shelf covers: an eighth of the time of keeping (a third for failures, which are few), so
--- that the archive has a dozen or two leaves whatever the retention.
+-- How many days one leaf of a shelf covers: a fifth of the time of keeping (half for failures, which are few), so that a shelf
+-- has a dozen leaves whatever the retention: a job is looked up in each.
 create or replace function jobforge.leaf_days(p_branch text, p_keep_days integer) returns integer
 language sql immutable as $$
-  select ceil(p_keep_days / case p_branch when 'dead_jobs' then 3.0 else 8.0 end)::integer
+  select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
 $$;
 
 -- Runs one statement of maintenance DDL, and gives up after 50 ms: behind a long reader it would make everybody else wait.
@@ -37,6 +37,24 @@ exception when lock_not_available then
   return false;
 end $$;
 
+-- Closes a new table to everybody but its owner, also where default privileges have opened it.
+create or replace function jobforge.close_table(p_name text) returns void
+language plpgsql as $$
+declare
+  v_table regclass := format('jobforge.%I', p_name)::regclass;
+  v_grantee oid;
+begin
+  execute format('alter table %s enable row level security', v_table);
+  for v_grantee in
+    select distinct x.grantee
+    from pg_class c
+    cross join lateral aclexplode(c.relacl) x
+    where c.oid = v_table and x.grantee <> c.relowner
+  loop
+    execute format('revoke all on %s from %s', v_table, case v_grantee when 0 then 'public' else v_grantee::regrole::text end);
+  end loop;
+end $$;
+
 -- Adds a partition to the archive the gentle way: made on its own, then attached, so that settles go on meanwhile.
 create or replace function jobforge.add_partition(
   p_name text, p_parent text, p_bound text, p_partition_by text default ''
@@ -46,10 +64,10 @@ declare
   v_own_shelf constant boolean := p_partition_by <> '';
 begin
   execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name, p_partition_by);
-  execute format('alter table jobforge.%I enable row level security', p_name);
+  perform jobforge.close_table(p_name);
   if v_own_shelf then
     execute format('create table jobforge.%I partition of jobforge.%I default', p_name || '_default', p_name);
-    execute format('alter table jobforge.%I enable row level security', p_name || '_default');
+    perform jobforge.close_table(p_name || '_default');
   end if;
   if not jobforge.try_ddl(format('alter table jobforge.%I attach partition jobforge.%I for values %s', p_parent, p_name, p_bound))
   then
@@ -59,8 +77,9 @@ begin
   return true;
 end $$;
 
--- Makes the shelves that policies ask for and their leaves for the next seven days. What cannot be done without waiting is
--- left for the next time; a range that already has rows in the default leaf stays there. Answers how many leaves it made.
+-- Makes the shelves that policies ask for and their leaves for the next seven days. At the first that cannot be made without
+-- waiting it stops until the next time; a range that already has rows in the default leaf stays there. Answers how many
+-- leaves it made.
 create or replace function jobforge.tend_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -82,7 +101,8 @@ begin
     if to_regclass(format('jobforge.%I', v_shelf.name)) is null then
       execute format('select exists (select from %I where keep_days = %s)', v_shelf.branch || '_default', v_shelf.keep_days)
       into v_filled;
-      continue when v_filled or not add_partition(
+      continue when v_filled;
+      exit when not add_partition(
         v_shelf.name, v_shelf.branch, format('in (%s)', v_shelf.keep_days), 'partition by range (finished_at)');
     end if;
     v_width := make_interval(days => leaf_days(v_shelf.branch, v_shelf.keep_days));
@@ -94,7 +114,10 @@ begin
       if not exists (select from leaves l where l.name = v_name) then
         execute format('select exists (select from %I where finished_at >= %L and finished_at < %L)',
           v_shelf.name || '_default', v_from, v_to) into v_filled;
-        if not v_filled and add_partition(v_name, v_shelf.name, format('from (%L) to (%L)', v_from, v_to)) then
+        if not v_filled then
+          if not add_partition(v_name, v_shelf.name, format('from (%L) to (%L)', v_from, v_to)) then
+            return v_made;
+          end if;
           insert into leaves (name, branch, keep_days, from_at, to_at)
           values (v_name, v_shelf.branch, v_shelf.keep_days, v_from, v_to);
           v_made := v_made + 1;
@@ -107,8 +130,9 @@ begin
 end $$;
 
 -- Forgets what is older than its time of keeping, a bounded slice a call: first the keys, large payloads and attempts of the
--- jobs of one leaf, then the leaf, which is emptied and then dropped, each as soon as no reader is in the way. Answers how
--- many jobs it went through.
+-- jobs of one leaf, then the leaf, which is emptied and then dropped, each as soon as no reader is in the way. Of the leaves
+-- whose time is over any one may be next, so that one with a reader holds up no other. Answers how many jobs it went
+-- through.
 create or replace function jobforge.retire_leaves(p_now timestamptz, p_limit integer) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -116,32 +140,69 @@ set enable_seqscan = off as $$
 declare
   v_leaf leaves;
   v_jobs uuid[];
+  v_count integer;
   v_last tid;
 begin
   select l.* into v_leaf
   from leaves l
   where l.to_at + make_interval(days => l.keep_days) <= p_now
-  order by l.emptied_at nulls first, l.to_at
+  order by random()
   limit 1
   for update skip locked;
   if not found then
     return 0;
-  end if;
-  if v_leaf.emptied_at is null then
-    execute format('select array_agg(s.id), max(s.ctid) from (select f.id, f.ctid from %I f where f.ctid > $1 limit $2) s',
-      v_leaf.name) into v_jobs, v_last using v_leaf.cleared_to, p_limit;
-    if v_jobs is not null then
-      perform forget_traces(v_jobs);
-      update leaves l set cleared_to = v_last where l.name = v_leaf.name;
-      return cardinality(v_jobs);
+  elsif v_leaf.emptied_at is not null then
+    if try_ddl(format('drop table %I', v_leaf.name)) then
+      delete from leaves l where l.name = v_leaf.name;
     end if;
-    if try_ddl(format('truncate %I', v_leaf.name)) then
-      update leaves l set emptied_at = p_now where l.name = v_leaf.name;
-    end if;
-  elsif try_ddl(format('drop table %I', v_leaf.name)) then
-    delete from leaves l where l.name = v_leaf.name;
+    return 0;
   end if;
-  return 0;
+  execute format(
+    'select count(*), max(s.ctid) from (select f.ctid from %I f where f.ctid > $1 limit $2) s',
+    v_leaf.name) into v_count, v_last using v_leaf.cleared_to, p_limit;
+  if v_count > 0 then
+    execute format('select array(select f.id from %I f where f.ctid > $1 and f.ctid <= $2 for update skip locked)',
+      v_leaf.name) into v_jobs using v_leaf.cleared_to, v_last;
+    perform forget_traces(v_jobs);
+    -- A job that an open transaction is bringing back keeps what it has, and the slice is gone through again.
+    if cardinality(v_jobs) < v_count then
+      return 0;
+    end if;
+    update leaves l set cleared_to = v_last where l.name = v_leaf.name;
+  elsif try_ddl(format('truncate %I', v_leaf.name)) then
+    update leaves l set emptied_at = p_now where l.name = v_leaf.name;
+  end if;
+  return v_count;
+end $$;
+
+-- Forgets jobs in default leaves whose time is over: the few that ended before maintenance had made their leaf. Answers how
+-- many.
+create or replace function jobforge.empty_defaults(p_now timestamptz, p_limit integer) returns integer
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+declare
+  v_leaf regclass;
+  v_gone uuid[];
+  v_count integer := 0;
+begin
+  for v_leaf in
+    select i.inhrelid::regclass
+    from pg_partition_tree('archive') t
+    join pg_inherits i on i.inhrelid = t.relid
+    join pg_class c on c.oid = t.relid
+    where t.isleaf and pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT'
+  loop
+    execute format(
+      'with gone as (
+         delete from %s f where f.ctid = any (array(
+           select d.ctid from %s d where d.finished_at + make_interval(days => d.keep_days) <= $1 limit $2 for update skip locked))
+         returning f.id
+       )
+       select array_agg(g.id) from gone g', v_leaf, v_leaf) into v_gone using p_now, p_limit;
+    perform forget_traces(v_gone);
+    v_count := v_count + coalesce(cardinality(v_gone), 0);
+  end loop;
+  return v_count;
 end $$;
 
 -- Deletes what jobs have outside their own row: keys, large payloads and earlier attempts.

@@ -11,41 +11,57 @@ set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off as $$
+-- Whatever the tables looked like when the plan was made: rows are found by id, and joined by hash.
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan as $$
 declare
+  v_ids uuid[] := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
   v_outcomes run_outcome[];
+  v_canceled uuid[];
   v_unkept uuid[];
 begin
-  with ending as materialized (
-    select * from unnest(p_ends) e order by e.id, e.ord
-  ), taken as (
+  with taken as (
+    -- worker_id is set while a job runs and at no other time. Compared in a way that no index serves: the way in is the id.
     delete from jobs j
-    using ending e
-    where j.id = e.id
-      and j.state = 'running'
-      and j.worker_id = p_worker_id
-      and (e.attempt is null or j.attempts = e.attempt)
+    where j.id = any (v_ids)
+      and j.worker_id is not distinct from p_worker_id
       and (p_tenant_id is null or j.tenant_id = p_tenant_id)
-    returning
-      j.*, e.ord, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry, e.run_at as next_at,
+      and ((j.id, j.attempts) in (select e.id, e.attempt from unnest(p_ends) e)
+        or j.id in (select e.id from unnest(p_ends) e where e.attempt is null))
+    returning j.*
+  ), ending as (
+    select distinct on (e.id)
+      e.ord, e.id as job_id, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry, e.run_at as next_at,
       e.counts, e.cost_cents as cost
+    from unnest(p_ends) e
+    where (e.id, e.attempt) in (select t.id, t.attempts from taken t) or e.attempt is null
+    order by e.id, e.ord
   ), policy as materialized (
     select t.type, p as policy
     from (select distinct t.type from taken t) t
     cross join lateral policy_of(t.type) p
-  ), judged as materialized (
-    select t.*, (p.policy).keep_history, (p.policy).audit_action, shelf((p.policy).retention_days) as keep_days,
-      v.*,
-      coalesce(t.next_at, case t.ended
-        when 'failed' then p_now + backoff(p.policy, t.failures + 1)
-        else t.run_at
-      end) as again_at
+  ), met as materialized (
+    select t.*, e.*, (p.policy).keep_history, (p.policy).audit_action, shelf((p.policy).retention_days) as keep_days,
+      exists (select from cancel_requests c where c.job_id = t.id) as cancel,
+      t.attempts - t.uncounted >= t.max_attempts as exhausted,
+      coalesce(e.next_at, case e.ended when 'failed' then p_now + backoff(p.policy, t.failures + 1) else t.run_at end) as again_at
     from taken t
+    join ending e on e.job_id = t.id
     join policy p on p.type = t.type
-    left join cancel_requests c on c.job_id = t.id
-    cross join lateral verdict(t.ended, c.job_id is not null, t.retry, t.counts,
-      t.attempts - t.uncounted >= t.max_attempts, t.losses) v
+  ), judged as materialized (
+    select m.*,
+      verdict(m.ended, m.cancel, m.retry, m.counts, m.exhausted, m.losses) as verdict,
+      m.ended in ('failed', 'lost') as unwell,
+      -- A success has no error; a run that was only put off leaves the one of before.
+      case
+        when m.ended = 'succeeded' then null
+        when m.ended in ('failed', 'lost') then error_of(m.new_error, p_now)
+        when m.ended = 'deferred' and m.counts and m.exhausted then coalesce(
+          case when m.new_error is not null then error_of(m.new_error, p_now) end, m.error,
+          error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now))
+        else m.error
+      end as last_error
+    from met m
   ), requeued as (
     insert into jobs (
       id, seq, tenant_id, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
@@ -54,18 +70,18 @@ begin
     overriding system value
     select
       t.id, t.seq, t.tenant_id, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
-      t.uncounted + (not t.counted)::int, t.failures + (t.ended in ('failed', 'lost'))::int,
+      t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int, t.failures + t.unwell::int,
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress,
-      case when t.ended in ('failed', 'lost') then error_of(t.new_error, p_now) else t.error end,
+      t.last_error,
       add_cost(t.cost_cents, t.cost)
     from judged t
     where t.verdict = 'queued'
   ), past as (
     insert into attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
     select t.id, t.attempts, t.tenant_id, t.ended, t.worker_id, t.started_at, p_now,
-      case when t.ended in ('failed', 'lost') or t.new_error is not null then error_of(t.new_error, p_now) end
+      case when t.unwell or t.new_error is not null then error_of(t.new_error, p_now) end
     from judged t
     where t.verdict = 'queued'
   ), archived as (
@@ -75,10 +91,10 @@ begin
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
       keep_days)
     select
-      t.id, t.seq, t.tenant_id, t.type, t.verdict, t.reason, t.ended, t.rank, t.attempts, t.uncounted,
-      t.failures + (t.ended in ('failed', 'lost'))::int, t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at,
+      t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.losses), t.ended, t.rank, t.attempts, t.uncounted,
+      t.failures + t.unwell::int, t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at,
       p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags,
-      t.traceparent, t.progress, case when t.ended <> 'succeeded' then error_of(t.new_error, p_now) end,
+      t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
       add_cost(t.cost_cents, t.cost), t.keep_days
     from judged t
@@ -88,17 +104,15 @@ begin
     select p_now, t.tenant_id, t.worker_id,
       case t.verdict when 'succeeded' then t.audit_action when 'dead' then 'JOB_EXHAUSTED_RETRIES' else 'JOB_FAILED' end,
       'job', t.id::text,
-      case when t.verdict <> 'succeeded' then left(error_of(t.new_error, p_now) ->> 'message', 2000) end,
-      jsonb_build_object('type', t.type, 'attempts', t.attempts, 'reason', t.reason)
+      left(t.last_error ->> 'message', 2000),
+      jsonb_build_object('type', t.type, 'attempts', t.attempts, 'reason', reason(t.verdict, t.ended, t.losses))
     from judged t
     where t.verdict in ('failed', 'dead') or (t.verdict = 'succeeded' and t.audit_action is not null)
-  ), uncanceled as (
-    delete from cancel_requests c
-    using judged t
-    where c.job_id = t.id
   )
-  select array_agg(o), (select array_agg(t.id) from judged t where not t.keep_history and t.verdict in ('succeeded', 'canceled'))
-  into v_outcomes, v_unkept
+  select array_agg(o),
+    (select array_agg(t.id) from judged t where t.cancel),
+    (select array_agg(t.id) from judged t where not t.keep_history and t.verdict in ('succeeded', 'canceled'))
+  into v_outcomes, v_canceled, v_unkept
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end, t.tenant_id,
@@ -107,7 +121,7 @@ begin
     union all
     select e.ord, e.id, e.attempt,
       case
-        when e.id in (select t.id from judged t) then 'already'
+        when (e.id, e.attempt) in (select t.id, t.attempts from judged t) then 'already'
         when was_ended_by(e.id, p_worker_id, e.attempt, p_tenant_id) then 'already'
         else 'stale'
       end,
@@ -116,6 +130,9 @@ begin
     where e.ord not in (select t.ord from judged t)
   ) o;
 
+  if v_canceled is not null then
+    delete from cancel_requests c where c.job_id = any (v_canceled);
+  end if;
   if v_unkept is not null then
     perform keep_only_keys(v_unkept, p_now);
   end if;
@@ -124,8 +141,8 @@ begin
   return v_outcomes;
 end $$;
 
--- Enqueues the children of runs that succeeded, for their parents' tenants. Children with keys may meet an application's
--- open transaction that holds the same key: they wait in the outbox then, not in the settle.
+-- Enqueues the children of runs that succeeded, for their parents' tenants. A child with a key may meet an application's
+-- open transaction that holds the same key: it waits in the outbox then, not in the settle.
 create or replace function jobforge.spawn_children(
   p_ends jobforge.run_end[], p_outcomes jobforge.run_outcome[], p_now timestamptz
 ) returns void
@@ -145,16 +162,44 @@ begin
     group by o.tenant_id
     order by o.tenant_id
   loop
-    if not jobforge.enqueue_without_waiting(v_family.tenant_id, v_family.jobs, p_now) then
-      insert into jobforge.outbox (tenant_id, jobs) values (v_family.tenant_id, v_family.jobs);
-    end if;
+    insert into jobforge.outbox (tenant_id, jobs)
+    select v_family.tenant_id, array[j]
+    from unnest(jobforge.enqueue_without_waiting(v_family.tenant_id, v_family.jobs, p_now)) j;
   end loop;
 end $$;
 
--- Enqueues and wakes; false, and nothing done, when another transaction holds one of the keys.
+-- Enqueues what can be enqueued without waiting, and answers the rest: jobs whose keys another transaction holds. Tries all
+-- at once; when that would wait, those without keys and then the others one by one, and gives up after ten that would wait.
 create or replace function jobforge.enqueue_without_waiting(
   p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz
-) returns boolean
+) returns jobforge.new_job[]
+language plpgsql as $$
+declare
+  v_held jobforge.new_job[] := '{}';
+  v_job jobforge.new_job;
+begin
+  if jobforge.try_enqueue(p_tenant_id, p_jobs, p_now) then
+    return '{}';
+  elsif cardinality(p_jobs) = 1 then
+    return p_jobs;
+  end if;
+  perform jobforge.try_enqueue(p_tenant_id, j.keyless, p_now)
+  from (
+    select array_agg(j order by j.ord) as keyless from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) = 0
+  ) j
+  where j.keyless is not null;
+  for v_job in
+    select j.* from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) > 0 order by j.ord
+  loop
+    if cardinality(v_held) >= 10 or not jobforge.try_enqueue(p_tenant_id, array[v_job], p_now) then
+      v_held := v_held || v_job;
+    end if;
+  end loop;
+  return v_held;
+end $$;
+
+-- Enqueues and wakes; false, and nothing done, when another transaction holds one of the keys.
+create or replace function jobforge.try_enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz) returns boolean
 language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
@@ -174,43 +219,49 @@ end $$;
 create or replace function jobforge.announce(p_outcomes jobforge.run_outcome[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
-  v_told integer;
+  v_watched uuid[];
 begin
   perform jobforge.wake(o.type, min(o.run_at), p_now)
   from unnest(p_outcomes) o
   where o.status = 'queued'
   group by o.type;
   if exists (select from jobforge.watches) then
-    with seen as (
-      delete from jobforge.watches w
-      using unnest(p_outcomes) o
-      where w.job_id = o.id and o.status <> 'queued'
-      returning w.job_id
-    )
-    select count(pg_notify('jobforge_done', s.job_id::text)) into v_told from seen s;
+    v_watched := array(
+      select w.job_id
+      from jobforge.watches w
+      where w.job_id = any (array(select o.id from unnest(p_outcomes) o where o.status <> 'queued')));
+    perform pg_notify('jobforge_done', i::text) from unnest(v_watched) i;
+    -- A watch that an application is just setting again stays, and runs out.
+    delete from jobforge.watches w
+    where w.ctid = any (array(
+      select f.ctid from jobforge.watches f where f.job_id = any (v_watched) for update skip locked));
   end if;
 end $$;
 
--- Where a run's end leads a job: to what status, for what reason, and whether the execution counts against max_attempts.
+-- The status that a run's end leads its job to. One expression, so that it is inlined.
 create or replace function jobforge.verdict(
-  p_ended text, p_cancel boolean, p_retry boolean, p_counts boolean, p_exhausted boolean, p_losses integer,
-  out verdict text, out reason text, out counted boolean
-)
+  p_ended text, p_cancel boolean, p_retry boolean, p_counts boolean, p_exhausted boolean, p_losses integer
+) returns text
 language sql immutable as $$
-  select
-    v[1], v[2], p_ended not in ('released', 'deferred') or (p_ended = 'deferred' and coalesce(p_counts, true))
-  from (
-    select case
-      when p_cancel then array['canceled', 'canceled']
-      when p_ended = 'succeeded' then array['succeeded', 'done']
-      when p_ended = 'released' then array['queued']
-      when p_ended = 'deferred' and not coalesce(p_counts, true) then array['queued']
-      when p_ended = 'failed' and not coalesce(p_retry, true) then array['failed', 'refused']
-      when p_ended = 'lost' and p_losses >= 2 then array['dead', 'crashed']
-      when p_exhausted then array['dead', 'exhausted']
-      else array['queued']
-    end as v
-  ) x
+  select case
+    when p_cancel then 'canceled'
+    when p_ended = 'succeeded' then 'succeeded'
+    when p_ended = 'released' or (p_ended = 'deferred' and not p_counts) then 'queued'
+    when p_ended = 'failed' and not p_retry then 'failed'
+    when p_exhausted or (p_ended = 'lost' and p_losses >= 2) then 'dead'
+    else 'queued'
+  end
+$$;
+
+-- Why a run's end led there, in one word.
+create or replace function jobforge.reason(p_verdict text, p_ended text, p_losses integer) returns text
+language sql immutable as $$
+  select case p_verdict
+    when 'succeeded' then 'done'
+    when 'failed' then 'refused'
+    when 'dead' then case when p_ended = 'lost' and p_losses >= 2 then 'crashed' else 'exhausted' end
+    else p_verdict
+  end
 $$;
 
 -- Adds up the cost of a job's runs, without overflowing.

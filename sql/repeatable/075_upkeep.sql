@@ -30,9 +30,9 @@ begin
       where j.state = 'running'
         and j.worker_id = v_worker
         and (
-          greatest(j.started_at, j.heartbeat_at, w.seen_at) + coalesce(
-            p.lease_ms * interval '1 millisecond',
-            case when w.seen_at is null then interval '5 minutes' else interval '1 minute' end) < p_now
+          case when w.seen_at is null then coalesce(j.heartbeat_at, j.started_at) else greatest(j.started_at, w.seen_at) end
+            + coalesce(p.lease_ms * interval '1 millisecond',
+              case when w.seen_at is null then interval '5 minutes' else interval '1 minute' end) < p_now
           or j.started_at + p.timeout_ms * interval '1 millisecond' + interval '1 minute' < p_now)
       order by j.id
       limit p_limit - v_count
@@ -49,7 +49,7 @@ begin
   if cardinality(p_job_ids) > 0 then
     perform jobforge.end_runs(p_worker_id, null, array(
       select row(i.ord, i.id, null, 'lost', jsonb_build_object('name', 'LeaseLost', 'message', p_why),
-        null, null, null, null, null, null, null)::jobforge.run_end
+        null, null, true, null, true, null, null)::jobforge.run_end
       from unnest(p_job_ids) with ordinality i(id, ord)), p_now);
   end if;
   return cardinality(p_job_ids);
@@ -96,20 +96,24 @@ begin
   return jobforge.end_queued(v_ids, 'canceled', p_now);
 end $$;
 
--- Enqueues the children that waited for somebody else's key. Never waits long.
+-- Enqueues the children that waited for somebody else's key. Gives up after ten that still would wait.
 create or replace function jobforge.empty_outbox(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
-  v_family jobforge.outbox;
+  v_child jobforge.outbox;
   v_count integer := 0;
+  v_held integer := 0;
 begin
-  for v_family in
-    select o.* from jobforge.outbox o order by o.id limit p_limit for update skip locked
+  for v_child in
+    select o.* from jobforge.outbox o order by random() limit p_limit for update skip locked
   loop
-    if jobforge.enqueue_without_waiting(v_family.tenant_id, v_family.jobs, p_now) then
-      delete from jobforge.outbox o where o.id = v_family.id;
+    if jobforge.try_enqueue(v_child.tenant_id, v_child.jobs, p_now) then
+      delete from jobforge.outbox o where o.id = v_child.id;
       v_count := v_count + 1;
+    else
+      v_held := v_held + 1;
     end if;
+    exit when v_held >= 10;
   end loop;
   return v_count;
 end $$;

@@ -28,34 +28,40 @@ end $$;
 
 -- When the next waiting job of the types becomes due; null when none waits.
 create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity') returns timestamptz
-language sql stable as $$
-  select min(x.run_at)
-  from unnest(p_types) t(type)
-  cross join lateral (
-    select j.run_at
-    from jobforge.jobs j
-    where j.state = 'waiting' and j.type = t.type and j.run_at >= p_floor
-    order by j.run_at
-    limit 1
-  ) x
-$$;
+language plpgsql stable as $$
+begin
+  return (
+    select min(x.run_at)
+    from unnest(p_types) t(type)
+    cross join lateral (
+      select j.run_at
+      from jobforge.jobs j
+      where j.state = 'waiting' and j.type = t.type and j.run_at >= p_floor
+      order by j.run_at
+      limit 1
+    ) x);
+end $$;
 
 -- The tenants' lanes that a gate closes now.
 create or replace function jobforge.closed_lanes(p_now timestamptz) returns bigint[]
-language sql stable as $$
-  select array(
-    select uuid_hash_extended(g.key::uuid, 0)
-    from jobforge.gates g
-    where g.scope = 'tenant' and (g.until is null or g.until > p_now))
-$$;
+language plpgsql stable as $$
+begin
+  return (
+    select array(
+      select uuid_hash_extended(g.key::uuid, 0)
+      from jobforge.gates g
+      where g.scope = 'tenant' and (g.until is null or g.until > p_now)));
+end $$;
 
 -- Whether a gate of this scope and key is closed now.
 create or replace function jobforge.is_paused(p_scope text, p_key text, p_now timestamptz) returns boolean
-language sql stable as $$
-  select exists (
-    select from jobforge.gates g
-    where g.scope = p_scope and g.key = p_key and (g.until is null or g.until > p_now))
-$$;
+language plpgsql stable as $$
+begin
+  return (
+    select exists (
+      select from jobforge.gates g
+      where g.scope = p_scope and g.key = p_key and (g.until is null or g.until > p_now)));
+end $$;
 
 -- The types to claim from: those asked for, else every type with a queued job, found by hopping through the indexes;
 -- without those that a gate closes, which is none at all when everything is paused.
@@ -199,8 +205,8 @@ begin
   where not exists (select from cut c where (f.wrapped, f.lane) > (c.wrapped, c.lane));
 end $$;
 
--- Takes up to p_limit jobs from streams: every turn (a tenant: its lane over all types) gives an equal share, in the order
--- of the streams, as long as there is one left to give; where a tenant waits in several types its share is the oldest of
+-- Takes up to p_limit jobs from streams: every turn (a tenant: its lane over all types) gives an equal share, the first ones in
+-- the order of the streams what is left over; where a tenant waits in several types its share is the oldest of
 -- them all. With p_fill every stream gives what it has, until there are enough: for what locks, expired and canceled jobs
 -- left short. Marks the jobs running under the worker. Answers their ids, and the streams from where they go on, those that
 -- had their turn last. Never waits.
@@ -217,8 +223,9 @@ begin
     order by turn
     limit p_limit
   ), shares as materialized (
-    select t.lane, t.types, t.turn, ceil(p_limit::numeric / count(*) over ())::integer as share
+    select t.lane, t.types, t.turn, (p_limit / n.lanes + (row_number() over (order by t.turn) <= p_limit % n.lanes)::int)::integer as share
     from turns t
+    cross join (select count(*) as lanes from turns) n
   ), takes as materialized (
     select s.turn, s.type, s.rank, s.lane, s.from_at, s.from_seq, p_limit as share
     from unnest(p_streams) with ordinality s(type, rank, lane, from_at, from_seq, turn)
@@ -294,28 +301,20 @@ begin
   into job_ids, streams, last_lane;
 end $$;
 
--- Whose turn it is when a claim comes without a hint: the streams of all waiting tenants, those with the oldest jobs first,
--- moved on by as many as earlier claims have served.
+-- Whose turn it is when a claim comes without a hint: the streams of all waiting tenants in the order of their lanes, moved on
+-- by as many as earlier claims have served.
 create or replace function jobforge.in_turn(p_streams jobforge.stream[], p_limit integer) returns jobforge.stream[]
 language plpgsql as $$
 declare
   v_lanes integer := (select count(distinct s.lane) from unnest(p_streams) s);
-  v_served bigint := 0;
+  v_served bigint;
 begin
-  if v_lanes > p_limit then
-    v_served := nextval('jobforge.turns') * p_limit % v_lanes;
+  if v_lanes <= p_limit then
+    return p_streams;
   end if;
+  v_served := nextval('jobforge.turns') * p_limit % v_lanes;
   return array(
-    select s.stream
-    from (
-      select row(s.type, s.rank, s.lane, s.from_at, s.from_seq)::jobforge.stream as stream, s.from_at, s.from_seq,
-        dense_rank() over (order by h.head_at, h.head_seq, s.lane) - 1 as place
-      from unnest(p_streams) s
-      join (
-        select distinct on (x.lane) x.lane, x.from_at as head_at, x.from_seq as head_seq
-        from unnest(p_streams) x
-        order by x.lane, x.from_at, x.from_seq
-      ) h on h.lane = s.lane
-    ) s
-    order by s.place < v_served, s.place, s.from_at, s.from_seq);
+    select row(s.type, s.rank, s.lane, s.from_at, s.from_seq)::jobforge.stream
+    from (select s.*, dense_rank() over (order by s.lane) as place from unnest(p_streams) s) s
+    order by s.place <= v_served, s.place, s.type);
 end $$;

@@ -11,13 +11,15 @@
 create or replace function jobforge.write_hint(
   p_key text, p_at timestamptz, p_from bigint, p_due timestamptz, p_streams jobforge.stream[]
 ) returns jsonb
-language sql stable as $$
-  select jsonb_build_object(
-    'key', p_key, 'at', p_at, 'from', p_from::text, 'due', p_due,
-    'streams', (
-      select jsonb_agg(jsonb_build_array(s.type, s.rank, s.lane::text, s.from_at, s.from_seq::text))
-      from unnest(p_streams) s))
-$$;
+language plpgsql stable as $$
+begin
+  return (
+    select jsonb_build_object(
+      'key', p_key, 'at', p_at, 'from', p_from::text, 'due', p_due,
+      'streams', (
+        select jsonb_agg(jsonb_build_array(s.type, s.rank, s.lane::text, s.from_at, s.from_seq::text))
+        from unnest(p_streams) s)));
+end $$;
 
 -- Reads a hint; nulls when there is none or it cannot be read.
 create or replace function jobforge.read_hint(
@@ -35,7 +37,7 @@ begin
     at := null;
     return;
   end if;
-  due := (p_hint ->> 'due')::timestamptz;
+  due := least((p_hint ->> 'due')::timestamptz, at);
   if jsonb_typeof(p_hint -> 'streams') = 'array' and jsonb_array_length(p_hint -> 'streams') <= 1000 then
     streams := array(
       select row(s ->> 0, (s ->> 1)::integer, (s ->> 2)::bigint, (s ->> 3)::timestamptz, (s ->> 4)::bigint)::jobforge.stream

@@ -3,7 +3,8 @@
 -- system alive. With a hint it goes on where the last call stopped; when that gives less than asked for, or something more
 -- urgent has come, it looks again in full before it answers. Never waits for a lock.
 create or replace function jobforge.claim(
-  p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, inout p_hint jsonb, out job_ids uuid[]
+  p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
+  inout p_hint jsonb, out job_ids uuid[]
 )
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -11,7 +12,8 @@ set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
-set enable_mergejoin = off as $$
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_key text := coalesce(p_tenant_id::text, '') || ':' || coalesce(array_to_string(p_types, ','), '*');
   v_hint record := read_hint(p_hint, v_key, p_now);
@@ -41,6 +43,11 @@ begin
   end if;
 
   while cardinality(job_ids) < p_limit loop
+    if v_floor > '-infinity' then
+      -- What a transaction left open brought in late lies before the floor.
+      v_floor := '-infinity';
+      v_promoted := promote(v_open, p_now, v_batch);
+    end if;
     v_at := p_now;
     v_streams := null;
     v_look := look(v_open, p_tenant_id, v_closed, v_above, coalesce(v_from, -9223372036854775808),
@@ -58,7 +65,7 @@ begin
       continue;
     end if;
     v_streams := v_look.streams;
-    if p_hint is null and v_look.complete then
+    if v_from is null then
       v_streams := in_turn(v_streams, p_limit - cardinality(job_ids));
     end if;
     v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(job_ids), false, p_now);
@@ -81,7 +88,7 @@ begin
     end if;
   end loop;
 
-  if p_hint is not null then
+  if p_want_hint then
     p_hint := write_hint(v_key, v_at, v_from, least(next_due(v_open, v_floor), p_now), v_streams);
   end if;
 end $$;
@@ -94,12 +101,14 @@ $$;
 
 -- Whether a job of a better rank than the streams' is ready.
 create or replace function jobforge.is_more_urgent(p_types text[], p_streams jobforge.stream[]) returns boolean
-language sql stable as $$
-  select exists (
-    select from unnest(p_types) t(type)
-    cross join lateral (
-      select from jobforge.jobs j
-      where j.state = 'ready' and j.type = t.type and j.rank < (p_streams[1]).rank
-      limit 1
-    ) x)
-$$;
+language plpgsql stable as $$
+begin
+  return (
+    select exists (
+      select from unnest(p_types) t(type)
+      cross join lateral (
+        select from jobforge.jobs j
+        where j.state = 'ready' and j.type = t.type and j.rank < (p_streams[1]).rank
+        limit 1
+      ) x));
+end $$;

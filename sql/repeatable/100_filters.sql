@@ -1,4 +1,4 @@
--- The texts of a filter that may be one text or an array of texts. JF002 for anything else.
+-- The texts under a key that may hold one text or an array of texts. JF002 for anything else.
 create or replace function jobforge.filter_texts(p_filters jsonb, p_key text) returns text[]
 language plpgsql immutable as $$
 declare
@@ -11,10 +11,10 @@ begin
   elsif jsonb_typeof(v_value) = 'array' and not jsonb_path_exists(v_value, 'strict $[*] ? (@.type() != "string")') then
     return array(select jsonb_array_elements_text(v_value));
   end if;
-  perform jobforge.fail_argument(p_key, format('filter %s must be a text or an array of texts', p_key));
+  perform jobforge.fail_argument(p_key, format('%s must be a text or an array of texts', p_key));
 end $$;
 
--- A filter's time, number or id. JF002 when it is none.
+-- The time, number or id under a key, as text. JF002 when it is none.
 create or replace function jobforge.filter_text(p_filters jsonb, p_key text, p_kind text) returns text
 language plpgsql stable as $$
 declare
@@ -27,7 +27,7 @@ begin
   end case;
   return v_text;
 exception when data_exception then
-  perform jobforge.fail_argument(p_key, format('filter %s must be a %s', p_key, p_kind));
+  perform jobforge.fail_argument(p_key, format('%s must be a %s', p_key, p_kind));
 end $$;
 
 -- Reads and checks the filters of a list. An unknown key is an error, so a typing mistake never widens a list (or a bulk
@@ -106,80 +106,147 @@ language sql immutable as $$
 $$;
 
 -- The page of jobs of a tenant (null: of all) that a filter means, newest first, as ids and times of ending (null: live).
--- Found in index order: in the live table, and in the archive per tenant and type, which is how it is indexed.
+-- Every way through the archive follows an index that is narrow for the filter: see jobforge.archive_source.
 create or replace function jobforge.find_page(p_tenant_id uuid, p_filter jobforge.job_filter)
 returns table (id uuid, finished_at timestamptz)
 language plpgsql stable
 set search_path = jobforge, pg_temp
-set jit = off as $$
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_sources text[] := '{}';
   v_rows constant integer := p_filter.row_limit + p_filter.row_offset;
-  v_ended constant boolean := p_filter.statuses is null
-    or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'];
-  v_live constant boolean := (p_filter.statuses is null or p_filter.statuses && array['queued', 'running'])
-    and p_filter.finished_after is null and p_filter.finished_before is null;
-  v_unfiltered constant boolean := p_tenant_id is null and p_filter.statuses is null and p_filter.types is null
-    and p_filter.tags is null and p_filter.subject is null and p_filter.error_contains is null;
+  v_few uuid[];
+  v_pairs jsonb;
 begin
-  if v_live then
+  if (p_filter.statuses is null or p_filter.statuses && array['queued', 'running'])
+    and p_filter.finished_after is null and p_filter.finished_before is null
+  then
     v_sources := array[format(
-      'select j.id, null::timestamptz as finished_at from jobs j where %s and %s and %s order by j.id desc limit %s',
-      case when p_tenant_id is null then 'true' else 'j.tenant_id = $1' end,
-      case when p_filter.types is null then 'true' else 'j.type = any (($2).types)' end,
-      filter_sql(p_filter, true), v_rows)];
+      'select j.id, null::timestamptz as finished_at from jobs j where %s and %s order by j.id desc limit %s',
+      owner_sql(p_tenant_id, p_filter), filter_sql(p_filter, true), v_rows)];
   end if;
-  if v_ended and v_unfiltered then
-    v_sources := v_sources || format(
-      'select j.id, j.finished_at from archive j where %s order by j.id desc limit %s', filter_sql(p_filter, false), v_rows);
-  elsif v_ended then
-    v_sources := v_sources || format(
+  if p_filter.statuses is null or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'] then
+    v_few := few_archived(p_tenant_id, p_filter);
+    if v_few is null and p_filter.subject is null and p_filter.error_contains is null
+      and p_filter.statuses is distinct from array['canceled'] and (p_tenant_id is not null or p_filter.types is not null)
+    then
+      v_pairs := archived_pairs(p_tenant_id, p_filter.types);
+    end if;
+    v_sources := v_sources || archive_source(p_tenant_id, p_filter, v_few, v_pairs, v_rows);
+  end if;
+  if cardinality(v_sources) > 0 then
+    return query execute format('select s.id, s.finished_at from (%s) s order by s.id desc limit %s offset %s',
+      '(' || array_to_string(v_sources, ') union all (') || ')', p_filter.row_limit, p_filter.row_offset)
+    using p_tenant_id, p_filter, v_few, v_pairs;
+  end if;
+end $$;
+
+-- Whose jobs and of which types, as conditions.
+create or replace function jobforge.owner_sql(p_tenant_id uuid, p_filter jobforge.job_filter) returns text
+language sql immutable as $$
+  select case when p_tenant_id is null then 'true' else 'j.tenant_id = $1' end
+    || case when p_filter.types is null then '' else ' and j.type = any (($2).types)' end
+$$;
+
+-- The way through the archive, as a query of ids and times in the parameters of find_page:
+--   few candidates by a rare tag or a short span of time: those, by id
+--   a subject: its own index · an error's text: jobs with an error · canceled: canceled jobs, in the order of ids
+--   one tenant, or types of few tenants: per type and tenant, which is how the archive is indexed
+--   none of these: all of it in the order of ids, which soon fills a page
+create or replace function jobforge.archive_source(
+  p_tenant_id uuid, p_filter jobforge.job_filter, p_few uuid[], p_pairs jsonb, p_rows integer
+) returns text
+language sql stable as $$
+  select case
+    when p_few is not null then format(
+      'select j.id, j.finished_at from archive j where j.id = any ($3) and %s and %s order by j.id desc limit %s',
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+    when p_filter.subject is not null then format(
+      'with subject as materialized (select * from archive j where j.subject = ($2).subject and %s)
+       select j.id, j.finished_at from subject j where %s order by j.id desc limit %s',
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+    when p_pairs is null then format(
+      'select j.id, j.finished_at from archive j where %s and %s order by j.id desc limit %s',
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+    else format(
       'select x.id, x.finished_at
-       from archived_pairs($1, ($2).types) p
+       from jsonb_to_recordset($4) p(type text, tenant_id uuid)
        cross join lateral (
          select j.id, j.finished_at from archive j
          where j.tenant_id = p.tenant_id and j.type = p.type and %s
          order by j.id desc
          limit %s
        ) x',
-      filter_sql(p_filter, false), v_rows);
+      jobforge.filter_sql(p_filter, false), p_rows)
+  end
+$$;
+
+-- The ids of archived jobs that have the tags, or that ended within a span of at most an hour, when they are fewer than 2,000;
+-- null when the filter names neither, or there are more: then walking the newest first finds a page soon.
+create or replace function jobforge.few_archived(p_tenant_id uuid, p_filter jobforge.job_filter) returns uuid[]
+language plpgsql stable
+set search_path = jobforge, pg_temp
+set enable_seqscan = off
+set enable_indexscan = off
+set enable_bitmapscan = on as $$
+declare
+  v_keys text[] := case when p_tenant_id is null then p_filter.tags else tag_keys(p_tenant_id, p_filter.tags) end;
+  v_ids uuid[];
+begin
+  if cardinality(p_filter.tags) > 0 then
+    v_ids := array(
+      select j.id from archive j
+      where tag_keys(j.tenant_id, j.tags) @> v_keys
+        and j.tags <> '{}'
+      limit 2000);
+  elsif p_filter.finished_before - p_filter.finished_after <= interval '1 hour' then
+    v_ids := array(
+      select j.id from archive j
+      where j.finished_at >= p_filter.finished_after and j.finished_at < p_filter.finished_before
+      limit 2000);
   end if;
-  if cardinality(v_sources) > 0 then
-    return query execute format('select s.id, s.finished_at from (%s) s order by s.id desc limit %s offset %s',
-      '(' || array_to_string(v_sources, ') union all (') || ')', p_filter.row_limit, p_filter.row_offset)
-    using p_tenant_id, p_filter;
-  end if;
+  return case when cardinality(v_ids) < 2000 then v_ids end;
 end $$;
 
--- The pairs of tenant and type that have ended jobs, for one tenant or all, for some types or all: given when both are
--- named, else found by hopping through the index.
-create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[])
-returns table (tenant_id uuid, type text)
-language plpgsql stable
-rows 10 as $$
+-- The pairs of type and tenant in which ended jobs of a tenant, or of some types, may be, found by hopping through the index:
+-- types of the archive for a tenant, tenants of each type for types (at most 100 pairs then, or null for more).
+create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[]) returns jsonb
+language plpgsql stable as $$
+declare
+  v_types text[] := array(select distinct t from unnest(p_types) t);
+  v_type text := '';
+  v_tenant uuid;
+  v_pairs jsonb := '[]';
 begin
-  if p_tenant_id is not null and p_types is not null then
-    return query select distinct p_tenant_id, t.type from unnest(p_types) t(type);
-    return;
+  if p_types is null then
+    loop
+      select f.type into v_type from jobforge.archive f where f.type > v_type order by f.type limit 1;
+      exit when not found;
+      v_types := v_types || v_type;
+    end loop;
   end if;
-  return query
-  with recursive hop as (
-    (select f.tenant_id, f.type from jobforge.archive f
-     where p_tenant_id is null or f.tenant_id = p_tenant_id
-     order by f.tenant_id, f.type
-     limit 1)
-    union all
-    select x.tenant_id, x.type
-    from hop h
-    cross join lateral (
-      select f.tenant_id, f.type from jobforge.archive f
-      where (f.tenant_id, f.type) > (h.tenant_id, h.type)
-      order by f.tenant_id, f.type
-      limit 1
-    ) x
-    where p_tenant_id is null or x.tenant_id = p_tenant_id
-  )
-  select h.tenant_id, h.type from hop h where p_types is null or h.type = any (p_types);
+  if p_tenant_id is not null then
+    return (select coalesce(jsonb_agg(jsonb_build_object('type', t, 'tenant_id', p_tenant_id)), '[]') from unnest(v_types) t);
+  end if;
+  foreach v_type in array v_types loop
+    v_tenant := null;
+    loop
+      if v_tenant is null then
+        select f.tenant_id into v_tenant from jobforge.archive f where f.type = v_type order by f.tenant_id limit 1;
+      else
+        select f.tenant_id into v_tenant
+        from jobforge.archive f where f.type = v_type and f.tenant_id > v_tenant order by f.tenant_id limit 1;
+      end if;
+      exit when not found;
+      if jsonb_array_length(v_pairs) >= 100 then
+        return null;
+      end if;
+      v_pairs := v_pairs || jsonb_build_object('type', v_type, 'tenant_id', v_tenant);
+    end loop;
+  end loop;
+  return v_pairs;
 end $$;
 
 -- The jobs of a tenant (null: of all) that a filter means, newest first. Only the rows of the page are read whole.

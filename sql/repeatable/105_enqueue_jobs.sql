@@ -1,3 +1,17 @@
+-- The first key of a job that must be a text and is something else. One expression, so that it is inlined.
+create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
+language sql immutable as $$
+  select case
+    when jsonb_typeof(p_job -> 'type') not in ('string', 'null') then 'type'
+    when jsonb_typeof(p_job -> 'idempotency_key') not in ('string', 'null') then 'idempotency_key'
+    when jsonb_typeof(p_job -> 'dedupe_key') not in ('string', 'null') then 'dedupe_key'
+    when jsonb_typeof(p_job -> 'dedupe_mode') not in ('string', 'null') then 'dedupe_mode'
+    when jsonb_typeof(p_job -> 'subject') not in ('string', 'null') then 'subject'
+    when jsonb_typeof(p_job -> 'concurrency_key') not in ('string', 'null') then 'concurrency_key'
+    when jsonb_typeof(p_job -> 'traceparent') not in ('string', 'null') then 'traceparent'
+  end
+$$;
+
 -- The jobs of a JSON array, in order. Raises JF002 naming the first that is not an object, has an unknown key or a value of
 -- the wrong kind.
 create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
@@ -8,21 +22,29 @@ declare
     'subject', 'concurrency_key', 'expires_at', 'traceparent'];
   v_bad record;
 begin
-  select e.ord - 1 as index, jsonb_typeof(e.job) as kind, (select k from jsonb_object_keys(e.job - v_known) k limit 1) as key
+  select e.ord - 1 as index, jsonb_typeof(e.job) as kind,
+    case when jsonb_typeof(e.job) = 'object' then (select k from jsonb_object_keys(e.job - v_known) k limit 1) end as key,
+    case when jsonb_typeof(e.job) = 'object' then jobforge.key_of_wrong_kind(e.job) end as wrong
   into v_bad
   from jsonb_array_elements(p_jobs) with ordinality e(job, ord)
-  where case when jsonb_typeof(e.job) = 'object' then e.job - v_known <> '{}' else true end
+  where case when jsonb_typeof(e.job) = 'object' then e.job - v_known <> '{}' or jobforge.key_of_wrong_kind(e.job) is not null
+    else true end
   order by e.ord
   limit 1;
   if found and v_bad.kind <> 'object' then
     perform jobforge.fail_argument(format('jobs[%s]', v_bad.index), format('job %s: must be a JSON object', v_bad.index));
+  elsif found and v_bad.key is null then
+    perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.wrong),
+      format('job %s: %s must be a text', v_bad.index, v_bad.wrong));
   elsif found then
     perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.key),
       format('job %s: unknown key %s', v_bad.index, v_bad.key), 'Known keys: ' || array_to_string(v_known, ', ') || '.');
   end if;
   return array(
     select row(
-      r.ord, jobforge.new_id(), r.type, coalesce(r.payload, '{}'), r.idempotency_key, r.run_at, r.max_attempts,
+      r.ord, jobforge.new_id(), r.type,
+      -- A payload of JSON null reads like none, and is one.
+      coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload', '{}'), r.idempotency_key, r.run_at, r.max_attempts,
       coalesce(r.priority, 0), r.dedupe_key, coalesce(r.dedupe_mode, 'skip'), coalesce(r.tags, '{}'), r.subject,
       r.concurrency_key, r.expires_at, r.traceparent)::jobforge.new_job
     from rows from (jsonb_to_recordset(p_jobs) as (

@@ -20,7 +20,7 @@ begin
   if p_limit is null or p_limit not between 1 and 1000 then
     perform fail_argument('limit', 'limit must be between 1 and 1000');
   end if;
-  select c.job_ids into v_ids from claim(p_worker_id, p_limit, p_types, v_tenant_id, jobforge.now(), null) c;
+  select c.job_ids into v_ids from claim(p_worker_id, p_limit, p_types, v_tenant_id, jobforge.now(), false, null) c;
   return query
   select j.*
   from live_jobs j

@@ -12,7 +12,8 @@ security definer
 set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
   v_bound uuid := claimable_tenant(null);
@@ -39,7 +40,7 @@ begin
       for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
   end if;
   perform upkeep(v_now, 1000, false);
-  perform housekeeping(v_now, 1000, false);
+  perform housekeeping(v_now, 5000, false);
   return jsonb_build_object(
     'cancel', (
       select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
@@ -62,7 +63,8 @@ end $$;
 -- The types a worker says it handles; null for any.
 create or replace function jobforge.worker_types(p_info jsonb) returns text[]
 language sql immutable as $$
-  select case jsonb_typeof(p_info -> 'types') when 'array' then array(select jsonb_array_elements_text(p_info -> 'types')) end
+  select case jsonb_typeof(p_info -> 'types') when 'array' then array(
+    select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
 $$;
 
 -- Writes down that a worker lives, and whether it wants to be woken. True when this is another instance than before.
@@ -73,7 +75,7 @@ declare
   v_known boolean;
 begin
   select w.instance into v_instance from jobforge.workers w where w.id = p_worker_id and w.scope = p_scope;
-  v_known := found and v_instance is not distinct from p_info ->> 'instance';
+  v_known := not found or v_instance is not distinct from p_info ->> 'instance';
   insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, info)
   values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now, p_info - 'instance')
   on conflict (id, scope) do update

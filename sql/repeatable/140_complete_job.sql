@@ -21,8 +21,8 @@ security definer
 set search_path = jobforge, pg_temp as $$
 declare
   v_end run_end := row(
-    1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, p_retry,
-    case p_status when 'failed' then p_retry_at end, null, p_cost_cents, null);
+    1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, coalesce(p_retry, true),
+    case p_status when 'failed' then p_retry_at end, true, p_cost_cents, null);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');

@@ -81,6 +81,8 @@ begin
         and f.tenant_id = p_tenant_id
         and f.status in ('failed', 'dead')
         and f.finished_at >= jobforge.time_of(i.id) - interval '1 day'
+        -- What is being forgotten does not come back in part.
+        and f.finished_at + make_interval(days => f.keep_days) > p_now
       for update skip locked
     ) f
   ), back as (

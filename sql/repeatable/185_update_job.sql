@@ -20,8 +20,7 @@ begin
       'Only queued jobs of the tenant can be changed.');
   end if;
   select j.* into v_job from jobs j where j.id = p_job_id;
-  -- Read and checked like a new job, so that a change allows nothing that an enqueue would not.
-  v_changed := (read_jobs(jsonb_build_array(p_changes || jsonb_build_object('type', v_job.type))))[1];
+  v_changed := changed_job(v_job, p_changes);
   perform require_valid(array[v_changed], v_now, false);
   if p_changes ? 'payload' then
     perform replace_payload(p_job_id, v_changed.payload);
@@ -39,4 +38,26 @@ begin
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id, jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
   perform wake(v_job.type, v_job.run_at, v_now);
   return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
+end $$;
+
+-- The job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would not. JF002 for a
+-- value of the wrong kind.
+create or replace function jobforge.changed_job(p_job jobforge.jobs, p_changes jsonb) returns jobforge.new_job
+language plpgsql as $$
+declare
+  v_new jobforge.new_job;
+begin
+  if jsonb_typeof(p_changes -> 'tags') not in ('array', 'null') then
+    perform jobforge.fail_argument('tags', 'tags must be an array of texts');
+  end if;
+  v_new.ord := 1;
+  v_new.type := p_job.type;
+  v_new.expires_at := p_job.expires_at;
+  v_new.payload := coalesce(p_changes -> 'payload', '{}');
+  v_new.priority := coalesce(jobforge.filter_text(p_changes, 'priority', 'number')::integer, 0);
+  v_new.tags := coalesce(jobforge.filter_texts(p_changes, 'tags'), '{}');
+  v_new.run_at := coalesce(jobforge.filter_text(p_changes, 'run_at', 'time')::timestamptz,
+    case when not p_changes ? 'run_at' then p_job.run_at end);
+  v_new.dedupe_mode := 'skip';
+  return v_new;
 end $$;

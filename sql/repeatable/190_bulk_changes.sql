@@ -24,13 +24,46 @@ begin
   end loop;
 end $$;
 
+-- Asks for those of the jobs that run to be canceled, and tells their workers. Answers how many were asked for. One whose
+-- request another transaction has just written is left out, not waited for.
+create or replace function jobforge.request_cancels(p_job_ids uuid[], p_now timestamptz) returns integer
+language plpgsql as $$
+declare
+  v_before text := current_setting('lock_timeout');
+  v_count integer;
+begin
+  perform set_config('lock_timeout', '10ms', true);
+  with requested as (
+    insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
+    select j.id, j.tenant_id, j.worker_id, p_now, jobforge.caller()
+    from jobforge.jobs j
+    where j.id = any (p_job_ids) and j.state = 'running'
+    order by j.id
+    on conflict do nothing
+    returning worker_id
+  ), told as (
+    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000))) from (select distinct worker_id from requested) r
+  )
+  select count(*) into v_count from requested, told;
+  perform set_config('lock_timeout', v_before, true);
+  return v_count;
+exception when lock_not_available then
+  if cardinality(p_job_ids) = 1 then
+    return 0;
+  end if;
+  return (select sum(jobforge.request_cancels(array[i], p_now)) from unnest(p_job_ids) i);
+end $$;
+
 -- Reads the filter of a bulk change of at most p_limit jobs. A page of it would be no change of what the filter means.
 create or replace function jobforge.read_bulk_filters(p_filters jsonb, p_limit integer) returns jobforge.job_filter
 language plpgsql stable as $$
 declare
   v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
 begin
-  if p_filters is null or p_filters - array['limit', 'offset', 'cursor'] = '{}' then
+  -- What was read counts, not what was written: a client whose variable is null must not change everything.
+  if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject, v_filter.error_contains,
+    v_filter.created_after, v_filter.created_before, v_filter.finished_after, v_filter.finished_before) = 0
+  then
     perform jobforge.fail_argument('filters', 'a bulk change needs a filter', 'Name at least a status or a type.');
   elsif p_filters ?| array['limit', 'offset', 'cursor'] then
     perform jobforge.fail_argument('filters', 'limit, offset and cursor are for lists', 'Use p_limit and call again.');
@@ -53,7 +86,6 @@ declare
   v_now timestamptz := jobforge.now();
   v_filter job_filter;
   v_found uuid[];
-  v_requested integer;
   v_answer jsonb;
 begin
   perform require_tenant(p_tenant_id);
@@ -62,20 +94,8 @@ begin
     select s from unnest(array['queued', 'running']) s where v_filter.statuses is null or s = any (v_filter.statuses));
   v_found := case when cardinality(v_filter.statuses) > 0
     then array(select p.id from find_page(p_tenant_id, v_filter) p) else '{}' end;
-  with requested as (
-    insert into cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
-    select j.id, j.tenant_id, j.worker_id, v_now, caller()
-    from jobs j
-    where j.id = any (v_found) and j.state = 'running'
-    order by j.id
-    on conflict do nothing
-    returning worker_id
-  ), told as (
-    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000))) from (select distinct worker_id from requested) r
-  )
-  select count(*) into v_requested from requested, told;
   v_answer := jsonb_build_object('matched', cardinality(v_found),
-    'changed', v_requested + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
+    'changed', request_cancels(v_found, v_now) + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
   perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
   return v_answer;
 end $$;

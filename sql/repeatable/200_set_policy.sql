@@ -11,6 +11,8 @@ declare
     'keep_history', 'retention_days', 'max_priority', 'redact'];
   v_unknown text;
   v_policy policies;
+  v_constraint text;
+  v_column text;
 begin
   perform require_operator();
   if p_type is null or btrim(p_type) = '' or length(p_type) > 200 then
@@ -43,8 +45,15 @@ begin
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (v_policy.updated_at, '00000000-0000-0000-0000-000000000000', v_policy.updated_by, 'POLICY_SET', 'type', p_type,
     p_policy);
+  -- A new time of keeping has its shelf before the first job ends on it.
+  perform tend_leaves(v_policy.updated_at);
   return to_jsonb(v_policy);
-exception when check_violation or not_null_violation or data_exception then
-  perform fail_argument('policy', 'policy has a value that is not allowed: ' || sqlerrm,
-    'See the table of policy keys in docs/reference/sql.md.');
+exception
+  when check_violation or not_null_violation then
+    get stacked diagnostics v_constraint = constraint_name, v_column = column_name;
+    v_column := coalesce(nullif(v_column, ''), substring(v_constraint from '^policies_(.*)_check$'));
+    perform fail_argument(v_column, format('%s is out of range', v_column), 'See the table of policy keys in the reference.');
+  when data_exception then
+    perform fail_argument('policy', 'policy has a value of the wrong kind: ' || sqlerrm,
+      'See the table of policy keys in the reference.');
 end $$;

@@ -4,15 +4,22 @@ create or replace function jobforge.housekeeping(p_now timestamptz, p_limit inte
 language plpgsql as $$
 declare
   v_done jsonb := '{}';
+  v_retired integer;
 begin
   if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
     v_done := v_done || jsonb_build_object('forgotten', jobforge.forget(p_now, p_limit));
   end if;
-  if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
-    v_done := v_done || jsonb_build_object('retired', jobforge.retire_leaves(p_now, p_limit));
-  end if;
   if jobforge.begin_task('leaves', p_now, case when not p_force then interval '10 minutes' end) then
     v_done := v_done || jsonb_build_object('leaves', jobforge.tend_leaves(p_now));
+  end if;
+  -- Last: what it drops stays locked until the end of the transaction.
+  if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
+    v_retired := jobforge.empty_defaults(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
+    v_done := v_done || jsonb_build_object('retired', v_retired);
+    if v_retired > 0 then
+      -- There is more: the next heartbeat goes on with it.
+      update jobforge.maintenance set ran_at = '-infinity' where task = 'retire';
+    end if;
   end if;
   return v_done;
 end $$;
@@ -27,9 +34,11 @@ security definer
 set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
+  v_waiting text[] := types_in('waiting');
   v_promoted integer;
   v_flowing boolean;
 begin
@@ -37,7 +46,7 @@ begin
     perform fail_argument('limit', 'limit must be between 1 and 100000');
   end if;
   perform require_read_committed();
-  v_promoted := promote(types_in('waiting'), v_now, p_limit);
+  v_promoted := promote(v_waiting, v_now, greatest(1, p_limit / greatest(1, cardinality(v_waiting))));
   v_flowing := upkeep(v_now, p_limit, true);
   return jsonb_build_object('promoted', v_promoted, 'flowing', v_flowing) || housekeeping(v_now, p_limit, true);
 end $$;

@@ -110,6 +110,7 @@ function statements(todo: Plan): string[] {
   return [
     setupFile("before", todo.apiSchema),
     "set local check_function_bodies = off;",
+    ...todo.repeatables.filter(isOpening).map(withName),
     ...todo.migrations.flatMap((file) => [
       withName(file),
       `insert into jobforge.migrations (number, name, checksum) values (${file.number}, ${literal(file.name)}, ${literal(file.checksum)});`,
@@ -118,7 +119,7 @@ function statements(todo: Plan): string[] {
 values (${literal(version)}, ${literal(todo.apiSchema)}, ${literal(minClient)})
 on conflict (only_row) do update
 set version = excluded.version, min_client = excluded.min_client, updated_at = clock_timestamp();`,
-    ...todo.repeatables.filter((file) => !isClosing(file)).map(withName),
+    ...todo.repeatables.filter((file) => !isOpening(file) && !isClosing(file)).map(withName),
     dropReplacedFunctions(todo.apiSchema),
     ...todo.repeatables.filter(isClosing).map(withName),
     "delete from jobforge.repeatables;",
@@ -132,6 +133,11 @@ set version = excluded.version, min_client = excluded.min_client, updated_at = c
 
 function withName(file: SqlFile): string {
   return `-- ${file.name}\n${file.sql}`;
+}
+
+/** Files below 10 are functions that tables refer to. */
+function isOpening(file: SqlFile): boolean {
+  return Number.parseInt(file.name, 10) < 10;
 }
 
 /** Files from 900 on look at every object there is: row security and grants. */

@@ -3,6 +3,7 @@
  * became of them. Shows a success, a retry, a delay, a dead letter and a cancellation.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { startEmbedded } from "@jobforge/embedded";
 import { migrate } from "@jobforge/sql";
 import pg from "pg";
@@ -30,15 +31,44 @@ const handlers: Readonly<Record<string, (job: ClaimedJob) => unknown>> = {
   },
 };
 
+/** What became of one job. */
+interface DemoJob extends pg.QueryResultRow {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly result: unknown;
+}
+
+const help = `Usage: jobforge demo [options]
+
+Runs a few jobs on an embedded Postgres and shows what became of them.
+
+Options:
+  --directory PATH   Where the database lives (default: .jobforge)
+  --json             Machine-readable output
+`;
+
 export async function demoCommand(args: string[], process: CliProcess): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(
-      "Usage: jobforge demo\n\nRuns a few jobs on an embedded Postgres (data in .jobforge/).\n",
-    );
+  const { values } = parseArgs({
+    args,
+    options: {
+      directory: { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
     return 0;
   }
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
-  await using server = await startEmbedded({ onProgress: (message) => say(`• ${message}`) });
+  const say = values.json ? () => undefined : (line: string) => void process.stdout.write(`${line}\n`);
+  await using server = await startEmbedded({
+    ...(values.directory === undefined ? {} : { directory: values.directory }),
+    onProgress: (message) => say(`• ${message}`),
+  });
   say(`• PostgreSQL ${server.adopted ? "was still running" : "is up"} on port ${server.port}`);
   const { version, refreshed } = await migrate({ database: server.url });
   say(`• Schema of JobForge ${version} ${refreshed ? "installed" : "is there already"}`);
@@ -48,7 +78,8 @@ export async function demoCommand(args: string[], process: CliProcess): Promise<
     const ids = await enqueueSome(client);
     say(`• ${ids.length} jobs enqueued; ${worker} is at work …`);
     await work(client, ids, say);
-    say(await summary(client, ids));
+    const jobs = await outcomes(client, ids);
+    process.stdout.write(values.json ? `${JSON.stringify({ jobs })}\n` : table(jobs));
   } finally {
     await client.end();
   }
@@ -119,18 +150,23 @@ async function runJob(client: pg.Client, job: ClaimedJob): Promise<string> {
   }
 }
 
-async function summary(client: pg.Client, ids: readonly string[]): Promise<string> {
-  const { rows } = await client.query<{ type: string; status: string; attempts: number; detail: string }>(
-    `select j.type, j.status, j.attempts, coalesce(j.last_error, r.result::text, j.reason) as detail
+async function outcomes(client: pg.Client, ids: readonly string[]): Promise<DemoJob[]> {
+  const { rows } = await client.query<DemoJob>(
+    `select j.id, j.type, j.status, j.reason, j.attempts, j.last_error as error, r.result
      from jobforge_jobs j
      left join jobforge_job_results r on r.id = j.result_id
      where j.id = any($1)
-     order by j.created_at, j.id`,
+     order by array_position($1, j.id)`,
     [ids],
   );
-  const lines = rows.map(
-    (row) =>
-      `${row.type.padEnd(12)} ${row.status.padEnd(10)} ${String(row.attempts).padStart(8)}  ${row.detail}`,
-  );
-  return ["", `${"type".padEnd(12)} ${"status".padEnd(10)} attempts  result`, ...lines, ""].join("\n");
+  return rows;
+}
+
+function table(jobs: readonly DemoJob[]): string {
+  const line = (type: string, status: string, attempts: string, detail: string): string =>
+    `${type.padEnd(12)} ${status.padEnd(10)} ${attempts.padStart(8)}  ${detail}\n`;
+  const detail = (job: DemoJob): string =>
+    job.status === "succeeded" ? JSON.stringify(job.result) : (job.error ?? job.reason);
+  const lines = jobs.map((job) => line(job.type, job.status, String(job.attempts), detail(job)));
+  return `\n${line("type", "status", "attempts", "result")}${lines.join("")}\n`;
 }

@@ -30,6 +30,9 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof UsageError || hasCode(error, /^ERR_PARSE_ARGS/)) {
     return { name: "usage", message: messageOf(error), hint: "Run jobforge --help.", exitCode: 2 };
   }
+  if (error instanceof MigrationError && error.code === "invalid_api_schema") {
+    return { name: error.code, message: error.message, hint: error.hint, exitCode: 2 };
+  }
   if (error instanceof MigrationError || error instanceof EmbeddedPostgresError) {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: 1 };
   }

@@ -64,7 +64,21 @@ function databaseUrl(given: string | undefined): string {
   if (!/^postgres(ql)?:\/\//.test(given)) {
     throw new UsageError("The database URL must start with postgres:// or postgresql://.");
   }
+  if (!isReadable(given)) {
+    throw new UsageError(
+      "The database URL cannot be read. Percent-encode special characters of its password.",
+    );
+  }
   return given;
+}
+
+function isReadable(url: string): boolean {
+  try {
+    const { username, password, pathname } = new URL(url);
+    return [username, password, pathname].map(decodeURIComponent).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function describeStatus(status: Awaited<ReturnType<typeof migrationStatus>>): string {

@@ -273,7 +273,7 @@ export async function expectError(
   call: Promise<unknown>,
   code: string,
   field?: string,
-): Promise<{ message: string; name: string; hint: string }> {
+): Promise<{ message: string; name: string; hint: string; field: string | undefined }> {
   const error = await call.then(
     (answer) => expect.fail(`expected ${code}, got ${JSON.stringify(answer)}`),
     (reason: KernelError) => reason,
@@ -282,7 +282,7 @@ export async function expectError(
   const detail = JSON.parse(error.detail ?? "null") as { name?: string; field?: string } | null;
   expect(detail?.name, "DETAIL names the error").toMatch(/^[a-z_]+$/);
   if (field !== undefined) expect(detail?.field, error.message).toBe(field);
-  return { message: error.message, name: detail?.name ?? "", hint: error.hint ?? "" };
+  return { message: error.message, name: detail?.name ?? "", hint: error.hint ?? "", field: detail?.field };
 }
 
 /** The SQLSTATE a call ends with, or 'ok'. */

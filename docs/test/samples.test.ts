@@ -1,0 +1,163 @@
+/**
+ * Runs the samples of the documentation. Each page has a database of its own, and its SQL blocks are run in order, as
+ * superuser unless the opening line says otherwise:
+ *   as=NAME        with the rights of that login, which an earlier block of the page creates
+ *   error=CODE     the block fails with this SQLSTATE
+ *   after="1 hour" as if that much time had passed
+ * Comment lines at the end of a block that start with an arrow are the rows its last statement answers.
+ */
+import { spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
+import type { QueryArrayResult } from "pg";
+import { describe, expect, inject } from "vitest";
+import { runCli } from "../../packages/cli/src/index.ts";
+import { test } from "../../test/database.ts";
+import { type Block, brokenLinks, type Page, readPages, root } from "./markdown.ts";
+
+const pages: readonly Page[] = readPages();
+const scripts: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+).scripts;
+
+function withBlocks(language: string): Page[] {
+  return pages.filter((page) => page.blocks.some((block) => block.language === language));
+}
+
+describe("SQL samples", () => {
+  test.for(withBlocks("sql"))("of $name", async (page, { db }) => {
+    const blocks = page.blocks.filter((block) => block.language === "sql");
+    const roles = blocks.flatMap((block) =>
+      [...block.text.matchAll(/create role (\w+)/g)].map((match) => match[1]),
+    );
+    const connections = new Map<string, TestConnection>();
+    try {
+      for (const block of blocks) await runBlock(page, block, await connectionFor(block, db, connections));
+    } finally {
+      await Promise.all([...connections.values()].map((connection) => connection.close()));
+      // Roles belong to the whole server.
+      for (const role of roles) await dropRole(db, role);
+    }
+  });
+});
+
+async function dropRole(db: TestDatabase, role: string | undefined): Promise<void> {
+  if (await db.value<boolean>("select to_regrole($1) is null", [role])) return;
+  await db.query(`drop owned by ${role}`);
+  await db.query(`drop role ${role}`);
+}
+
+async function connectionFor(
+  block: Block,
+  db: TestDatabase,
+  connections: Map<string, TestConnection>,
+): Promise<TestConnection> {
+  const login = block.options["as"] ?? "";
+  const open = connections.get(login);
+  if (open) return open;
+  const connection = await db.connect();
+  connections.set(login, connection);
+  if (login !== "") await connection.query(`set session authorization ${login}`);
+  return connection;
+}
+
+async function runBlock(page: Page, block: Block, connection: TestConnection): Promise<void> {
+  const place = `${page.name}:${block.line}`;
+  expect(block.text, `${place}: psql's own commands are no SQL`).not.toMatch(/^\\/m);
+  await connection.travel(block.options["after"] ?? "0");
+  let code: unknown;
+  let rows: string[] = [];
+  try {
+    const answer: QueryArrayResult | QueryArrayResult[] = await connection.client.query({
+      text: block.text,
+      rowMode: "array",
+    });
+    rows = [answer].flat().at(-1)?.rows.map(describeRow) ?? [];
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    if (error.code !== block.options["error"])
+      throw new Error(`${place}: ${error.message}`, { cause: error });
+    code = error.code;
+    await connection.query("rollback");
+  }
+  await connection.travel("0");
+  expect(code, `${place} should fail`).toBe(block.options["error"]);
+  const expected = block.text.split("\n").filter((line) => line.startsWith("-- → "));
+  if (expected.length > 0) expect(rows, place).toEqual(expected.map((line) => line.slice("-- → ".length)));
+}
+
+function describeRow(row: readonly unknown[]): string {
+  return row.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" | ");
+}
+
+describe("commands", () => {
+  test.for(withBlocks("sh"))("of $name exist and have these options", async (page) => {
+    for (const block of page.blocks.filter((each) => each.language === "sh")) {
+      await using empty = await cloneDatabase({ ...inject("server"), template: "template0" });
+      for (const line of block.text.split("\n")) {
+        const place = `${page.name}:${block.line}: ${line}`;
+        const words = line
+          .replace(/(^|\s)(#|>).*$/, "")
+          .trim()
+          .split(/\s+/);
+        if (words[0] === "npm") expect(Object.keys(scripts), place).toContain(npmScript(words));
+        if (words[0] === "npx" && words[1] === "jobforge")
+          await runJobforge(words.slice(2), empty.url, place);
+      }
+    }
+  });
+
+  test("of the README start a server to play with", async () => {
+    const readme = pages.find((page) => page.name === "README.md");
+    const block = readme?.blocks.find(
+      ({ language, text }) => language === "sh" && text.includes("startEmbedded"),
+    );
+    const directory = mkdtempSync(join(tmpdir(), "jobforge-docs-"));
+    // Open, so that the server's user can have its data below it, where it is removed with it.
+    chmodSync(directory, 0o755);
+    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
+    // In place of the shell, so that the signal reaches the server's owner.
+    const child = spawn("sh", ["-c", `exec ${block?.text}`], {
+      cwd: directory,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      expect((await lines.next()).value).toMatch(/^postgres:\/\/\w+:\S+@127\.0\.0\.1:\d+\/postgres$/);
+    } finally {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+function npmScript(words: readonly string[]): string | undefined {
+  if (words[1] === "install") return "prepare";
+  return words[1] === "run" ? words.at(2) : words[1];
+}
+
+/** Runs the command against an empty database; `demo` is only asked for its help, which checks its options too. */
+async function runJobforge(words: readonly string[], url: string, place: string): Promise<void> {
+  const args = words.map((word) => (/^"?(\$DATABASE_URL|postgres:\/\/)/.test(word) ? url : word));
+  let output = "";
+  const collect = {
+    write: (text: string) => {
+      output += text;
+    },
+  };
+  const exitCode = await runCli(args[0] === "demo" ? [...args, "--help"] : args, {
+    stdout: collect,
+    stderr: collect,
+    env: { DATABASE_URL: url },
+  });
+  expect(args.includes("--status") ? [0, 1] : [0], `${place}\n${output}`).toContain(exitCode);
+}
+
+test.for([...pages])("the links of $name lead somewhere", (page) => {
+  expect(brokenLinks(page)).toEqual([]);
+});

@@ -1,0 +1,63 @@
+/** A big archive, written straight into its leaves. */
+import type { TestDatabase } from "@jobforge/testing";
+
+export interface History {
+  readonly rows: number;
+  /** Time from the creation of the first job to that of the last, such as '28 days'. */
+  readonly span: string;
+  /** SQL over n, the number of the row from 1 on. */
+  readonly tenant: string;
+  readonly type: string;
+  readonly status?: string;
+  readonly subject?: string;
+  readonly tags?: string;
+  readonly message?: string;
+}
+
+/**
+ * Writes ended jobs, the last of them just now, each with a UUIDv7 of its created_at and a second of waiting and of running.
+ * The leaves of the time behind are made first, as maintenance would have then. Indexes are built afterwards, as they were.
+ */
+export async function writeHistory(db: TestDatabase, history: History): Promise<void> {
+  const { status = "'succeeded'", subject = "null", tags = "'{}'", message = "'boom'" } = history;
+  await db.query(
+    `select jobforge.tend_leaves(at)
+     from generate_series(clock_timestamp() - $1::interval, clock_timestamp(), interval '4 days') at
+     order by at desc`,
+    [history.span],
+  );
+  const indexes = await db.query<{ name: string; definition: string }>(
+    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+     from pg_index where indrelid = 'jobforge.archive'::regclass`,
+  );
+  for (const index of indexes) await db.query(`drop index ${index.name}`);
+  await db.query(
+    `insert into jobforge.archive (
+       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget, run_at,
+       created_at, started_at, finished_at, worker_id, payload, subject, tags, error, keep_days)
+     select
+       (lpad(to_hex((extract(epoch from j.at) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(j.n % 4096), 3, '0')
+         || '8' || lpad(to_hex(j.n), 15, '0'))::uuid,
+       j.n, j.tenant, j.type, j.status,
+       case j.status when 'canceled' then 'canceled' when 'dead' then 'exhausted' when 'failed' then 'refused' else 'done' end,
+       case j.status when 'canceled' then null when 'succeeded' then 'succeeded' else 'failed' end,
+       0, 1, 0, 0, 5, 5, j.at, j.at, j.at + interval '1 second', j.at + interval '2 seconds', 'w', '{"some": "payload"}',
+       j.subject, j.tags,
+       case when j.status in ('failed', 'dead') then jsonb_build_object('message', j.message) end,
+       30
+     from (
+       select n, clock_timestamp() - interval '3 seconds' - $2::interval * (($1::int - n)::float8 / $1::int) as at,
+         (${history.tenant})::uuid as tenant, ${history.type} as type, ${status} as status, ${subject} as subject,
+         (${tags})::text[] as tags, ${message} as message
+       from generate_series(1, $1::int) n
+     ) j`,
+    [history.rows, history.span],
+  );
+  for (const index of indexes) await db.query(index.definition.replace(" ON ONLY ", " ON "));
+  await db.query("vacuum (analyze) jobforge.archive");
+}
+
+/** SQL for the n-th of the tenants of `tenant` in cost.ts. */
+export function tenantSql(number: string): string {
+  return `'00000000-0000-4000-8000-' || lpad((${number})::text, 12, '0')`;
+}
