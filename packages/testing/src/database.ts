@@ -31,7 +31,8 @@ export interface TestConnection extends AsyncDisposable {
 
 export async function cloneDatabase(server: TestServerAddress): Promise<TestDatabase> {
   const name = `jobforge_test_${randomBytes(6).toString("hex")}`;
-  await runOn(server.url, `create database ${name} template ${server.template}`);
+  // A copy of the files: six times as fast as through the log, for a server whose durability is switched off.
+  await runOn(server.url, `create database ${name} template ${server.template} strategy file_copy`);
   const url = databaseUrl(server.url, name);
   const open: TestConnection[] = [];
   const logins: string[] = [];
