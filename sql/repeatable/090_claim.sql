@@ -26,6 +26,7 @@ declare
   v_promoted integer;
   v_above integer := -2147483648;
   v_looks integer := 0;
+  v_rounds integer := 0;
   v_look record;
   v_take record;
   v_streams stream[];
@@ -53,7 +54,9 @@ begin
     v_look := look(v_open, p_tenant_id, v_closed, v_above, coalesce(v_from, -9223372036854775808),
       p_limit - cardinality(job_ids));
     if v_look.rank is null then
-      exit when v_promoted < v_batch and not upkeep(p_now, 1000, false);
+      -- What is due may all be of paused tenants, and a million: the next claim goes on with it.
+      v_rounds := v_rounds + 1;
+      exit when v_rounds > 10 or (v_promoted < v_batch and not upkeep(p_now, 1000, false));
       v_open := open_types(p_types, p_now);
       v_promoted := promote(v_open, p_now, v_batch);
       v_above := -2147483648;

@@ -213,3 +213,22 @@ test("only operators that are not bound set gates; readers see them", async ({ d
   expect(await codeOf(bound.query(set))).toBe("42501");
   expect(await codeOf((await login(db, "jobforge_operator")).query(set))).toBe("ok");
 });
+
+test("a claim moves a bounded number of a paused tenant's due jobs, and finds another tenant's behind them", async ({
+  db,
+}) => {
+  await db.query(
+    "select jobforge_enqueue_jobs($1, jsonb_agg(jsonb_build_object('type', 'a', 'run_at', clock_timestamp() + interval '1 minute'))) from generate_series(1, 5000)",
+    [T],
+  );
+  const { id } = await enqueue(db, { type: "a", tenant_id: U, in: "2 minutes" });
+  await db.query("select jobforge_set_gate('tenant', $1, true)", [T]);
+  await db.travel("3 minutes");
+  const claimed = await claimIds(db, "w1", { limit: 10 });
+  expect(Number(await db.value("select count(*) from jobforge.jobs where state = 'ready'"))).toBeLessThan(
+    2500,
+  );
+  for (let i = 0; i < 3; i += 1) claimed.push(...(await claimIds(db, "w1", { limit: 10 })));
+  expect(claimed).toEqual([id]);
+  expect(await db.value("select count(*) from jobforge.jobs where state = 'ready'")).toBe("5000");
+});
