@@ -5,10 +5,11 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { prepare, root } from "./prepare.js";
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 const folder = mkdtempSync(join(tmpdir(), "jobforge-report-"));
 
 prepare();
@@ -18,6 +19,7 @@ suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, ["sql/test"]);
 rmSync(folder, { recursive: true, force: true });
 
+for (const failure of failures) console.error(`✗ ${failure}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
@@ -27,7 +29,7 @@ function check(title, [tool, ...args]) {
   console.log(`\n• ${title}`);
   const { status } = run(tool, args);
   if (status === 0) total.passed++;
-  else total.failed++;
+  else fail(title);
 }
 
 /** A run of vitest, counted test by test. A run that breaks before it reports counts as one failure. */
@@ -36,16 +38,26 @@ function suite(title, env, filters = []) {
   const report = join(folder, `${title.replaceAll(/\W+/g, "-")}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { status } = run("vitest", ["run", ...reporters, ...filters], env);
-  let counted = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 };
+  let counted = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] };
   try {
     counted = JSON.parse(readFileSync(report, "utf8"));
   } catch {
     console.error(`${title}: no report was written`);
   }
   total.passed += counted.numPassedTests;
-  total.failed += counted.numFailedTests;
   total.skipped += counted.numPendingTests;
-  if (status !== 0 && counted.numFailedTests === 0) total.failed++;
+  for (const { name, assertionResults } of counted.testResults) {
+    for (const { status: outcome, fullName, failureMessages } of assertionResults) {
+      if (outcome === "failed") fail(`${title}: ${relative(root, name)}: ${fullName}\n${failureMessages[0]}`);
+    }
+  }
+  if (status !== 0 && counted.numFailedTests === 0) fail(title);
+}
+
+/** Counts a failure and keeps it for the end, where it is found at once. */
+function fail(what) {
+  total.failed++;
+  failures.push(what);
 }
 
 function run(tool, args, env = {}) {

@@ -7,6 +7,7 @@ import {
   LARGE,
   leafOf,
   leaves,
+  type Maintained,
   maintain,
   maintainAll,
   remembered,
@@ -173,20 +174,23 @@ test("ten callers at once do everything that is due once, while workers claim an
   const workers = await crew(db, 2, "3 days");
   const maintainers = await crew(db, 10, "3 days");
   const sums = { promoted: 0, retired: 0, forgotten: 0, leaves: 0 };
+  const count = (done: Maintained) => {
+    for (const what of ["promoted", "retired", "forgotten", "leaves"] as const) sums[what] += done[what] ?? 0;
+  };
   const errors = await Promise.all([
     ...workers.map((worker, i) => drain(worker, `w${i}`, "short")),
     ...maintainers.map(async (maintainer) => {
       const met: string[] = [];
       for (let round = 0; round < 40; round += 1) {
-        const done = await maintain(maintainer, 10).catch((error: Error) => void met.push(error.message));
-        for (const what of ["promoted", "retired", "forgotten", "leaves"] as const) {
-          sums[what] += done?.[what] ?? 0;
-        }
+        await maintain(maintainer, 10).then(count, (error: Error) => void met.push(error.message));
       }
       return met;
     }),
   ]);
   expect(errors.flat()).toEqual([]);
+  // Callers leave to each other what one of them is at, so forty rounds may have been too few for all of it.
+  await db.travel("3 days");
+  await maintainAll(db, 10, count);
   const made = (await leaves(db)).filter(({ name }) => before.every((leaf) => leaf.name !== name));
   // Forgotten: thirty keys and the silent worker. Promoted: those due later, and lost ones after their backoff.
   expect(sums).toMatchObject({ retired: old.length, forgotten: 31, leaves: made.length });

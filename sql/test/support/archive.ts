@@ -23,21 +23,30 @@ export type Leaf = {
 /** A payload that lives in jobforge.payloads: it does not shrink when compressed. */
 export const LARGE = { text: Array.from({ length: 300 }, (_, n) => (n * 7919).toString(36)).join("-") };
 
+/** What one call of maintenance did. */
+export type Maintained = {
+  promoted: number;
+  flowing: boolean;
+  forgotten?: number;
+  retired?: number;
+  leaves?: number;
+};
+
 /** Does a slice of maintenance and answers what was done. */
-export async function maintain(db: Sql, limit = 1000) {
-  return await db.value<{
-    promoted: number;
-    flowing: boolean;
-    forgotten?: number;
-    retired?: number;
-    leaves?: number;
-  }>("select jobforge_maintain($1)", [limit]);
+export async function maintain(db: Sql, limit = 1000): Promise<Maintained> {
+  return await db.value<Maintained>("select jobforge_maintain($1)", [limit]);
 }
 
 /** Does maintenance until nothing that is due is left to do. Fails when that does not come to an end. */
-export async function maintainAll(db: Sql, limit = 1000): Promise<void> {
+export async function maintainAll(
+  db: Sql,
+  limit = 1000,
+  onDone: (done: Maintained) => void = () => undefined,
+): Promise<void> {
   for (let round = 0, quiet = 0; round < 200; round += 1) {
-    const { retired = 0, forgotten = 0 } = await maintain(db, limit);
+    const done = await maintain(db, limit);
+    onDone(done);
+    const { retired = 0, forgotten = 0 } = done;
     quiet = retired === 0 && forgotten === 0 && (await dueLeaves(db)).length === 0 ? quiet + 1 : 0;
     if (quiet === 2) return;
   }
