@@ -68,6 +68,18 @@ create type jobforge.stream as (
   from_seq bigint
 );
 
+-- What a worker remembers of its last claims: see repeatable/085_hint.sql.
+create type jobforge.hint as (
+  key     text,
+  at      timestamptz,
+  lane    bigint,
+  due     timestamptz,
+  streams jobforge.stream[],
+  types   text[],
+  ask     timestamptz,
+  many    timestamptz
+);
+
 -- Which jobs a list or a bulk change means; null is any.
 create type jobforge.job_filter as (
   statuses        text[],
@@ -109,7 +121,7 @@ create table jobforge.jobs (
   id              uuid primary key,
   seq             bigint generated always as identity,
   tenant_id       uuid not null,
-  lane            bigint not null generated always as (uuid_hash_extended(tenant_id, 0)) stored,
+  lane            bigint not null,
   type            text not null check (type <> '' and length(type) <= 200),
   state           text not null check (state in ('ready', 'waiting', 'running')),
   rank            integer not null default 0,
@@ -136,6 +148,8 @@ create table jobforge.jobs (
   progress        jsonb,
   error           jsonb,
   cost_cents      integer,
+  -- Checked, not generated: for a generated column every update parses its expression again for each row.
+  constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
   constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
   constraint running_has_started check (state <> 'running' or (started_at is not null and attempts > 0))
 ) with (
@@ -152,7 +166,8 @@ create table jobforge.jobs (
 create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
 create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
 create index jobs_running on jobforge.jobs (worker_id, started_at) where state = 'running';
-create index jobs_tenant on jobforge.jobs (tenant_id, id);
+-- Queued jobs only: those that run are few, and a claim has one index less to write.
+create index jobs_tenant on jobforge.jobs (tenant_id, id) where state <> 'running';
 create unique index jobs_dedupe on jobforge.jobs (tenant_id, type, dedupe_key) where dedupe_key is not null;
 create index jobs_subject on jobforge.jobs (tenant_id, subject, id) where subject is not null;
 create index jobs_expiry on jobforge.jobs (expires_at) where expires_at is not null and state <> 'running';

@@ -36,15 +36,19 @@ end $$;
 
 -- The tenant the caller is bound to; null when it is not bound. The login's binding comes first: SET ROLE is no way out of it.
 create or replace function jobforge.bound_tenant() returns uuid
-language sql stable
+language plpgsql stable
 security definer
-set search_path = jobforge, pg_temp as $$
-  select b.tenant_id
-  from role_bindings b
-  where b.role in (session_user, caller())
-  order by b.role = session_user desc
-  limit 1
-$$;
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+begin
+  -- A name has a collation of its own, which the index of texts does not serve.
+  return (
+    select b.tenant_id
+    from role_bindings b
+    where b.role in (session_user::text collate "default", caller() collate "default")
+    order by b.role = session_user desc
+    limit 1);
+end $$;
 
 -- Which tenant is calling; null when none. A bound role is always its tenant. Only members of jobforge_app are
 -- believed when they name one, because anybody can set a custom setting.

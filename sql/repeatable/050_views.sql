@@ -111,12 +111,30 @@ from (
 ) r;
 
 -- The API's read-only views. Columns are only ever appended. They must read the tables themselves (a view of the owner's in
--- between would lift row security), so the texts of the private views are copied by the database, not by hand.
+-- between would lift row security), so the texts of the private views are copied by the database, not by hand. Live jobs are
+-- read in two halves: a tenant's queued jobs are found by their index; those that run, few at any time, by the index of all
+-- that run.
 do $$
+declare
+  v_path text := current_setting('search_path');
+  v_live text;
+  v_ended text;
+  v_attempts text;
 begin
-  execute format('create or replace view %I.jobforge_jobs as %s', :'api_schema', pg_get_viewdef('jobforge.all_jobs'::regclass));
-  execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema',
-    pg_get_viewdef('jobforge.all_attempts'::regclass));
+  -- So that every name in the texts has its schema.
+  perform set_config('search_path', 'pg_catalog', true);
+  v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.jobs j', $half$FROM (
+    select q.* from jobforge.jobs q where q.state <> 'running'
+    union all
+    select r.* from jobforge.jobs r where r.state = 'running') j$half$);
+  v_ended := pg_get_viewdef('jobforge.ended_jobs'::regclass);
+  v_attempts := pg_get_viewdef('jobforge.all_attempts'::regclass);
+  if position('union all' in v_live) = 0 then
+    raise exception 'jobforge.live_jobs is not read from jobforge.jobs j';
+  end if;
+  execute format('create or replace view %I.jobforge_jobs as %s union all %s', :'api_schema', v_live, v_ended);
+  execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema', v_attempts);
+  perform set_config('search_path', v_path, true);
 end $$;
 
 create or replace view :"api_schema".jobforge_job_results as

@@ -55,31 +55,46 @@ begin
   end loop;
 end $$;
 
--- Adds a partition to the archive the gentle way: made on its own, then attached, so that settles go on meanwhile.
+-- Adds a partition to the archive the gentle way: made on its own, then attached, so that settles go on meanwhile. A new shelf
+-- takes along what waits for it in the default one. False, and nothing done, when that would wait for somebody.
 create or replace function jobforge.add_partition(
-  p_name text, p_parent text, p_bound text, p_partition_by text default ''
+  p_name text, p_parent text, p_bound text, p_keep_days integer default null
 ) returns boolean
 language plpgsql as $$
 declare
-  v_own_shelf constant boolean := p_partition_by <> '';
+  v_before text := current_setting('lock_timeout');
 begin
-  execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name, p_partition_by);
+  perform set_config('lock_timeout', '50ms', true);
+  execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name,
+    case when p_keep_days is not null then 'partition by range (finished_at)' end);
   perform jobforge.close_table(p_name);
-  if v_own_shelf then
+  if p_keep_days is not null then
     execute format('create table jobforge.%I partition of jobforge.%I default', p_name || '_default', p_name);
     perform jobforge.close_table(p_name || '_default');
+    execute format(
+      'with moved as (delete from jobforge.%I d where d.keep_days = $1 returning d.*) insert into jobforge.%I select * from moved',
+      p_parent || '_default', p_name) using p_keep_days;
   end if;
-  if not jobforge.try_ddl(format('alter table jobforge.%I attach partition jobforge.%I for values %s', p_parent, p_name, p_bound))
-  then
-    execute format('drop table jobforge.%I', p_name);
-    return false;
-  end if;
+  execute format('alter table jobforge.%I attach partition jobforge.%I for values %s', p_parent, p_name, p_bound);
+  perform set_config('lock_timeout', v_before, true);
   return true;
+-- A row that came into the default one between the move and the attachment violates its new constraint.
+exception when lock_not_available or check_violation then
+  return false;
 end $$;
 
+-- Whether a policy asks for a shelf that has not been made yet.
+create or replace function jobforge.lacks_shelf() returns boolean
+language sql stable as $$
+  select exists (
+    select from jobforge.policies p
+    where to_regclass('jobforge.finished_jobs_' || jobforge.shelf(p.retention_days)) is null
+      or to_regclass('jobforge.dead_jobs_' || jobforge.shelf(p.retention_days)) is null)
+$$;
+
 -- Makes the shelves that policies ask for and their leaves for the next seven days. At the first that cannot be made without
--- waiting it stops until the next time; a range that already has rows in the default leaf stays there. Answers how many
--- leaves it made.
+-- waiting it stops until the next time; a range that already has rows in the default leaf stays there, and so does a shelf
+-- with more than 10,000. Answers how many leaves it made. The caller holds the task "leaves".
 create or replace function jobforge.tend_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -99,11 +114,10 @@ begin
     order by 1, 2
   loop
     if to_regclass(format('jobforge.%I', v_shelf.name)) is null then
-      execute format('select exists (select from %I where keep_days = %s)', v_shelf.branch || '_default', v_shelf.keep_days)
-      into v_filled;
+      execute format('select count(*) > 10000 from (select from %I where keep_days = %s limit 10001) s',
+        v_shelf.branch || '_default', v_shelf.keep_days) into v_filled;
       continue when v_filled;
-      exit when not add_partition(
-        v_shelf.name, v_shelf.branch, format('in (%s)', v_shelf.keep_days), 'partition by range (finished_at)');
+      exit when not add_partition(v_shelf.name, v_shelf.branch, format('in (%s)', v_shelf.keep_days), v_shelf.keep_days);
     end if;
     v_width := make_interval(days => leaf_days(v_shelf.branch, v_shelf.keep_days));
     -- Leaves start at multiples of their width since 2000, in UTC, so that every worker means the same ones.

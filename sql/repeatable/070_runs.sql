@@ -40,42 +40,48 @@ begin
     select t.type, p as policy
     from (select distinct t.type from taken t) t
     cross join lateral policy_of(t.type) p
-  ), met as materialized (
-    select t.*, e.*, (p.policy).keep_history, (p.policy).audit_action, shelf((p.policy).retention_days) as keep_days,
-      exists (select from cancel_requests c where c.job_id = t.id) as cancel,
-      t.attempts - t.uncounted >= t.max_attempts as exhausted,
-      coalesce(e.next_at, case e.ended when 'failed' then p_now + backoff(p.policy, t.failures + 1) else t.run_at end) as again_at
+  ), judged as materialized (
+    -- What every later step asks for comes first: a row is unpacked only as far as it is read.
+    select
+      verdict(e.ended, x.cancel, e.retry, e.counts, x.exhausted, t.losses) as verdict,
+      e.ord, t.id, t.attempts, x.cancel, (p.policy).keep_history, (p.policy).audit_action,
+      e.ended in ('failed', 'lost') as unwell,
+      coalesce(e.next_at, case e.ended when 'failed' then p_now + backoff(p.policy, t.failures + 1) else t.run_at end) as again_at,
+      e.ended, e.new_error, e.counts, t.tenant_id, t.lane, t.type, t.run_at, t.seq, t.rank, t.uncounted, t.failures, t.losses,
+      t.max_attempts, t.budget, t.created_at, t.started_at, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key,
+      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result, e.artifact_ref,
+      add_cost(t.cost_cents, e.cost) as cost_cents,
+      shelf((p.policy).retention_days) as keep_days,
+      -- A success has no error; a run that was only put off leaves the one of before.
+      case
+        when e.ended = 'succeeded' then null
+        when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now)
+        when e.ended = 'deferred' and e.counts and x.exhausted then coalesce(
+          case when e.new_error is not null then error_of(e.new_error, p_now) end, t.error,
+          error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now))
+        else t.error
+      end as last_error
     from taken t
     join ending e on e.job_id = t.id
     join policy p on p.type = t.type
-  ), judged as materialized (
-    select m.*,
-      verdict(m.ended, m.cancel, m.retry, m.counts, m.exhausted, m.losses) as verdict,
-      m.ended in ('failed', 'lost') as unwell,
-      -- A success has no error; a run that was only put off leaves the one of before.
-      case
-        when m.ended = 'succeeded' then null
-        when m.ended in ('failed', 'lost') then error_of(m.new_error, p_now)
-        when m.ended = 'deferred' and m.counts and m.exhausted then coalesce(
-          case when m.new_error is not null then error_of(m.new_error, p_now) end, m.error,
-          error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now))
-        else m.error
-      end as last_error
-    from met m
+    cross join lateral (
+      -- Asked once whether there are any requests at all: mostly there are none.
+      select (select exists (select from cancel_requests)) and exists (select from cancel_requests c where c.job_id = t.id) as cancel,
+        t.attempts - t.uncounted >= t.max_attempts as exhausted
+    ) x
   ), requeued as (
     insert into jobs (
-      id, seq, tenant_id, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
+      id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
       created_at, updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
       tags, traceparent, progress, error, cost_cents)
     overriding system value
     select
-      t.id, t.seq, t.tenant_id, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
+      t.id, t.seq, t.tenant_id, t.lane, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
       t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int, t.failures + t.unwell::int,
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress,
-      t.last_error,
-      add_cost(t.cost_cents, t.cost)
+      t.last_error, t.cost_cents
     from judged t
     where t.verdict = 'queued'
   ), past as (
@@ -96,7 +102,7 @@ begin
       p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags,
       t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
-      add_cost(t.cost_cents, t.cost), t.keep_days
+      t.cost_cents, t.keep_days
     from judged t
     where t.verdict <> 'queued' and (t.keep_history or t.verdict in ('failed', 'dead'))
   ), audited as (
@@ -109,7 +115,8 @@ begin
     from judged t
     where t.verdict in ('failed', 'dead') or (t.verdict = 'succeeded' and t.audit_action is not null)
   )
-  select array_agg(o),
+  -- Cast row by row: a whole array of records would be cast by way of its text.
+  select array_agg(row(o.*)::run_outcome),
     (select array_agg(t.id) from judged t where t.cancel),
     (select array_agg(t.id) from judged t where not t.keep_history and t.verdict in ('succeeded', 'canceled'))
   into v_outcomes, v_canceled, v_unkept
@@ -176,23 +183,26 @@ create or replace function jobforge.enqueue_without_waiting(
 language plpgsql as $$
 declare
   v_held jobforge.new_job[] := '{}';
+  v_keyless jobforge.new_job[] := array(
+    select j from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) = 0 order by j.ord);
   v_job jobforge.new_job;
+  v_tries integer := 0;
 begin
   if jobforge.try_enqueue(p_tenant_id, p_jobs, p_now) then
     return '{}';
   elsif cardinality(p_jobs) = 1 then
     return p_jobs;
   end if;
-  perform jobforge.try_enqueue(p_tenant_id, j.keyless, p_now)
-  from (
-    select array_agg(j order by j.ord) as keyless from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) = 0
-  ) j
-  where j.keyless is not null;
+  -- Without keys there is seldom anything to wait for, but an index being built or a table that grows is enough.
+  if cardinality(v_keyless) > 0 and not jobforge.try_enqueue(p_tenant_id, v_keyless, p_now) then
+    v_held := v_keyless;
+  end if;
   for v_job in
     select j.* from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) > 0 order by j.ord
   loop
-    if cardinality(v_held) >= 10 or not jobforge.try_enqueue(p_tenant_id, array[v_job], p_now) then
+    if v_tries >= 10 or not jobforge.try_enqueue(p_tenant_id, array[v_job], p_now) then
       v_held := v_held || v_job;
+      v_tries := v_tries + 1;
     end if;
   end loop;
   return v_held;

@@ -9,6 +9,8 @@ declare
   v_worker text := '';
   v_lost uuid[];
   v_count integer := 0;
+  -- No lease runs out sooner after its start, so younger runs need no look.
+  v_shortest interval := least(interval '1 minute', (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
 begin
   loop
     select j.worker_id into v_worker
@@ -29,6 +31,7 @@ begin
       cross join lateral jobforge.policy_of(j.type) p
       where j.state = 'running'
         and j.worker_id = v_worker
+        and j.started_at < p_now - v_shortest
         and (
           case when w.seen_at is null then coalesce(j.heartbeat_at, j.started_at) else greatest(j.started_at, w.seen_at) end
             + coalesce(p.lease_ms * interval '1 millisecond',
@@ -78,21 +81,22 @@ begin
   if not exists (select from jobforge.cancel_requests) then
     return 0;
   end if;
+  -- From the requests to their jobs, in a way that no planner turns round: there may be a million jobs.
   v_ids := array(
-    select j.id
+    select x.id
     from jobforge.cancel_requests c
-    join jobforge.jobs j on j.id = c.job_id
-    where j.state <> 'running'
-    order by j.id
-    limit p_limit
-    for update of j skip locked);
+    cross join lateral (
+      select j.id from jobforge.jobs j where j.id = c.job_id and j.state <> 'running' limit 1 for update skip locked
+    ) x
+    order by c.job_id
+    limit p_limit);
   delete from jobforge.cancel_requests c
-  where c.job_id in (
-    select r.job_id
+  where c.ctid = any (array(
+    select r.ctid
     from jobforge.cancel_requests r
-    where not exists (select from jobforge.jobs j where j.id = r.job_id)
+    where (select j.id from jobforge.jobs j where j.id = r.job_id) is null
     limit p_limit
-    for update skip locked);
+    for update skip locked));
   return jobforge.end_queued(v_ids, 'canceled', p_now);
 end $$;
 
@@ -130,6 +134,7 @@ begin
   where k.ctid = any (array(
     select f.ctid from jobforge.job_keys f
     where f.forget_at <= p_now and f.forget_at is not null
+      and (select j.id from jobforge.jobs j where j.id = f.job_id) is null
     order by f.forget_at limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;

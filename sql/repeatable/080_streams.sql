@@ -98,10 +98,10 @@ begin
 end $$;
 
 -- Looks for work: the best rank above p_above that is ready in any of the types, and the lanes waiting there, from p_from
--- on, wrapping once, at most max(p_limit, 64) of them. Hops from lane to lane, so it touches lanes, not rows. Answers the
+-- on, wrapping once, at most p_lanes of them. Hops from lane to lane, so it touches lanes, not rows. Answers the
 -- rank (null: nothing is ready), the streams in the order of their turns, and whether they are all there are.
 create or replace function jobforge.look(
-  p_types text[], p_tenant_id uuid, p_closed bigint[], p_above integer, p_from bigint, p_limit integer,
+  p_types text[], p_tenant_id uuid, p_closed bigint[], p_above integer, p_from bigint, p_lanes integer,
   out rank integer, out streams jobforge.stream[], out complete boolean
 )
 language plpgsql stable as $$
@@ -130,7 +130,8 @@ begin
   if look.rank is null then
     return;
   end if;
-  v_hops := ceil(greatest(p_limit, 64)::numeric / cardinality(v_types));
+  -- Types have the same tenants waiting, so each is looked through as far; more than five share the hops of five.
+  v_hops := least(p_lanes, ceil(5 * p_lanes::numeric / cardinality(v_types)));
 
   with recursive after as (
     select t.type, x.lane, x.run_at, x.seq, (not x.lane = any (p_closed))::int as visited, false as wrapped
@@ -208,13 +209,16 @@ end $$;
 -- Takes up to p_limit jobs from streams: every turn (a tenant: its lane over all types) gives an equal share, the first ones in
 -- the order of the streams what is left over; where a tenant waits in several types its share is the oldest of
 -- them all. With p_fill every stream gives what it has, until there are enough: for what locks, expired and canceled jobs
--- left short. Marks the jobs running under the worker. Answers their ids, and the streams from where they go on, those that
--- had their turn last. Never waits.
+-- left short. Marks the jobs running under the worker. Answers where their rows now are, which holds until the transaction
+-- ends, and the streams from where they go on, those that had their turn last. Never waits.
 create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_fill boolean, p_now timestamptz,
-  out job_ids uuid[], out streams jobforge.stream[], out last_lane bigint
+  out claimed tid[], out streams jobforge.stream[], out last_lane bigint
 )
 language plpgsql as $$
+declare
+  v_picked tid[];
+  v_served bigint[];
 begin
   with turns as materialized (
     select s.lane, count(*) as types, min(s.turn) as turn
@@ -259,46 +263,65 @@ begin
     ) m
     where h.types > 1 and not p_fill
   ), picked as materialized (
-    select x.id
+    select x.ctid
     from (select * from takes order by turn) k
     cross join lateral (
-      select j.id
+      select j.ctid
       from jobforge.jobs j
       where j.state = 'ready' and j.type = k.type and j.rank = k.rank and j.lane = k.lane
         and (j.run_at, j.seq) >= (k.from_at, k.from_seq)
         and (p_tenant_id is null or j.tenant_id = p_tenant_id)
         and (j.expires_at is null or j.expires_at > p_now)
-        and not exists (select from jobforge.cancel_requests c where c.job_id = j.id)
+        -- Asked once whether there are any requests at all: mostly there are none.
+        and case when (select exists (select from jobforge.cancel_requests))
+          then not exists (select from jobforge.cancel_requests c where c.job_id = j.id) else true end
       order by j.run_at, j.seq
       limit k.share
       for update skip locked
     ) x
     limit p_limit
-  ), claimed as (
-    update jobforge.jobs j
-    set state = 'running',
-      worker_id = p_worker_id,
-      started_at = p_now,
-      heartbeat_at = null,
-      attempts = j.attempts + 1,
-      updated_at = p_now
-    from picked p
-    where j.id = p.id
-    returning j.id, j.type, j.lane, j.run_at, j.seq
-  ), ends as materialized (
-    select distinct on (c.type, c.lane) c.type, c.lane, c.run_at, c.seq
-    from claimed c
-    order by c.type, c.lane, c.run_at desc, c.seq desc
   )
   select
-    (select coalesce(array_agg(c.id), '{}') from claimed c),
+    array(select p.ctid from picked p),
+    (select t.lane from turns t order by t.turn desc limit 1),
+    array(select t.lane from turns t)
+  into v_picked, last_lane, v_served;
+
+  with started as materialized (
+    select * from jobforge.start_runs(v_picked, p_worker_id, p_now)
+  ), ends as materialized (
+    select distinct on (c.lane, c.type) c.type, c.lane, c.run_at, c.seq
+    from started c
+    order by c.lane, c.type, c.run_at desc, c.seq desc
+  )
+  select
+    array(select c.place from started c),
     array(
       select row(s.type, s.rank, s.lane, coalesce(e.run_at, s.from_at), coalesce(e.seq + 1, s.from_seq))::jobforge.stream
       from unnest(p_streams) with ordinality s(type, rank, lane, from_at, from_seq, turn)
       left join ends e on e.type = s.type and e.lane = s.lane
-      order by s.lane in (select t.lane from turns t), s.turn),
-    (select t.lane from turns t order by t.turn desc limit 1)
-  into job_ids, streams, last_lane;
+      order by s.lane = any (v_served), s.turn)
+  into claimed, streams;
+end $$;
+
+-- Marks rows that this transaction has locked as running under the worker, and answers where they now are. Locked rows stay
+-- where they are, so their place is as good as their id and costs no way through an index: there is no other way in here.
+create or replace function jobforge.start_runs(p_picked tid[], p_worker_id text, p_now timestamptz)
+returns table (place tid, type text, lane bigint, run_at timestamptz, seq bigint)
+language plpgsql
+set enable_indexscan = off
+set enable_indexonlyscan = off as $$
+begin
+  return query
+  update jobforge.jobs j
+  set state = 'running',
+    worker_id = p_worker_id,
+    started_at = p_now,
+    heartbeat_at = null,
+    attempts = j.attempts + 1,
+    updated_at = p_now
+  where j.ctid = any (p_picked)
+  returning j.ctid, j.type, j.lane, j.run_at, j.seq;
 end $$;
 
 -- Whose turn it is when a claim comes without a hint: the streams of all waiting tenants in the order of their lanes, moved on

@@ -4,48 +4,58 @@
 --   from    the lane where the next look begins
 --   due     where the waiting index held nothing before
 --   streams the streams of the last look, if they were all there are, from where they go on
+--   types   the types there are, for a worker of any type, if it was costly to find them
+--   ask     when to ask again for more urgent work, if that was costly
+--   many    until when there were more lanes than a hint remembers
 -- It spares claims the dead entries that pile up at the head of every lane under a long transaction. Advice only: it is
 -- ignored when malformed, older than a second or made for something else.
 
 -- Writes a hint. Numbers of 64 bits go as text: JSON clients would round them.
-create or replace function jobforge.write_hint(
-  p_key text, p_at timestamptz, p_from bigint, p_due timestamptz, p_streams jobforge.stream[]
-) returns jsonb
+create or replace function jobforge.write_hint(p_hint jobforge.hint) returns jsonb
 language plpgsql stable as $$
 begin
   return (
-    select jsonb_build_object(
-      'key', p_key, 'at', p_at, 'from', p_from::text, 'due', p_due,
+    select jsonb_strip_nulls(jsonb_build_object(
+      'key', p_hint.key, 'at', p_hint.at, 'from', p_hint.lane::text, 'due', p_hint.due, 'types', p_hint.types,
+      'ask', p_hint.ask, 'many', p_hint.many,
       'streams', (
         select jsonb_agg(jsonb_build_array(s.type, s.rank, s.lane::text, s.from_at, s.from_seq::text))
-        from unnest(p_streams) s)));
+        from unnest(p_hint.streams) s))));
 end $$;
 
--- Reads a hint; nulls when there is none or it cannot be read.
-create or replace function jobforge.read_hint(
-  p_hint jsonb, p_key text, p_now timestamptz,
-  out at timestamptz, out lane bigint, out due timestamptz, out streams jobforge.stream[]
-)
+-- Reads a hint; nothing but the key when there is none or it cannot be read, and the lane alone when it is too old.
+create or replace function jobforge.read_hint(p_hint jsonb, p_key text, p_now timestamptz) returns jobforge.hint
 language plpgsql stable as $$
+declare
+  v jobforge.hint;
 begin
+  v.key := p_key;
   if p_hint is null or p_hint ->> 'key' is distinct from p_key then
-    return;
+    return v;
   end if;
-  lane := (p_hint ->> 'from')::bigint;
-  at := (p_hint ->> 'at')::timestamptz;
-  if at is null or at not between p_now - interval '1 second' and p_now then
-    at := null;
-    return;
+  v.lane := (p_hint ->> 'from')::bigint;
+  v.many := (p_hint ->> 'many')::timestamptz;
+  if v.many not between p_now and p_now + interval '10 seconds' then
+    v.many := null;
   end if;
-  due := least((p_hint ->> 'due')::timestamptz, at);
+  v.at := (p_hint ->> 'at')::timestamptz;
+  if v.at is null or v.at not between p_now - interval '1 second' and p_now then
+    v.at := null;
+    return v;
+  end if;
+  v.due := least((p_hint ->> 'due')::timestamptz, v.at);
+  v.ask := (p_hint ->> 'ask')::timestamptz;
+  if jsonb_typeof(p_hint -> 'types') = 'array' then
+    v.types := array(select jsonb_array_elements_text(p_hint -> 'types'));
+  end if;
   if jsonb_typeof(p_hint -> 'streams') = 'array' and jsonb_array_length(p_hint -> 'streams') <= 1000 then
-    streams := array(
+    v.streams := array(
       select row(s ->> 0, (s ->> 1)::integer, (s ->> 2)::bigint, (s ->> 3)::timestamptz, (s ->> 4)::bigint)::jobforge.stream
       from jsonb_array_elements(p_hint -> 'streams') s);
   end if;
+  return v;
 exception when data_exception then
-  at := null;
-  lane := null;
-  due := null;
-  streams := null;
+  v := null;
+  v.key := p_key;
+  return v;
 end $$;

@@ -1,10 +1,11 @@
 -- Claims up to p_limit jobs for a worker: strict priority; within a rank tenants take turns. Promotes what has become due
 -- first; a claim that would come back short looks after lost leases and expired jobs and tries again, so any worker keeps the
 -- system alive. With a hint it goes on where the last call stopped; when that gives less than asked for, or something more
--- urgent has come, it looks again in full before it answers. Never waits for a lock.
+-- urgent has come, it looks again in full before it answers. Answers where the claimed rows are, which holds until the
+-- transaction ends. Never waits for a lock.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
-  inout p_hint jsonb, out job_ids uuid[]
+  inout p_hint jsonb, out claimed tid[]
 )
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -16,12 +17,13 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_key text := coalesce(p_tenant_id::text, '') || ':' || coalesce(array_to_string(p_types, ','), '*');
-  v_hint record := read_hint(p_hint, v_key, p_now);
+  v_hint hint := read_hint(p_hint, v_key, p_now);
   v_at timestamptz := coalesce(v_hint.at, p_now);
   v_from bigint := v_hint.lane;
   v_floor timestamptz := coalesce(v_hint.due, '-infinity');
   v_batch integer := greatest(p_limit, 200);
-  v_open text[] := open_types(p_types, p_now);
+  v_pages bigint := pages_read();
+  v_open text[] := open_types(coalesce(p_types, v_hint.types), p_now);
   v_closed bigint[] := closed_lanes(p_now);
   v_promoted integer;
   v_above integer := -2147483648;
@@ -30,29 +32,43 @@ declare
   v_look record;
   v_take record;
   v_streams stream[];
+  v_look_again boolean := true;
+  -- A worker that has just been here looks further, so that its hint holds the lanes of a few hundred tenants.
+  v_reach integer := case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
 begin
-  job_ids := '{}';
+  claimed := '{}';
+  if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) then
+    v_hint.types := v_open;
+  end if;
   v_promoted := promote(v_open, p_now, v_batch, v_floor);
 
-  if v_hint.streams is not null and not is_more_urgent(v_open, v_hint.streams) then
+  if v_hint.streams is not null then
+    select m.urgent, m.ask into v_look_again, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
+  end if;
+  if not v_look_again then
     v_take := take(p_worker_id,
       array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_closed)),
       p_tenant_id, p_limit, false, p_now);
-    job_ids := v_take.job_ids;
+    claimed := v_take.claimed;
     v_streams := v_take.streams;
     v_from := after_lane(v_take.last_lane);
   end if;
 
-  while cardinality(job_ids) < p_limit loop
-    if v_floor > '-infinity' then
-      -- What a transaction left open brought in late lies before the floor.
+  while cardinality(claimed) < p_limit loop
+    if v_hint.at is not null then
+      -- What a transaction left open brought in late lies before the floor, and may be of a new type.
+      v_hint.at := null;
       v_floor := '-infinity';
+      v_open := open_types(p_types, p_now);
       v_promoted := promote(v_open, p_now, v_batch);
     end if;
     v_at := p_now;
     v_streams := null;
     v_look := look(v_open, p_tenant_id, v_closed, v_above, coalesce(v_from, -9223372036854775808),
-      p_limit - cardinality(job_ids));
+      greatest(p_limit - cardinality(claimed), v_reach));
+    if not v_look.complete and cardinality(v_look.streams) >= 256 then
+      v_hint.many := p_now + interval '10 seconds';
+    end if;
     if v_look.rank is null then
       -- What is due may all be of paused tenants, and a million: the next claim goes on with it.
       v_rounds := v_rounds + 1;
@@ -69,17 +85,17 @@ begin
     end if;
     v_streams := v_look.streams;
     if v_from is null then
-      v_streams := in_turn(v_streams, p_limit - cardinality(job_ids));
+      v_streams := in_turn(v_streams, p_limit - cardinality(claimed));
     end if;
-    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(job_ids), false, p_now);
-    job_ids := job_ids || v_take.job_ids;
+    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), false, p_now);
+    claimed := claimed || v_take.claimed;
     v_from := coalesce(after_lane(v_take.last_lane), v_from);
     v_streams := case when v_look.complete then v_take.streams end;
-    exit when cardinality(job_ids) >= p_limit;
+    exit when cardinality(claimed) >= p_limit;
 
-    v_take := take(p_worker_id, v_take.streams, p_tenant_id, p_limit - cardinality(job_ids), true, p_now);
-    job_ids := job_ids || v_take.job_ids;
-    exit when cardinality(job_ids) >= p_limit;
+    v_take := take(p_worker_id, v_take.streams, p_tenant_id, p_limit - cardinality(claimed), true, p_now);
+    claimed := claimed || v_take.claimed;
+    exit when cardinality(claimed) >= p_limit;
 
     -- All that was seen of this rank has been asked. What is left is beyond it, paused, or in other workers' hands.
     v_looks := v_looks + 1;
@@ -92,7 +108,11 @@ begin
   end loop;
 
   if p_want_hint then
-    p_hint := write_hint(v_key, v_at, v_from, least(next_due(v_open, v_floor), p_now), v_streams);
+    v_hint.at := v_at;
+    v_hint.lane := v_from;
+    v_hint.due := least(next_due(v_open, v_floor), p_now);
+    v_hint.streams := v_streams;
+    p_hint := write_hint(v_hint);
   end if;
 end $$;
 
@@ -102,11 +122,21 @@ language sql immutable as $$
   select case when p_lane < 9223372036854775807 then p_lane + 1 when p_lane is not null then -9223372036854775808 end
 $$;
 
--- Whether a job of a better rank than the streams' is ready.
-create or replace function jobforge.is_more_urgent(p_types text[], p_streams jobforge.stream[]) returns boolean
-language plpgsql stable as $$
+-- Whether a job of a better rank than the streams' is ready. Under a long transaction the entries of all better jobs that have
+-- been are walked for that, so when it was costly it is not asked again before `ask`, a fifth of a second later.
+create or replace function jobforge.more_urgent(
+  p_types text[], p_streams jobforge.stream[], p_ask timestamptz, p_now timestamptz, out urgent boolean, out ask timestamptz
+)
+language plpgsql as $$
+declare
+  v_pages bigint := jobforge.pages_read();
 begin
-  return (
+  if p_ask > p_now then
+    urgent := false;
+    ask := p_ask;
+    return;
+  end if;
+  urgent := (
     select exists (
       select from unnest(p_types) t(type)
       cross join lateral (
@@ -114,4 +144,21 @@ begin
         where j.state = 'ready' and j.type = t.type and j.rank < (p_streams[1]).rank
         limit 1
       ) x));
+  if jobforge.is_costly(jobforge.pages_read() - v_pages, cardinality(p_types)) then
+    ask := p_now + interval '200 milliseconds';
+  end if;
 end $$;
+
+-- How many pages of the indexes of queued jobs this transaction has read: what a question cost is counted, because its time
+-- would measure the neighbours.
+create or replace function jobforge.pages_read() returns bigint
+language sql stable as $$
+  select pg_stat_get_xact_blocks_fetched('jobforge.jobs_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('jobforge.jobs_waiting'::regclass)
+$$;
+
+-- Whether a question about some types read more pages than dead entries can explain in a healthy database.
+create or replace function jobforge.is_costly(p_pages bigint, p_types integer) returns boolean
+language sql immutable as $$
+  select p_pages > 20 + 10 * p_types
+$$;

@@ -87,10 +87,8 @@ create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_l
 language sql immutable as $$
   select concat_ws(' and ',
     'true',
-    case when p_filter.statuses is not null then format(
-      case when p_live then $x$case j.state when 'running' then 'running' else 'queued' end in (%s)$x$ else 'j.status in (%s)' end,
-      (select string_agg(quote_literal(s), ', ') from unnest(p_filter.statuses) s))
-    end,
+    case when p_filter.statuses is not null and not p_live
+      then format('j.status in (%s)', (select string_agg(quote_literal(s), ', ') from unnest(p_filter.statuses) s)) end,
     case when cardinality(p_filter.tags) > 0 then $x$j.tags @> ($2).tags and j.tags <> '{}'$x$ end,
     case when p_filter.subject is not null then 'j.subject = ($2).subject' end,
     case when p_filter.error_contains is not null
@@ -123,9 +121,7 @@ begin
   if (p_filter.statuses is null or p_filter.statuses && array['queued', 'running'])
     and p_filter.finished_after is null and p_filter.finished_before is null
   then
-    v_sources := array[format(
-      'select j.id, null::timestamptz as finished_at from jobs j where %s and %s order by j.id desc limit %s',
-      owner_sql(p_tenant_id, p_filter), filter_sql(p_filter, true), v_rows)];
+    v_sources := live_sources(p_tenant_id, p_filter, v_rows);
   end if;
   if p_filter.statuses is null or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'] then
     v_few := few_archived(p_tenant_id, p_filter);
@@ -142,6 +138,21 @@ begin
     using p_tenant_id, p_filter, v_few, v_pairs;
   end if;
 end $$;
+
+-- The ways to live jobs, as queries of ids in the parameters of find_page. Queued jobs come in the order of ids, by an index
+-- of their own when they are one tenant's; jobs that run, few at any time, are all looked at.
+create or replace function jobforge.live_sources(p_tenant_id uuid, p_filter jobforge.job_filter, p_rows integer) returns text[]
+language sql stable as $$
+  select array_agg(format(way.query, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, true), p_rows))
+  from (values
+    ('queued',
+      $x$select j.id, null::timestamptz as finished_at from jobs j where j.state <> 'running' and %s and %s order by j.id desc limit %s$x$),
+    ('running',
+      $x$with running as materialized (select * from jobs j where j.state = 'running')
+         select j.id, null::timestamptz as finished_at from running j where %s and %s order by j.id desc limit %s$x$)
+  ) way(status, query)
+  where p_filter.statuses is null or way.status = any (p_filter.statuses)
+$$;
 
 -- Whose jobs and of which types, as conditions.
 create or replace function jobforge.owner_sql(p_tenant_id uuid, p_filter jobforge.job_filter) returns text

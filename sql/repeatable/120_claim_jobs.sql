@@ -10,22 +10,27 @@ create or replace function :"api_schema".jobforge_claim_jobs(
 ) returns setof :"api_schema".jobforge_jobs
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_tenant_id uuid := claimable_tenant(p_tenant_id);
-  v_ids uuid[];
+  v_claimed tid[];
 begin
   perform require_read_committed();
   perform require_worker_id(p_worker_id);
   if p_limit is null or p_limit not between 1 and 1000 then
     perform fail_argument('limit', 'limit must be between 1 and 1000');
   end if;
-  select c.job_ids into v_ids from claim(p_worker_id, p_limit, p_types, v_tenant_id, jobforge.now(), false, null) c;
+  select c.claimed into v_claimed from claim(p_worker_id, p_limit, p_types, v_tenant_id, jobforge.now(), false, null) c;
   return query
   select j.*
-  from live_jobs j
-  where j.id = any (v_ids)
-  order by j.priority desc, j.run_at, (select s.seq from jobs s where s.id = j.id);
+  from unnest(v_claimed) c(place)
+  cross join lateral (select s.id, s.seq from jobs s where s.ctid = c.place limit 1) s
+  cross join lateral (select * from live_jobs l where l.id = s.id limit 1) j
+  order by j.priority desc, j.run_at, s.seq;
 end $$;
 
 -- Raises unless the worker names itself.

@@ -23,8 +23,9 @@ begin
   update jobforge.jobs j
   set heartbeat_at = v_now, updated_at = v_now, progress = coalesce(p_progress, j.progress)
   where j.id = p_job_id
-    and j.state = 'running'
-    and j.worker_id = p_worker_id
+    -- Set while a job runs and at no other time. Compared in a way that no index serves: the way in is the id, not everything
+    -- that runs.
+    and j.worker_id is not distinct from p_worker_id
     and (p_attempt is null or j.attempts = p_attempt)
     and (v_tenant_id is null or j.tenant_id = v_tenant_id);
   if not found then

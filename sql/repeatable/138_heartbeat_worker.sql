@@ -1,6 +1,6 @@
 -- A worker's sign of life, every ten seconds: the leases of all its jobs live on it. p_info: {instance, types, concurrency,
--- held: [{id, attempt}], host, pid, version, idle}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at}:
--- jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
+-- held: [{id, attempt}], host, pid, version, idle}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at,
+-- now}: jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
 -- to a worker whose role is bound to a tenant: it is another tenant's business).
 -- Jobs that the kernel has under this worker but held does not name go back to the queue, at once when instance is a new
 -- one (a restarted process), else after ten seconds (the answer to a claim was lost). idle asks to be woken for types.
@@ -57,7 +57,8 @@ begin
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or j.tenant_id = v_bound))),
-    'next_due_at', case when v_bound is null then next_due(open_types(worker_types(v_info), v_now)) end);
+    'next_due_at', case when v_bound is null then next_due(open_types(worker_types(v_info), v_now)) end,
+    'now', v_now);
 end $$;
 
 -- The types a worker says it handles; null for any.
@@ -118,6 +119,7 @@ set search_path = jobforge, pg_temp as $$
     case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
     w.info ->> 'version'
   from workers w
-  where w.scope = coalesce(bound_tenant(), w.scope)
+  cross join (select bound_tenant() as tenant_id offset 0) b
+  where w.scope = coalesce(b.tenant_id, w.scope)
   order by w.seen_at desc, w.id
 $$;

@@ -87,12 +87,13 @@ begin
     ) f
   ), back as (
     insert into jobforge.jobs (
-      id, seq, tenant_id, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
+      id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
       expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
       error, cost_cents)
     overriding system value
     select
-      d.id, d.seq, d.tenant_id, d.type, case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
+      d.id, d.seq, d.tenant_id, uuid_hash_extended(d.tenant_id, 0), d.type,
+      case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
       d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents
@@ -107,10 +108,11 @@ begin
     join back b on b.id = d.id
     where d.last_run is not null
   ), gone as (
+    -- By ids, not by a join: planned on empty tables that would read the whole archive.
     delete from jobforge.archive f
-    using dead d
-    join back b on b.id = d.id
-    where f.id = d.id and f.status = d.status and f.finished_at = d.finished_at
+    where f.id = any (array(select b.id from back b))
+      and f.status in ('failed', 'dead')
+      and f.finished_at >= (select min(d.finished_at) from dead d)
   )
   select b.id, b.type, b.max_attempts from back b;
 end $$;

@@ -81,7 +81,10 @@ create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, 
 returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_filter job_filter;
@@ -108,7 +111,10 @@ create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uu
 returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_filter job_filter;
@@ -123,9 +129,10 @@ begin
     select s from unnest(array['queued', 'failed', 'dead']) s where v_filter.statuses is null or s = any (v_filter.statuses));
   v_found := case when cardinality(v_filter.statuses) > 0
     then array(select p.id from find_page(p_tenant_id, v_filter) p order by p.id) else '{}' end;
-  v_queued := lock_queued_jobs(v_found);
-  perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
+  -- Keys first, which may have to be waited for; rows then, which are not: whoever waits holds no row that others wait for.
   v_revived := array(select r.id from revive(v_found, p_tenant_id, v_now, null, v_now) r);
+  v_queued := lock_queued_jobs(array(select i from unnest(v_found) i where i <> all (v_revived)));
+  perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
   perform wake(t.type, v_now, v_now)
   from (select distinct j.type from jobs j where j.id = any (v_queued || v_revived)) t;
   v_answer := jsonb_build_object('matched', cardinality(v_found), 'changed', cardinality(v_queued) + cardinality(v_revived));

@@ -45,8 +45,6 @@ begin
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (v_policy.updated_at, '00000000-0000-0000-0000-000000000000', v_policy.updated_by, 'POLICY_SET', 'type', p_type,
     p_policy);
-  -- A new time of keeping has its shelf before the first job ends on it.
-  perform tend_leaves(v_policy.updated_at);
   return to_jsonb(v_policy);
 exception
   when check_violation or not_null_violation then

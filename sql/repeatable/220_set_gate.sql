@@ -55,7 +55,8 @@ security definer
 set search_path = jobforge, pg_temp as $$
   select g.scope, g.key, g.reason, g.until, g.set_at, g.set_by
   from gates g
+  cross join (select bound_tenant() as tenant_id offset 0) b
   where (g.until is null or g.until > jobforge.now())
-    and (bound_tenant() is null or g.scope <> 'tenant' or g.key = bound_tenant()::text)
+    and (b.tenant_id is null or g.scope <> 'tenant' or g.key = b.tenant_id::text)
   order by g.scope, g.key
 $$;

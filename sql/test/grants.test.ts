@@ -231,9 +231,9 @@ describe("default privileges that open everything", () => {
 
   test("give strangers no right after a refresh", async ({ db }) => {
     const strangers = await openEverything(db);
-    await db.query("drop view jobforge_audit_log");
+    await db.query("drop view jobforge_connector_configs");
     await refresh(db);
-    expect(await db.value("select to_regclass('public.jobforge_audit_log') is not null")).toBe(true);
+    expect(await db.value("select to_regclass('public.jobforge_connector_configs') is not null")).toBe(true);
     expect(await openTo(db, strangers)).toEqual([]);
   });
 

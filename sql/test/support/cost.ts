@@ -87,20 +87,30 @@ export interface Load {
   readonly firstTenant?: number;
   /** When they are due, such as '1 day'; the past unless told otherwise. */
   readonly due?: string;
+  /** They run, and this worker holds them. */
+  readonly worker?: string;
+  /** Each has a dedupe key, a subject and a time to expire in. */
+  readonly rich?: boolean;
 }
 
-/** Puts queued jobs straight into jobforge.jobs. */
-export async function load(db: Sql, jobs: Load): Promise<void> {
+/** Puts jobs straight into jobforge.jobs. */
+export async function load(db: Pick<Sql, "query">, jobs: Load): Promise<void> {
   const { count, type = "a", types = 1, tenants = 1, firstTenant = 1, due = "-1 hour" } = jobs;
   await db.query(
     `insert into jobforge.jobs
-       (id, tenant_id, type, state, max_attempts, budget, run_at, created_at, updated_at, payload)
-     select jobforge.new_id(),
-       ('00000000-0000-4000-8000-' || lpad(($4 + n % $3::int)::text, 12, '0'))::uuid,
+       (id, tenant_id, lane, type, state, worker_id, started_at, attempts, max_attempts, budget, run_at, created_at, updated_at,
+        payload, dedupe_key, subject, expires_at)
+     select jobforge.new_id(), tenant, uuid_hash_extended(tenant, 0),
        $2 || case when $5::int > 1 then (n / $3::int % $5::int)::text else '' end,
-       case when $6::interval > '0' then 'waiting' else 'ready' end,
-       5, 5, clock_timestamp() + $6::interval + n * interval '1 microsecond', clock_timestamp(), clock_timestamp(), '{}'
-     from generate_series(0, $1::int - 1) n`,
-    [count, type, tenants, firstTenant, types, due],
+       case when $7::text is not null then 'running' when $6::interval > '0' then 'waiting' else 'ready' end,
+       $7, case when $7 is not null then clock_timestamp() end, ($7 is not null)::int,
+       5, 5, clock_timestamp() + $6::interval + n * interval '1 microsecond', clock_timestamp(), clock_timestamp(), '{}',
+       case when $8 then gen_random_uuid()::text end, case when $8 then 'subject ' || n % 1000 end,
+       case when $8 then clock_timestamp() + interval '9 days' + n * interval '1 second' end
+     from generate_series(0, $1::int - 1) n
+     cross join lateral (
+       select ('00000000-0000-4000-8000-' || lpad(($4 + n % $3::int)::text, 12, '0'))::uuid as tenant offset 0
+     ) t`,
+    [count, type, tenants, firstTenant, types, due, jobs.worker ?? null, jobs.rich ?? false],
   );
 }

@@ -1,0 +1,152 @@
+/**
+ * Programs that some tests need and npm does not carry, such as pgbouncer. One that is installed is used; else, where there
+ * is apt, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing is installed and no right is needed.
+ * Plain JavaScript without dependencies, like everything in this folder. `node scripts/tools.js pgbouncer` fetches ahead.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
+
+/** What can be fetched: the Debian packages that hold a program, and its place in them. */
+const tools = {
+  pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
+};
+
+/**
+ * Finds a program, fetching it first when it has to: { path, env, version }, to be run with that environment. Undefined, after a
+ * line that says so, when it cannot be had here. With JOBFORGE_REQUIRE_TOOLS=1, as in CI, that is an error.
+ */
+export async function findTool(name) {
+  const tool = tools[name];
+  if (tool === undefined) throw new Error(`no such tool: ${name}`);
+  const reasons = [];
+  for (const find of [onPath, inCache, fetchTool]) {
+    try {
+      const found = await find(name, tool);
+      if (found !== undefined) return found;
+    } catch (error) {
+      reasons.push(
+        String(error.stderr || error.message)
+          .trim()
+          .replaceAll("\n", " "),
+      );
+    }
+  }
+  const message = `${name} is neither installed nor to be had with apt-get (${reasons.join("; ")})`;
+  if (process.env.JOBFORGE_REQUIRE_TOOLS === "1") throw new Error(message);
+  console.warn(`!! SKIPPED: the tests that need ${name}. ${message}`);
+}
+
+async function onPath(name) {
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
+  const folder = folders.find((candidate) => candidate !== "" && existsSync(join(candidate, name)));
+  return folder === undefined ? undefined : await tried(join(folder, name), process.env);
+}
+
+async function inCache(name, tool) {
+  const folder = folderOf(name);
+  if (!existsSync(folder)) return undefined;
+  // What does not run any more, because the system has changed below it, is fetched again.
+  return await unpacked(folder, tool).catch(() => rm(folder, { recursive: true, force: true }));
+}
+
+/** The cache is not shared between systems that see the same checkout, such as a laptop and a container. */
+function folderOf(name) {
+  return join(cache, `${name}-${process.platform}-${process.arch}`);
+}
+
+/** Unpacks beside the place and moves there at once, so that test processes that do the same do not meet. */
+async function fetchTool(name, tool) {
+  if (process.platform !== "linux") return undefined;
+  await mkdir(cache, { recursive: true });
+  await writeFile(join(cache, ".gitignore"), "*\n");
+  const work = await mkdtemp(join(cache, `${name}-`));
+  try {
+    await download(tool.packages, work);
+    const folder = join(work, "root");
+    for (const file of await readdir(work)) {
+      if (file.endsWith(".deb")) await run("dpkg", ["-x", join(work, file), folder]);
+    }
+    await unpacked(folder, tool);
+    await rename(folder, folderOf(name)).catch((error) => {
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    });
+    return await unpacked(folderOf(name), tool);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Downloads packages and what they need that this system lacks. */
+async function download(packages, folder) {
+  try {
+    await downloadWith([], packages, folder);
+  } catch {
+    // The lists of what there is are missing or out of date. Lists of our own need no right to write the system's.
+    const own = [
+      "-o",
+      `Dir::State::lists=${join(folder, "lists")}`,
+      "-o",
+      `Dir::Cache=${join(folder, "cache")}`,
+    ];
+    await mkdir(join(folder, "lists/partial"), { recursive: true });
+    await mkdir(join(folder, "cache/archives/partial"), { recursive: true });
+    // A source that does not answer is no reason to give up: another one may have the packages.
+    await apt([...own, "update"], folder).catch(() => undefined);
+    await downloadWith(own, packages, folder);
+  }
+}
+
+async function downloadWith(options, packages, folder) {
+  const { stdout } = await apt(
+    [...options, "--simulate", "--no-install-recommends", "install", ...packages],
+    folder,
+  );
+  const missing = [...stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1]);
+  // A package that is installed but whose program is not to be found is fetched all the same.
+  await apt([...options, "download", ...new Set([...packages, ...missing])], folder);
+}
+
+function apt(args, cwd) {
+  const patience = [
+    "-o",
+    "Acquire::Retries=1",
+    "-o",
+    "Acquire::http::Timeout=20",
+    "-o",
+    "Debug::NoLocking=1",
+  ];
+  const env = { ...process.env, LC_ALL: "C" };
+  return run("apt-get", [...patience, ...args], { cwd, env, timeout: 180_000, maxBuffer: 2 ** 26 });
+}
+
+/** The program in a folder of unpacked packages, which hold its libraries too. */
+async function unpacked(folder, tool) {
+  const libraries = [];
+  for (const base of [join(folder, "usr/lib"), join(folder, "lib")]) {
+    if (!existsSync(base)) continue;
+    const triplets = (await readdir(base)).filter((name) => name.endsWith("-linux-gnu"));
+    libraries.push(...triplets.map((name) => join(base, name)), base);
+  }
+  const env = { ...process.env };
+  if (libraries.length > 0) {
+    env.LD_LIBRARY_PATH = [...libraries, env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter);
+  }
+  return await tried(join(folder, tool.binary), env);
+}
+
+/** A program that does not even tell its version is none. */
+async function tried(path, env) {
+  const { stdout } = await run(path, ["--version"], { env, timeout: 20_000 });
+  return { path, env, version: /\d+(\.\d+)+/.exec(stdout)?.[0] ?? "" };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const name of process.argv.slice(2)) console.log((await findTool(name))?.path ?? `${name}: not found`);
+}

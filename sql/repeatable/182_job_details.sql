@@ -1,0 +1,35 @@
+-- What became of a job, in one document: {id, type, status, reason, attempts, error, result, artifact_ref, finished_at}, with
+-- nulls while it has not ended. Null when the tenant has no such job. For those who wait for a result.
+-- Who: the tenant itself, operators. Locks nothing.
+create or replace function :"api_schema".jobforge_get_result(p_job_id uuid, p_tenant_id uuid) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return (
+    select jsonb_build_object(
+      'id', j.id, 'type', j.type, 'status', j.status, 'reason', j.reason, 'attempts', j.attempts, 'error', j.error,
+      'result', f.result, 'artifact_ref', f.artifact_ref, 'finished_at', j.finished_at)
+    from find_job(p_job_id) j
+    left join lateral (
+      select a.result, a.artifact_ref from archive a where a.id = j.id and a.finished_at = j.finished_at limit 1
+    ) f on true
+    where j.tenant_id = p_tenant_id);
+end $$;
+
+-- The executions of a job, in their order. No row when the tenant has no such job.
+-- Who: the tenant itself, operators. Locks nothing.
+create or replace function :"api_schema".jobforge_list_attempts(p_job_id uuid, p_tenant_id uuid)
+returns setof :"api_schema".jobforge_job_attempts
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return query
+  select a.*
+  from all_attempts a
+  where a.job_id = p_job_id and a.tenant_id = p_tenant_id
+  order by a.attempt_no;
+end $$;

@@ -1,0 +1,41 @@
+-- The audit log, newest first: of one tenant, or with null of everybody. Filters: action, entity_type, entity_id, actor, after,
+-- before (from, up to but not including), limit (50, at most 1000), cursor (the id of the last row of the page before). JF002
+-- for an unknown or malformed filter.
+-- Who: the tenant itself; with null, operators. Locks nothing.
+create or replace function :"api_schema".jobforge_list_audit(p_tenant_id uuid default null, p_filters jsonb default '{}')
+returns setof :"api_schema".jobforge_audit_log
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_filters jsonb := coalesce(p_filters, '{}');
+  v_known constant text[] := array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor'];
+  v_unknown text;
+begin
+  if p_tenant_id is null then
+    perform require_operator();
+  else
+    perform require_tenant(p_tenant_id);
+  end if;
+  if jsonb_typeof(v_filters) <> 'object' then
+    perform fail_argument('filters', 'filters must be a JSON object');
+  end if;
+  select k into v_unknown from jsonb_object_keys(v_filters) k where k <> all (v_known) limit 1;
+  if found then
+    perform fail_argument(v_unknown, format('unknown filter %s', v_unknown),
+      'Known filters: ' || array_to_string(v_known, ', ') || '.');
+  end if;
+  return query
+  select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id
+  from audit_log a
+  where (p_tenant_id is null or a.tenant_id = p_tenant_id)
+    and (v_filters ->> 'action' is null or a.action = v_filters ->> 'action')
+    and (v_filters ->> 'entity_type' is null or a.entity_type = v_filters ->> 'entity_type')
+    and (v_filters ->> 'entity_id' is null or a.entity_id = v_filters ->> 'entity_id')
+    and (v_filters ->> 'actor' is null or a.actor = v_filters ->> 'actor')
+    and (v_filters ->> 'after' is null or a.at >= filter_text(v_filters, 'after', 'time')::timestamptz)
+    and (v_filters ->> 'before' is null or a.at < filter_text(v_filters, 'before', 'time')::timestamptz)
+    and (v_filters ->> 'cursor' is null or a.id < filter_text(v_filters, 'cursor', 'number')::bigint)
+  order by a.id desc
+  limit least(greatest(coalesce(filter_text(v_filters, 'limit', 'number')::integer, 50), 1), 1000);
+end $$;

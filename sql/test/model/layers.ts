@@ -1,0 +1,59 @@
+/** Maps in layers: a transaction writes over what was committed, and its writes are merged or dropped as a whole. */
+
+/** A map whose writes stay in this layer until they are merged into the one below. */
+export class Layer<Value> {
+  readonly #written = new Map<string, Value | undefined>();
+  readonly #below: Layer<Value> | undefined;
+  readonly #onWrite: ((key: string) => void) | undefined;
+
+  constructor(below?: Layer<Value>, onWrite?: (key: string) => void) {
+    this.#below = below;
+    this.#onWrite = onWrite;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#written.has(key) ? this.#written.get(key) : this.#below?.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.#written.set(key, value);
+    this.#onWrite?.(key);
+  }
+
+  delete(key: string): void {
+    this.#written.set(key, undefined);
+    this.#onWrite?.(key);
+  }
+
+  /** Whether this very layer wrote the key: in Postgres, whether its transaction holds the row. */
+  wrote(key: string): boolean {
+    return this.#written.has(key);
+  }
+
+  /** The keys that this very layer wrote. */
+  written(): string[] {
+    return [...this.#written.keys()];
+  }
+
+  entries(): [string, Value][] {
+    return [...this.#all()].flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
+  }
+
+  values(): Value[] {
+    return this.entries().map(([, value]) => value);
+  }
+
+  /** Writes everything of this layer into the one below. */
+  merge(): void {
+    for (const [key, value] of this.#written) {
+      if (value === undefined) this.#below?.delete(key);
+      else this.#below?.set(key, value);
+    }
+  }
+
+  #all(): Map<string, Value | undefined> {
+    const all = this.#below === undefined ? new Map<string, Value | undefined>() : this.#below.#all();
+    for (const [key, value] of this.#written) all.set(key, value);
+    return all;
+  }
+}

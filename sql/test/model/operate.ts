@@ -1,0 +1,193 @@
+/** Steps of operators, of time, of readers and of those who have no business here; and the ends of open transactions. */
+
+import { isPaused } from "./claims.ts";
+import { BOUND, START, TENANTS } from "./kernel.ts";
+import { maintain } from "./leases.ts";
+import { filterDocument, filterOf, shown, tenantOf, time, typeOf } from "./specs.ts";
+import { type Call, Divergence, IDLE, type Stage, same } from "./stage.ts";
+import { defaultPolicy, type Model, type Policy } from "./state.ts";
+import { find, matching } from "./steering.ts";
+import type { DrawnPolicy, StepOf } from "./steps.ts";
+
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+/** Audit rows are kept for a year, and the model knows nothing of that. */
+const LONGEST_SCENARIO = 300 * 86_400_000;
+
+/** The presets of the documentation. */
+const presets: Record<NonNullable<DrawnPolicy["preset"]>, Partial<Policy>> = {
+  jobforge: { base_ms: 1000, cap_ms: 3_600_000, factor: 2, max_attempts: 5 },
+  harmonyk: { base_ms: 1000, cap_ms: 60_000, factor: 2, max_attempts: 6 },
+  atlas: { base_ms: 10_000, cap_ms: null, factor: 2, max_attempts: 4 },
+  processing: { base_ms: 30_000, cap_ms: 600_000, factor: 2, max_attempts: 5 },
+};
+
+export async function playPolicy(stage: Stage, step: StepOf<"policy">): Promise<string> {
+  const type = step.type === null ? "*" : typeOf(stage, step.type);
+  const { preset, retention } = step.policy;
+  const values = { ...step.policy.values, ...(retention === undefined ? {} : { retention_days: retention }) };
+  const document = { ...(preset === null ? {} : { preset }), ...values };
+  const actor = stage.kernel.sessions.operator.role;
+  stage.doing = `operator sets the policy of ${type} ${JSON.stringify(document)}`;
+  return await stage.perform(
+    "direct",
+    {
+      session: "operator",
+      sql: "select jobforge_set_policy($1, $2) as answer",
+      values: [type, JSON.stringify(document)],
+    },
+    (model) => {
+      const before = type === "*" ? (model.policies.get("*") ?? defaultPolicy) : model.policyOf(type);
+      const policy = { ...before, ...(preset === null ? {} : presets[preset]), ...values };
+      model.policies.set(type, policy);
+      model.note("POLICY_SET", NOBODY, actor, type);
+      return policy;
+    },
+    (policy, [row]) => {
+      const answer = row as Record<string, unknown>;
+      for (const [key, value] of Object.entries(policy)) same(key, answer[key], value);
+      return "set";
+    },
+  );
+}
+
+/** The gate that a step names, as the model keeps it. */
+function gateOf(stage: Stage, { scope, key }: StepOf<"gate">): string {
+  const keys = { all: "", type: ` ${typeOf(stage, key)}`, tenant: ` ${tenantOf(stage, key)}` };
+  return `${scope}${keys[scope]}`;
+}
+
+/** One of the gates that somebody has closed: opening one that is open is of little use. */
+function closedGate(stage: Stage, number: number): string | undefined {
+  const closed = stage.base.gates.entries().filter(([gate]) => isPaused(stage.base, gate));
+  return closed[number % closed.length]?.[0];
+}
+
+export async function playGate(stage: Stage, step: StepOf<"gate">): Promise<string> {
+  const isClosing = step.isPaused;
+  const gate = (isClosing ? undefined : closedGate(stage, step.key)) ?? gateOf(stage, step);
+  const [scope, key] = gate.split(" ");
+  const until = isClosing && step.until !== null ? stage.now + step.until : null;
+  const actor = stage.kernel.sessions.operator.role;
+  const name = scope === "tenant" && key !== undefined ? `tenant ${shown(key)}` : gate;
+  stage.doing = `operator ${isClosing ? "pauses" : "resumes"} ${name}${until === null ? "" : " for a while"}`;
+  return await stage.perform(
+    "direct",
+    {
+      session: "operator",
+      sql: "select jobforge_set_gate($1, $2, $3, p_until => $4) as answer",
+      values: [scope, key ?? null, isClosing, time(until)],
+    },
+    (model) => {
+      model.gates.set(gate, { until: isClosing ? until : stage.now });
+      const tenant = scope === "tenant" ? key : undefined;
+      model.note(isClosing ? "GATE_PAUSED" : "GATE_RESUMED", tenant ?? NOBODY, actor, gate.replace(" ", ":"));
+    },
+    (_, [row]) => {
+      same("paused", (row as { paused: unknown }).paused, isClosing);
+      return isClosing ? "closed" : "open";
+    },
+  );
+}
+
+export async function playMaintain(stage: Stage): Promise<string> {
+  stage.doing = "maintenance";
+  return await maintenance(stage);
+}
+
+async function maintenance(stage: Stage): Promise<string> {
+  return await stage.perform(
+    "direct",
+    { session: "worker", sql: "select jobforge_maintain() as answer", values: [] },
+    (model) => maintain(model),
+    () => "done",
+  );
+}
+
+export async function playTravel(stage: Stage, step: StepOf<"travel">): Promise<string> {
+  stage.shared.now = Math.min(stage.now + step.by, START + LONGEST_SCENARIO);
+  stage.doing = `${step.by / 1000} s pass${step.isMaintained ? ", then maintenance" : ""}`;
+  return step.isMaintained ? await maintenance(stage) : "";
+}
+
+export async function playSavepoint(stage: Stage, step: StepOf<"savepoint">): Promise<string> {
+  const what = {
+    set: "sets a savepoint",
+    release: "releases its savepoint",
+    back: "rolls back to its savepoint",
+  };
+  stage.doing = `${step.via} ${what[step.how]}`;
+  return (await stage.savepoint(step.via, step.how)) ? "" : IDLE;
+}
+
+export async function playFinish(stage: Stage, step: StepOf<"finish">): Promise<string> {
+  if (stage.transaction(step.via) === undefined) return IDLE;
+  stage.doing = `${step.via} ${step.how === "commit" ? "commits" : "rolls back"}`;
+  await stage.end(step.via, step.how);
+  return "";
+}
+
+/** Calls of logins that are bound to the first tenant, for another one. All of them are refused. */
+export async function playTrespass(stage: Stage, step: StepOf<"trespass">): Promise<string> {
+  const other = TENANTS[1 + (step.pick % (TENANTS.length - 1))] ?? NOBODY;
+  const strangers = stage.base.known().filter((job) => job.tenant === other && stage.hasId(job.name));
+  const victim = strangers[step.pick % strangers.length];
+  const id = victim === undefined ? BOUND : stage.idOf(victim.name);
+  const calls: Record<typeof step.what, Omit<Call, "tenant">> = {
+    enqueue: { session: "tenant", sql: "select jobforge_enqueue_job($1, 'a') as answer", values: [other] },
+    cancel: { session: "tenant", sql: "select jobforge_cancel_job($1, $2) as answer", values: [id, other] },
+    get: { session: "tenant", sql: "select id as answer from jobforge_get_job($1, $2)", values: [id, other] },
+    list: { session: "tenant", sql: "select id as answer from jobforge_list_jobs($1)", values: [other] },
+    claim: {
+      session: "bound",
+      sql: "select id as answer from jobforge_claim_jobs('w3', 5, null, $1)",
+      values: [other],
+    },
+    settle: {
+      session: "bound",
+      sql: "select jobforge_settle_jobs('w3', '[]', 5, null, $1) as answer",
+      values: [other],
+    },
+  };
+  stage.doing = `a login of t0 tries to ${step.what} for ${shown(other)}`;
+  return await stage.refuse(calls[step.what], "42501");
+}
+
+/** A list, and one job of it: what tenants and operators see. */
+export async function playRead(stage: Stage, step: StepOf<"read">): Promise<string> {
+  const tenant = tenantOf(stage, step.tenant);
+  const session = step.byTenant && tenant === BOUND ? "tenant" : "operator";
+  const filter = filterOf(step.filter);
+  stage.doing = `${session} lists jobs of ${shown(tenant)} ${JSON.stringify(filterDocument(filter))} limit ${step.limit}`;
+  const page = stage.newestFirst(matching(stage.base, tenant, filter)).slice(0, step.limit);
+  const list = await stage.call("direct", {
+    session,
+    sql: "select to_jsonb(j.id) as answer from jobforge_list_jobs($1, $2) j",
+    values: [tenant, JSON.stringify({ ...filterDocument(filter), limit: step.limit })],
+  });
+  const names = (rows: readonly unknown[]): unknown[] => rows.map((id) => stage.nameOf(String(id)) ?? id);
+  if (list.code !== null) throw new Divergence(`refused with ${list.code}: ${list.message}`);
+  same(
+    "the list",
+    names(list.rows),
+    page.map((job) => job.name),
+  );
+  const meant = stage.pickJob(step.job);
+  if (meant !== undefined) await readOne(stage, stage.base, session, tenant, meant.name);
+  return `${page.length}`;
+}
+
+async function readOne(
+  stage: Stage,
+  model: Model,
+  session: "tenant" | "operator",
+  tenant: string,
+  name: string,
+): Promise<void> {
+  const got = await stage.call("direct", {
+    session,
+    sql: "select to_jsonb(j.status) as answer from jobforge_get_job($1, $2) j",
+    values: [stage.idOf(name), tenant],
+  });
+  const job = find(model, tenant, name);
+  same(`the status of ${name}`, got.rows, job === undefined ? [] : [job.status]);
+}

@@ -1,0 +1,115 @@
+/** Plays a scenario, step by step, and compares after each. */
+import {
+  playCancel,
+  playEnqueue,
+  playEnqueueMany,
+  playMany,
+  playReschedule,
+  playUpdate,
+} from "./application.ts";
+import { playClaim, playRetrySettle, playSettle } from "./claiming.ts";
+import { adoptRetention, compareAll, compareTouched } from "./compare.ts";
+import type { Kernel } from "./kernel.ts";
+import {
+  playFinish,
+  playGate,
+  playMaintain,
+  playPolicy,
+  playRead,
+  playSavepoint,
+  playTravel,
+  playTrespass,
+} from "./operate.ts";
+import { playBeat, playBeatWorker, playComplete, playCrash, playDefer } from "./running.ts";
+import type { Scenario } from "./scenario.ts";
+import { Divergence, IDLE, Stage } from "./stage.ts";
+import type { Step } from "./steps.ts";
+
+/** How much time passes with every step, in milliseconds. */
+const STEP_TAKES = 7;
+/** Everything is compared after so many steps. */
+const COMPARE_ALL_EVERY = 20;
+
+/** A scenario that went wrong: what was done until then, in words, and what was wrong. */
+export class FailedScenario extends Error {
+  readonly story: readonly string[];
+
+  constructor(story: readonly string[], cause: Error) {
+    super(cause.message, { cause });
+    this.story = story;
+  }
+}
+
+/** Plays a scenario in a database as new. Fails with a FailedScenario. Answers how many steps did something. */
+export async function play(kernel: Kernel, scenario: Scenario): Promise<number> {
+  await kernel.reset();
+  const stage = new Stage(kernel, scenario.breadth);
+  const story: string[] = [];
+  try {
+    for (const [index, step] of scenario.steps.entries()) {
+      stage.shared.now += STEP_TAKES;
+      stage.doing = step.kind;
+      const told = await playStep(stage, step);
+      if (!told.startsWith(IDLE)) story.push(told === "" ? stage.doing : `${stage.doing} → ${told}`);
+      stage.doing = "";
+      if (["maintain", "beatWorker", "travel"].includes(step.kind)) await adoptRetention(stage);
+      await (index % COMPARE_ALL_EVERY === COMPARE_ALL_EVERY - 1 ? compareAll(stage) : compareTouched(stage));
+    }
+    for (const via of ["application", "handler"] as const) await stage.end(via, "rollback");
+    await compareAll(stage);
+  } catch (error) {
+    if (!(error instanceof Divergence)) throw error;
+    throw new FailedScenario(stage.doing === "" ? story : [...story, stage.doing], error);
+  }
+  return story.length;
+}
+
+async function playStep(stage: Stage, step: Step): Promise<string> {
+  switch (step.kind) {
+    case "enqueue":
+      return await playEnqueue(stage, step);
+    case "enqueueMany":
+      return await playEnqueueMany(stage, step);
+    case "claim":
+      return await playClaim(stage, step);
+    case "settle":
+      return await playSettle(stage, step);
+    case "retrySettle":
+      return await playRetrySettle(stage, step);
+    case "complete":
+      return await playComplete(stage, step);
+    case "defer":
+      return await playDefer(stage, step);
+    case "beat":
+      return await playBeat(stage, step);
+    case "beatWorker":
+      return await playBeatWorker(stage, step);
+    case "crash":
+      return await playCrash(stage, step);
+    case "cancel":
+      return await playCancel(stage, step);
+    case "cancelMany":
+    case "rescheduleMany":
+      return await playMany(stage, step);
+    case "reschedule":
+      return await playReschedule(stage, step);
+    case "update":
+      return await playUpdate(stage, step);
+    case "gate":
+      return await playGate(stage, step);
+    case "policy":
+      return await playPolicy(stage, step);
+    case "maintain":
+      return await playMaintain(stage);
+    case "travel":
+      return await playTravel(stage, step);
+    case "savepoint":
+      return await playSavepoint(stage, step);
+    case "finish":
+      return await playFinish(stage, step);
+    case "trespass":
+      return await playTrespass(stage, step);
+    case "read":
+      return await playRead(stage, step);
+  }
+}

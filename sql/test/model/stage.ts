@@ -1,0 +1,272 @@
+/**
+ * Where a scenario is played: the kernel and the model side by side, what each worker's process remembers, and who has a
+ * transaction open. Every call is predicted by the model first, then made, then compared.
+ */
+import type { Kernel, KernelAnswer, Session, SessionName } from "./kernel.ts";
+import { BOUND, START } from "./kernel.ts";
+import type { End, RunReference } from "./runs.ts";
+import type { Breadth } from "./scenario.ts";
+import { type Job, Model, Refusal, Shared, type Transaction, Waits } from "./state.ts";
+import { BOUND_WORKER, type DrawnRun, type JobReference, type Via, WORKERS } from "./steps.ts";
+
+/** The kernel did something that the model does not allow. */
+export class Divergence extends Error {}
+
+/** Fails the scenario unless the two are the same. */
+export function same(what: string, actual: unknown, expected: unknown): void {
+  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (is !== should) throw new Divergence(`${what} is ${is}, should be ${should}`);
+}
+
+export interface Report {
+  readonly run: RunReference;
+  readonly end: End;
+}
+
+/** A settle as it was sent, kept to send it again. */
+export interface Settle {
+  readonly reports: readonly Report[];
+  readonly limit: number;
+  readonly types: readonly string[] | null;
+  readonly tenant: string | null;
+  readonly hint: unknown;
+}
+
+/** What a worker's process remembers. A crash forgets it. */
+export interface Process {
+  readonly name: string;
+  readonly bound: string | null;
+  readonly session: SessionName;
+  instance: number;
+  held: RunReference[];
+  hint: unknown;
+  sent: Settle | null;
+}
+
+/** A call of the kernel. */
+export interface Call {
+  readonly session: SessionName;
+  readonly sql: string;
+  readonly values: readonly unknown[];
+  /** Whom the application's session names. */
+  readonly tenant?: string;
+}
+
+/** What a step that did nothing says of itself. */
+export const IDLE = "nothing to do";
+
+export class Stage {
+  readonly kernel: Kernel;
+  readonly breadth: Breadth;
+  readonly shared = new Shared(START);
+  readonly base: Model = new Model(this.shared);
+  readonly processes: readonly Process[];
+  /** Runs that some process held once. */
+  readonly past: RunReference[] = [];
+  /** What the step at hand does, in words. */
+  doing = "";
+  readonly #transactions = new Map<Via, Transaction>();
+  readonly #ids = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  #marks = 0;
+
+  constructor(kernel: Kernel, breadth: Breadth) {
+    this.kernel = kernel;
+    this.breadth = breadth;
+    this.processes = Array.from({ length: WORKERS }, (_, number) => ({
+      name: `w${number}`,
+      bound: number === BOUND_WORKER ? BOUND : null,
+      session: number === BOUND_WORKER ? "bound" : "worker",
+      instance: 1,
+      held: [],
+      hint: null,
+      sent: null,
+    }));
+  }
+
+  get now(): number {
+    return this.shared.now;
+  }
+
+  nextMark(): number {
+    this.#marks += 1;
+    return this.#marks;
+  }
+
+  process(worker: number): Process {
+    const process = this.processes[worker % WORKERS];
+    if (process === undefined) throw new Error(`no worker ${worker}`);
+    return process;
+  }
+
+  /** The worker that a step about runs means: one that holds some, if any does. */
+  busyProcess(worker: number): Process {
+    const meant = this.process(worker);
+    const busy = this.processes.filter((process) => process.held.length > 0);
+    return meant.held.length > 0 ? meant : (busy[worker % busy.length] ?? meant);
+  }
+
+  // Names and ids: the model names jobs before the kernel has told their ids.
+
+  bind(name: string, id: string): void {
+    const known = this.#ids.get(name);
+    if (known !== undefined) {
+      same(`the id of ${name}`, id, known);
+      return;
+    }
+    const other = this.#names.get(id);
+    if (other !== undefined) throw new Divergence(`${name} has the id of ${other}`);
+    this.#ids.set(name, id);
+    this.#names.set(id, name);
+  }
+
+  idOf(name: string): string {
+    const id = this.#ids.get(name);
+    if (id === undefined) throw new Error(`the id of ${name} is not known yet`);
+    return id;
+  }
+
+  hasId(name: string): boolean {
+    return this.#ids.has(name);
+  }
+
+  nameOf(id: string): string | undefined {
+    return this.#names.get(id);
+  }
+
+  /** Newest first, as lists have them. */
+  newestFirst(jobs: readonly Job[]): Job[] {
+    const ids = new Map(jobs.map((job) => [job, this.idOf(job.name)]));
+    return [...jobs].sort((a, b) => ((ids.get(a) ?? "") < (ids.get(b) ?? "") ? 1 : -1));
+  }
+
+  // References: numbers modulo what is there.
+
+  /** The job that a step means, as the session sees it. */
+  pickJob(reference: JobReference, via: Via = "direct"): Job | undefined {
+    const jobs = this.model(via)
+      .known()
+      .filter((job) => this.hasId(job.name));
+    const wanted = jobs.filter(({ status }) => {
+      if (reference.of === "any") return true;
+      return reference.of === "ended" ? !["queued", "running"].includes(status) : status === reference.of;
+    });
+    const pool = wanted.length > 0 ? wanted : jobs;
+    // From the newest: what happened lately is where more is to happen.
+    return pool[pool.length - 1 - (reference.pick % pool.length)];
+  }
+
+  /** The run that a step of a worker means. */
+  pickRun(process: Process, drawn: DrawnRun): RunReference | undefined {
+    const runs = drawn.isPast && this.past.length > 0 ? this.past : process.held;
+    return runs[drawn.pick % runs.length];
+  }
+
+  // Transactions that stay open.
+
+  /** The state as a session sees it. */
+  model(via: Via): Model {
+    return this.#transactions.get(via)?.levels.at(-1) ?? this.base;
+  }
+
+  transaction(via: Via): Transaction | undefined {
+    return this.#transactions.get(via);
+  }
+
+  async begin(via: Via): Promise<Transaction> {
+    const transaction: Transaction = { levels: [] };
+    await this.#session(via).run("begin");
+    transaction.levels.push(this.base.above(transaction));
+    this.#transactions.set(via, transaction);
+    this.shared.open.add(transaction);
+    return transaction;
+  }
+
+  async end(via: Via, how: "commit" | "rollback"): Promise<void> {
+    const transaction = this.#transactions.get(via);
+    if (transaction === undefined) return;
+    await this.#session(via).run(how);
+    this.#transactions.delete(via);
+    this.shared.open.delete(transaction);
+    if (how === "commit") for (const level of [...transaction.levels].reverse()) level.merge();
+  }
+
+  async savepoint(via: Via, how: "set" | "release" | "back"): Promise<boolean> {
+    const levels = this.#transactions.get(via)?.levels;
+    const top = levels?.at(-1);
+    if (levels === undefined || top === undefined || (how !== "set" && levels.length < 2)) return false;
+    const name = `level_${how === "set" ? levels.length : levels.length - 1}`;
+    if (how === "set") {
+      await this.#session(via).run(`savepoint ${name}`);
+      levels.push(top.above());
+      return true;
+    }
+    await this.#session(via).run(
+      how === "release" ? `release ${name}` : `rollback to ${name}; release ${name}`,
+    );
+    levels.pop();
+    if (how === "release") top.merge();
+    return true;
+  }
+
+  #session(name: SessionName | "direct"): Session {
+    return this.kernel.sessions[name === "direct" ? "operator" : name];
+  }
+
+  // Calls.
+
+  /** Predicts a call, makes it, compares what it was answered, and then believes it. Idle when it would wait. */
+  async perform<Prediction>(
+    via: Via,
+    call: Call,
+    predict: (model: Model) => Prediction,
+    compare: (predicted: Prediction, rows: readonly unknown[], model: Model) => string,
+  ): Promise<string> {
+    const draft = this.model(via).above();
+    let predicted: { answer: Prediction } | Refusal;
+    try {
+      predicted = { answer: predict(draft) };
+    } catch (error) {
+      if (error instanceof Waits) return `${IDLE}: it would wait`;
+      if (!(error instanceof Refusal)) throw error;
+      predicted = error;
+    }
+    // The layer must lie on the transaction's, which begins only now that there is something to do in it.
+    if (via !== "direct" && this.transaction(via) === undefined) {
+      await this.begin(via);
+      return await this.perform(via, call, predict, compare);
+    }
+    const answer = await this.call(via, call);
+    if (predicted instanceof Refusal) {
+      requireRefusal(predicted.code, answer);
+      return `refused with ${predicted.code}`;
+    }
+    if (answer.code !== null) throw new Divergence(`refused with ${answer.code}: ${answer.message}`);
+    const told = compare(predicted.answer, answer.rows, draft);
+    draft.merge();
+    return told;
+  }
+
+  /** Makes a call that must be refused. */
+  async refuse(call: Call, code: string): Promise<string> {
+    requireRefusal(code, await this.call("direct", call));
+    return `refused with ${code}`;
+  }
+
+  /** Makes a call; a refusal leaves an open transaction as it was. */
+  async call(via: Via, call: Call): Promise<KernelAnswer> {
+    const session = this.kernel.sessions[call.session];
+    if (via === "direct") return await session.call(this.now, call.sql, call.values, call.tenant);
+    await session.run("savepoint step");
+    const answer = await session.call(this.now, call.sql, call.values, call.tenant);
+    await session.run(answer.code === null ? "release step" : "rollback to step; release step");
+    return answer;
+  }
+}
+
+function requireRefusal(code: string, answer: KernelAnswer): void {
+  if (answer.code === code) return;
+  const told =
+    answer.code === null ? `accepted: ${JSON.stringify(answer.rows)}` : `refused with ${answer.code}`;
+  throw new Divergence(`${told}, should be refused with ${code}`);
+}

@@ -1,0 +1,106 @@
+/** Fills every table of the kernel that grows with use, by plain inserts: no index is touched and nothing is analysed. */
+import { load } from "./cost.ts";
+import { insertHistory, makeLeaves, tenantSql } from "./history.ts";
+import type { Sql } from "./kernel.ts";
+
+/** Days of history that there will be. */
+const SPAN = "8 days";
+export const TENANTS = 20;
+/** Jobs that run, under twenty workers that live. */
+export const RUNNING = 500;
+const OWNER = `(${tenantSql(`1 + n % ${TENANTS}`)})::uuid`;
+
+/**
+ * Readies an empty database for `fillTables`: the leaves of the time behind, which maintenance would have made then. Switches
+ * autovacuum off, so that nothing is analysed behind the test's back. Both would make sessions plan anew, hence before.
+ */
+export async function prepareTables(db: Sql): Promise<void> {
+  await makeLeaves(db, SPAN);
+  const tables = await db.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where c.relnamespace = 'jobforge'::regnamespace and c.relkind = 'r'`,
+  );
+  for (const { name } of tables) await db.query(`alter table ${name} set (autovacuum_enabled = off)`);
+}
+
+/**
+ * Puts as many rows as told into the live jobs and into the archive, of twenty tenants, and the traces of such jobs into the
+ * other tables. What is there needs nothing done: no job is due that waits, no lease is lost, nothing has expired.
+ */
+export async function fillTables(db: Sql, rows: number): Promise<void> {
+  // Running jobs are older than those that wait for their turn.
+  for (let n = 0; n < 20; n += 1) {
+    await load(db, { count: RUNNING / 20, tenants: TENANTS, worker: `worker ${n}` });
+    await db.query("select jobforge_heartbeat_worker($1)", [`worker ${n}`]);
+  }
+  // No lease runs out meanwhile, however slow the machine is.
+  await db.query(
+    "update jobforge.workers set seen_at = seen_at + interval '1 hour' where id like 'worker %'",
+  );
+  const quarter = Math.floor(rows / 4);
+  await load(db, { count: quarter, tenants: TENANTS, due: "-3 hours" });
+  await load(db, { count: quarter, tenants: TENANTS, rich: true });
+  await load(db, { count: quarter, tenants: TENANTS, due: "1 day" });
+  await load(db, { count: quarter, type: "other", types: 20, tenants: TENANTS });
+  await insertHistory(db, {
+    rows,
+    span: SPAN,
+    tenant: tenantSql(`1 + n % ${TENANTS}`),
+    type: "case n % 3 when 0 then 'b' else 'a' end",
+    status: `case n / 20 % 10 when 1 then 'dead' when 2 then 'failed' when 3 then 'canceled' else 'succeeded' end`,
+    subject: "case when n % 3 = 0 then 'subject ' || n % 1000 end",
+    tags: "case when n % 7 = 0 then '{x,z}' else '{}' end",
+  });
+  await insertTraces(db, rows);
+  await insertSettings(db);
+}
+
+async function insertTraces(db: Sql, rows: number): Promise<void> {
+  await db.query(
+    `insert into jobforge.job_keys (tenant_id, type, idempotency_key, job_id)
+     select a.tenant_id, a.type, a.id::text, a.id from jobforge.archive a`,
+  );
+  await db.query(
+    `insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at)
+     select jobforge.new_id(), 1, ${OWNER}, 'failed', 'w', now(), now()
+     from generate_series(1, $1::int) n`,
+    [rows],
+  );
+  await db.query(
+    `insert into jobforge.payloads (job_id, tenant_id, payload)
+     select jobforge.new_id(), ${OWNER}, '{}' from generate_series(1, $1::int) n`,
+    [rows],
+  );
+  await db.query(
+    `insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id)
+     select now(), ${OWNER}, 'w', 'JOB_CANCELED', 'job', n::text
+     from generate_series(1, $1::int) n`,
+    [rows],
+  );
+  await db.query(
+    `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
+     select j.id, j.tenant_id, j.worker_id, now(), 'somebody' from jobforge.jobs j
+     where j.worker_id = 'worker 1'`,
+  );
+  await db.query(
+    `insert into jobforge.watches (job_id, until)
+     select jobforge.new_id(), clock_timestamp() + interval '9 minutes' from generate_series(1, 5000)`,
+  );
+}
+
+/** Many bound logins, policies of many types, gates of tenants that have no work, workers that are idle for other types. */
+async function insertSettings(db: Sql): Promise<void> {
+  await db.query(
+    `insert into jobforge.role_bindings (role, tenant_id, bound_at, bound_by)
+     select 'login ' || n, (${tenantSql("n")})::uuid, now(), 'somebody' from generate_series(1, 5000) n`,
+  );
+  await db.query("insert into jobforge.policies (type) select 'type ' || n from generate_series(1, 5000) n");
+  await db.query(
+    `insert into jobforge.gates (scope, key, set_at, set_by)
+     select 'tenant', ${tenantSql("n")}, now(), 'somebody' from generate_series(5000, 5500) n`,
+  );
+  await db.query(
+    `insert into jobforge.idle_workers (type, worker_id, since)
+     select 'type ' || n, 'worker ' || n % 20, clock_timestamp() from generate_series(1, 5000) n`,
+  );
+}

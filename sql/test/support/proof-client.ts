@@ -1,0 +1,79 @@
+/** One client of a storm, and the jobs and keys that all of them share. */
+import type { TestConnection } from "@jobforge/testing";
+import { LARGE } from "./archive.ts";
+import { T, U, UNKNOWN } from "./kernel.ts";
+import { type Known, type Ledger, type Run, UNKEPT } from "./proof-ledger.ts";
+import type { Random } from "./proof-random.ts";
+
+/** An application, a worker and an operator on one connection. Whatever it is told goes into the ledger. */
+export interface Client {
+  readonly name: string;
+  readonly db: TestConnection;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  /** The runs it has claimed and not ended. */
+  held: Run[];
+  hint: unknown;
+  /** How often its process was started again. */
+  instance: number;
+  /** How many payloads it has written. */
+  payloads: number;
+}
+
+export const tenants: readonly string[] = [T, U, UNKNOWN];
+export const kept: readonly string[] = ["a", "b", "c", "d"];
+export const subjects: readonly string[] = ["s1", "s2", "s3"];
+
+const numbered = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${name} ${String(n).padStart(3, "0")}`);
+export const idempotencyKeys: readonly string[] = numbered("once", 150);
+export const dedupeKeys: readonly string[] = numbered("one", 12);
+
+/** A job as jobforge_enqueue_jobs takes it. */
+export type Draft = Record<string, unknown> & { type: string };
+
+export const isLoose = (draft: Draft): boolean => !("idempotency_key" in draft || "dedupe_key" in draft);
+
+/** A payload that no other job has, large now and then. */
+export function payload(client: Client): { token: string } {
+  client.payloads += 1;
+  const token = `${client.name} ${client.payloads}`;
+  return client.random.chance(0.1) ? { token, ...LARGE } : { token };
+}
+
+/** A job with any of the options there are. */
+export function draft(client: Client): Draft {
+  const { random } = client;
+  const job: Draft = { type: random.pick([...kept, UNKEPT]), payload: payload(client) };
+  if (random.chance(0.3)) job["idempotency_key"] = random.pick(idempotencyKeys);
+  if (random.chance(0.4)) Object.assign(job, dedupe(random));
+  if (random.chance(0.3)) job["priority"] = random.below(4);
+  if (random.chance(0.3)) job["max_attempts"] = 1 + random.below(3);
+  if (random.chance(0.3)) job["tags"] = random.some(["x", "y", "z"], 2);
+  if (random.chance(0.2)) job["run_at"] = soon(random);
+  // What keeps no history can be accounted for only when somebody is told of its end.
+  if (job.type !== UNKEPT && random.chance(0.5)) job["subject"] = random.pick(subjects);
+  if (job.type !== UNKEPT && random.chance(0.1))
+    job["expires_at"] = new Date(Date.now() + 60_000).toISOString();
+  return job;
+}
+
+/** A dedupe key, with any mode. */
+export function dedupe(random: Random): { dedupe_key: string; dedupe_mode: string } {
+  return {
+    dedupe_key: random.pick(dedupeKeys),
+    dedupe_mode: random.pick(["skip", "replace", "debounce"]),
+  };
+}
+
+/** A time around now. */
+export function soon(random: Random): string {
+  return new Date(Date.now() - 500 + random.below(1000)).toISOString();
+}
+
+/** A job that somebody enqueued, the latest ones more often; undefined when there is none yet. */
+export function anyJob({ random, ledger }: Client, loose = false): Known | undefined {
+  const known = loose ? ledger.known.filter((job) => job.loose) : ledger.known;
+  if (known.length === 0) return undefined;
+  return random.pick(random.chance(0.7) ? known.slice(-40) : known);
+}

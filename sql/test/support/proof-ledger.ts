@@ -1,0 +1,164 @@
+/** What the clients of a storm were told, and whether the database agrees with it in the end. */
+import type { Sql } from "./kernel.ts";
+import type { Report, Settlement } from "./settle.ts";
+
+/** A job that a client may try to change. Loose ones have no key, so that no call but a change by name waits for them. */
+export interface Known {
+  readonly id: string;
+  readonly tenant: string;
+  readonly type: string;
+  readonly loose: boolean;
+}
+
+/** A run that a worker holds. */
+export interface Run {
+  readonly id: string;
+  readonly attempt: number;
+  readonly type: string;
+}
+
+/** Keeps no history: a job of it that succeeds or is canceled is gone. */
+export const UNKEPT = "unkept";
+
+type JobRow = {
+  id: string;
+  attempts: number;
+  status: string;
+  token: string | null;
+  keyed: boolean;
+};
+
+type AttemptRow = {
+  job_id: string;
+  attempt_no: number;
+  status: string;
+  worker_id: string;
+};
+
+const nameOf = (id: string, attempt: number): string => `${id} attempt ${attempt}`;
+
+/** The books of a storm. Only what was committed is entered. */
+export class Ledger {
+  readonly known: Known[] = [];
+  /** What should not have happened, in words. */
+  readonly objections: string[] = [];
+  readonly #created = new Set<string>();
+  readonly #answered = new Set<string>();
+  readonly #forgotten = new Set<string>();
+  /** Who claimed each attempt, and how its end was reported. */
+  readonly #claims = new Map<string, string>();
+  readonly #ends = new Map<string, string>();
+  /** Payloads of children without keys, whose parents succeeded: each must be one job. */
+  readonly #children = new Set<string>();
+  #keyedChildren = 0;
+
+  enqueued(job: Known, outcome: string): void {
+    this.#answered.add(job.id);
+    if (outcome !== "created") return;
+    if (this.#created.has(job.id)) this.objections.push(`job ${job.id} was created twice`);
+    this.#created.add(job.id);
+    this.known.push(job);
+  }
+
+  claimed(worker: string, runs: readonly Run[]): void {
+    for (const { id, attempt } of runs) {
+      const name = nameOf(id, attempt);
+      if (this.#claims.has(name)) this.objections.push(`${name} was claimed twice`);
+      this.#claims.set(name, worker);
+    }
+  }
+
+  /** Enters what became of the reports; those of `held` runs must all have been accepted, others must not. */
+  settled(reports: readonly Report[], held: readonly Run[], { settled, claim_error }: Settlement): void {
+    if (claim_error !== undefined) this.objections.push(`claim: ${claim_error.code} ${claim_error.message}`);
+    if (settled.length !== reports.length) this.objections.push("a settle did not answer every report");
+    const open = new Map(held.map((run) => [nameOf(run.id, run.attempt), run]));
+    for (const [n, { id, attempt, outcome, status }] of settled.entries()) {
+      const name = nameOf(String(id), Number(attempt));
+      const run = open.get(name);
+      open.delete(name);
+      if ((outcome === "ok") !== (run !== undefined)) this.objections.push(`${name} was told ${outcome}`);
+      if (run !== undefined && status !== null) this.#ended(name, run, reports[n] ?? {}, status);
+    }
+  }
+
+  /** Enters the end of a run that a call of its own ended. */
+  completed(run: Run, reported: string, status: string): void {
+    this.#ended(nameOf(run.id, run.attempt), run, { status: reported }, status);
+  }
+
+  /** Enters a cancel: a job that keeps no history is gone then, or when its run has ended, were it lost. */
+  canceled(job: Known): void {
+    if (job.type === UNKEPT) this.#forgotten.add(job.id);
+  }
+
+  #ended(name: string, run: Run, report: Report, status: string): void {
+    if (this.#ends.has(name)) this.objections.push(`${name} was ended twice`);
+    this.#ends.set(name, String(report["status"]));
+    if (run.type === UNKEPT && (status === "succeeded" || status === "canceled")) this.#forgotten.add(run.id);
+    if (status !== "succeeded" || !Array.isArray(report["children"])) return;
+    for (const child of report["children"] as { payload: { token: string } }[]) {
+      if ("idempotency_key" in child || "dedupe_key" in child) this.#keyedChildren += 1;
+      else this.#children.add(child.payload.token);
+    }
+  }
+
+  /** Everything the database holds against what was told. */
+  async audit(db: Sql): Promise<string[]> {
+    const jobs = await db.query<JobRow>(
+      `select id, attempts, status, payload ->> 'token' as token,
+         num_nonnulls(idempotency_key, dedupe_key) > 0 as keyed
+       from jobforge_jobs`,
+    );
+    const attempts = await db.query<AttemptRow>(
+      "select job_id, attempt_no, status, worker_id from jobforge_job_attempts order by job_id, attempt_no",
+    );
+    return [...this.objections, ...this.#auditJobs(jobs), ...this.#auditAttempts(jobs, attempts)];
+  }
+
+  #auditJobs(jobs: readonly JobRow[]): string[] {
+    const found = new Map(jobs.map((job) => [job.id, job]));
+    const unknown = jobs.filter((job) => !this.#created.has(job.id));
+    const loose = unknown.filter((job) => !job.keyed);
+    const tokens = new Set(loose.map((job) => job.token ?? job.id));
+    const complaints = [...this.#created, ...this.#answered]
+      .filter((id) => !found.has(id) && !this.#forgotten.has(id))
+      .map((id) => `job ${id} is missing`);
+    if (found.size !== jobs.length) complaints.push("a job is there twice");
+    if (tokens.size !== loose.length) complaints.push("a child without keys is there twice");
+    for (const token of this.#children) {
+      if (!tokens.delete(token)) complaints.push(`child ${token} is missing`);
+    }
+    complaints.push(...[...tokens].map((token) => `nobody enqueued ${token}`));
+    if (unknown.length - loose.length > this.#keyedChildren) complaints.push("there are too many keyed jobs");
+    return complaints;
+  }
+
+  #auditAttempts(jobs: readonly JobRow[], attempts: readonly AttemptRow[]): string[] {
+    const complaints: string[] = [];
+    const numbers = new Map<string, number[]>(jobs.map((job) => [job.id, []]));
+    for (const { job_id, attempt_no } of attempts) numbers.get(job_id)?.push(attempt_no);
+    for (const { id, attempts: last } of jobs) {
+      const told = numbers.get(id) ?? [];
+      if (told.length !== last || told.some((number, n) => number !== n + 1)) {
+        complaints.push(`job ${id} has run ${last} times and shows ${told.join()}`);
+      }
+    }
+    const canceled = new Set(jobs.filter((job) => job.status === "canceled").map((job) => job.id));
+    const shown = new Set<string>();
+    for (const { job_id, attempt_no, status, worker_id } of attempts) {
+      const name = nameOf(job_id, attempt_no);
+      const end = this.#ends.get(name) ?? "lost";
+      shown.add(name);
+      if (this.#claims.get(name) !== worker_id) complaints.push(`${name} is shown as of ${worker_id}`);
+      if (status !== end && !(status === "canceled" && canceled.has(job_id))) {
+        complaints.push(`${name} ended as ${end} and is shown as ${status}`);
+      }
+    }
+    for (const name of this.#claims.keys()) {
+      const id = name.slice(0, 36);
+      if (!shown.has(name) && !this.#forgotten.has(id)) complaints.push(`${name} is not shown`);
+    }
+    return complaints;
+  }
+}
