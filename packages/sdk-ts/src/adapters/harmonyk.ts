@@ -1,0 +1,184 @@
+/** The jobs library of the Harmonyk design on JobForge: its names, signatures and formulas. */
+import { createHash, randomUUID } from "node:crypto";
+import { globalTenant } from "../arguments.ts";
+import type { JobForgeClient } from "../client.ts";
+import { defineJob } from "../define-job.ts";
+import type { Job, JobStatus } from "../job.ts";
+import { toJson } from "../json.ts";
+import { fromRow } from "../rows.ts";
+import { HeldJobs, type Hold } from "./held.ts";
+
+/** What this design calls the states of a job. */
+export type HarmonykJobStatus = "queued" | "running" | "success" | "failed";
+
+/** Failures after which a job is retried, so it is executed once more than that. */
+export const DEFAULT_MAX_ATTEMPTS = 5;
+
+const longestDelayMs = 60_000;
+
+/** How long to wait after so many failures: 1 s, 2 s, 4 s and so on, at most 60 s. */
+export function getBackoffDelayMs(attempts: number): number {
+  return Math.min(longestDelayMs, 1000 * 2 ** Math.max(0, attempts - 1));
+}
+
+/** Whether a job in this state, with so many failures behind it, may run again. */
+export function canRetry(
+  status: HarmonykJobStatus,
+  attempts: number,
+  maxAttempts: number = DEFAULT_MAX_ATTEMPTS,
+): boolean {
+  return status !== "success" && status !== "running" && attempts < maxAttempts;
+}
+
+/** `<type>::<orgId|global>::<payload as JSON with sorted keys>`: equal for equal jobs. */
+export function makeJobDedupeKey(
+  type: string,
+  orgId: string | null | undefined,
+  payload: Readonly<Record<string, unknown>> = {},
+): string {
+  const plain: unknown = JSON.parse(toJson(payload, "payload").text);
+  return `${type}::${orgId ?? "global"}::${JSON.stringify(withSortedKeys(plain))}`;
+}
+
+function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withSortedKeys(inner)]));
+}
+
+export interface EnqueueJobInput {
+  readonly type: string;
+  readonly orgId?: string | null | undefined;
+  readonly payload?: Record<string, unknown> | undefined;
+  readonly runAt?: Date | null | undefined;
+}
+
+export interface JobsRepository {
+  enqueue(input: EnqueueJobInput): Promise<string>;
+  markSuccess(id: string): Promise<void>;
+  markFailure(id: string, error: string): Promise<void>;
+}
+
+/** A row of this design's table. */
+export interface HarmonykJob {
+  readonly id: string;
+  readonly type: string;
+  readonly orgId: string | null;
+  readonly payload: Record<string, unknown>;
+  readonly status: HarmonykJobStatus;
+  /** Failed executions before this one, or before the last. */
+  readonly attempts: number;
+  readonly nextRunAt: Date;
+  readonly lastError: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface JobsRepositoryOptions {
+  /** Coalesces a job with an equal one that is queued or running, by `makeJobDedupeKey`. Default false. */
+  readonly dedupe?: boolean | undefined;
+  /** The name under which jobs are claimed. Default: a random one. */
+  readonly workerId?: string | undefined;
+  /** Failures after which a job is retried. Default 5. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/**
+ * The repository on JobForge. `markSuccess` and `markFailure` end what this very object has claimed; any other id is a JobNotHeldError.
+ * Waits follow the type's policy, whose default and preset `harmonyk` are those of `getBackoffDelayMs`.
+ */
+export class JobForgeJobsRepository implements JobsRepository {
+  readonly #forge: JobForgeClient;
+  readonly #held = new HeldJobs<Hold>();
+  readonly #workerId: string;
+  readonly #dedupe: boolean;
+  readonly #executions: number;
+
+  constructor(forge: JobForgeClient, options: JobsRepositoryOptions = {}) {
+    this.#forge = forge;
+    this.#workerId = options.workerId ?? `harmonyk-${randomUUID()}`;
+    this.#dedupe = options.dedupe ?? false;
+    this.#executions = (options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS) + 1;
+  }
+
+  async enqueue({ type, orgId, payload = {}, runAt }: EnqueueJobInput): Promise<string> {
+    const { id } = await this.#forge.enqueue(defineJob({ type }), payload, {
+      tenantId: orgId ?? globalTenant,
+      runAt: runAt ?? undefined,
+      maxAttempts: this.#executions,
+      dedupeKey: this.#dedupe ? shortened(makeJobDedupeKey(type, orgId, payload)) : undefined,
+    });
+    return id;
+  }
+
+  /** Claims at most so many runnable jobs, of these types or of any. */
+  async claim(limit: number, types?: readonly string[]): Promise<HarmonykJob[]> {
+    const rows = await this.#forge.transport.call<object[]>("jobforge_claim_jobs", {
+      p_worker_id: this.#workerId,
+      p_limit: limit,
+      p_types: types,
+    });
+    return rows.map((row) => {
+      const job = fromRow<Job>(row);
+      this.#held.add(job.id, { workerId: this.#workerId, attempt: job.attempts });
+      return harmonykJob(job);
+    });
+  }
+
+  markSuccess(id: string): Promise<void> {
+    return this.#end(id, { p_status: "succeeded" });
+  }
+
+  /** Queues the job again after its backoff, or lets it fail for good when it was the last execution. */
+  markFailure(id: string, error: string): Promise<void> {
+    return this.#end(id, { p_status: "failed", p_error: { message: error } });
+  }
+
+  /** The job as this design shows it; undefined when the organisation has none with this id. */
+  async get(id: string, orgId?: string | null): Promise<HarmonykJob | undefined> {
+    const job = await this.#forge.get(id, { tenantId: orgId ?? globalTenant });
+    return job === undefined ? undefined : harmonykJob(job);
+  }
+
+  async #end(id: string, ending: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#held.end(id, ({ workerId, attempt }) =>
+      this.#forge.transport.call("jobforge_complete_job", {
+        p_job_id: id,
+        p_worker_id: workerId,
+        p_attempt: attempt,
+        ...ending,
+      }),
+    );
+  }
+}
+
+const statuses: Readonly<Record<JobStatus, HarmonykJobStatus>> = {
+  queued: "queued",
+  running: "running",
+  succeeded: "success",
+  failed: "failed",
+  dead: "failed",
+  canceled: "failed",
+};
+
+function harmonykJob(job: Job): HarmonykJob {
+  const executions = job.attempts - job.uncounted;
+  return {
+    id: job.id,
+    type: job.type,
+    orgId: job.tenantId === globalTenant ? null : job.tenantId,
+    payload: job.payload as Record<string, unknown>,
+    status: statuses[job.status],
+    attempts: job.status === "queued" ? executions : Math.max(0, executions - 1),
+    nextRunAt: job.runAt,
+    lastError: job.lastError ?? null,
+    createdAt: job.createdAt,
+    updatedAt: job.updatedAt,
+  };
+}
+
+/** Keys have at most 1024 bytes; a longer one is known by its hash. */
+function shortened(key: string): string {
+  return Buffer.byteLength(key) <= 1024 ? key : createHash("sha256").update(key).digest("hex");
+}

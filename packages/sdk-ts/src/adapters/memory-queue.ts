@@ -1,0 +1,97 @@
+/** The queue of the processing-jobs design in memory, for tests and trials: the same stages run on it unchanged. */
+import { randomUUID } from "node:crypto";
+import { HeldJobs, type Hold } from "./held.ts";
+import type { QueueJob, StageQueue } from "./processing.ts";
+
+export interface MemoryJobQueueOptions {
+  /** The clock, in milliseconds. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** A row as the design's table has it. */
+export interface MemoryQueueJob extends QueueJob {
+  status: "queued" | "processing" | "done" | "failed";
+  /** In milliseconds. */
+  available_at: number;
+  last_error: string | null;
+}
+
+interface MemoryHold extends Hold {
+  deferredBySeconds?: number;
+}
+
+export class MemoryJobQueue implements StageQueue {
+  readonly #now: () => number;
+  readonly #rows: MemoryQueueJob[] = [];
+  readonly #held = new HeldJobs<MemoryHold>();
+
+  constructor({ now = Date.now }: MemoryJobQueueOptions = {}) {
+    this.#now = now;
+  }
+
+  /** Copies of all rows, in the order in which they were enqueued. */
+  get jobs(): readonly MemoryQueueJob[] {
+    return structuredClone(this.#rows);
+  }
+
+  async enqueue(
+    job: Omit<QueueJob, "id" | "attempts">,
+    { delaySeconds = 0 }: { readonly delaySeconds?: number } = {},
+  ): Promise<void> {
+    const { org_id, call_id, stage, payload, max_attempts } = job;
+    this.#rows.push({
+      ...structuredClone({ org_id, call_id, stage, payload, max_attempts }),
+      id: randomUUID(),
+      attempts: 0,
+      status: "queued",
+      available_at: this.#now() + delaySeconds * 1000,
+      last_error: null,
+    });
+  }
+
+  async claim(workerId: string): Promise<QueueJob | null> {
+    const now = this.#now();
+    const [next] = this.#rows
+      .filter(({ status, available_at }) => status === "queued" && available_at <= now)
+      .sort((a, b) => a.available_at - b.available_at);
+    if (next === undefined) return null;
+    next.status = "processing";
+    this.#held.add(next.id, { workerId, attempt: next.attempts + 1 });
+    const { status: _, available_at: __, last_error: ___, ...job } = next;
+    return structuredClone(job);
+  }
+
+  async complete(jobId: string): Promise<void> {
+    await this.#held.end(jobId, async ({ deferredBySeconds }) => {
+      const row = this.#row(jobId);
+      if (deferredBySeconds === undefined) row.status = "done";
+      else this.#again(row, deferredBySeconds);
+    });
+  }
+
+  async fail(jobId: string, error: string, backoffSeconds: number): Promise<void> {
+    await this.#held.end(jobId, async () => {
+      const row = this.#row(jobId);
+      row.last_error = error;
+      this.#again(row, backoffSeconds);
+    });
+  }
+
+  async defer(jobId: string, delaySeconds: number): Promise<void> {
+    this.#held.get(jobId).deferredBySeconds = delaySeconds;
+  }
+
+  /** The design's rule: the last execution leaves `available_at` as it was. */
+  #again(row: MemoryQueueJob, delaySeconds: number): void {
+    row.attempts += 1;
+    const exhausted = row.attempts >= row.max_attempts;
+    row.status = exhausted ? "failed" : "queued";
+    if (!exhausted) row.available_at = this.#now() + delaySeconds * 1000;
+  }
+
+  #row(jobId: string): MemoryQueueJob {
+    const row = this.#rows.find(({ id }) => id === jobId);
+    if (row === undefined) throw new Error(`Job ${jobId} is missing`);
+    return row;
+  }
+}

@@ -1,0 +1,163 @@
+/** Checks arguments before any round trip, with the kernel's own limits. Each failure names the field and says what is allowed. */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./definition.ts";
+import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
+
+/** The tenant of work that belongs to no tenant. */
+export const globalTenant = "00000000-0000-0000-0000-000000000000";
+
+const yearMs = 31_536_000_000;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a type must not have
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/;
+
+function refuse(field: string, message: string, hint?: string): never {
+  throw new InvalidArgumentError(`Invalid argument: ${field} ${message}`, { field, hint });
+}
+
+export function checkUuid(value: unknown, field: string): void {
+  if (typeof value !== "string" || !uuid.test(value)) refuse(field, "must be a uuid");
+}
+
+export function checkTenant(tenantId: unknown, field = "tenantId"): void {
+  if (tenantId === undefined || tenantId === null)
+    throw new TenantRequiredError(undefined, {
+      field,
+      hint: `Pass the tenant's uuid, or globalTenant (${globalTenant}) for work that belongs to no tenant.`,
+    });
+  checkUuid(tenantId, field);
+}
+
+export function checkType(type: unknown, field = "type"): void {
+  if (typeof type !== "string" || type.trim() === "") refuse(field, "must not be empty");
+  if (type.length > 200) refuse(field, "must not be longer than 200 characters");
+  if (controlCharacters.test(type)) refuse(field, "must not have control characters");
+  if (type === "*") refuse(field, 'must not be "*", which is the name of the default policy');
+}
+
+/** A whole number within limits. */
+export function checkRange(value: unknown, field: string, least: number, most: number): void {
+  if (!Number.isInteger(value) || Number(value) < least || Number(value) > most)
+    refuse(field, `must be a whole number between ${least} and ${most}`);
+}
+
+export function checkDate(value: unknown, field: string): void {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) refuse(field, "must be a valid Date");
+}
+
+/** A text that is kept as it is: 1 to so many bytes, no NUL. */
+export function checkText(value: unknown, field: string, mostBytes = 1024): void {
+  if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > mostBytes)
+    refuse(field, `must be a text of 1 to ${mostBytes} bytes`);
+  if (value.includes("\u0000")) refuse(field, "must not have a NUL character");
+}
+
+export function checkTags(tags: unknown, field: string): void {
+  if (!Array.isArray(tags)) refuse(field, "must be an array of texts");
+  if (tags.length > 50) refuse(field, "must not be more than 50");
+  for (const [index, tag] of tags.entries()) checkText(tag, `${field}[${index}]`, 4000);
+  if (Buffer.byteLength(tags.join("")) > 4000) refuse(field, "must not have more than 4000 bytes altogether");
+}
+
+/** Checks how a job is to be enqueued. `at` is put before the names of fields, such as `jobs[3].`. */
+export function checkEnqueueOptions(options: Partial<EnqueueOptions>, at = ""): void {
+  checkTenant(options.tenantId, `${at}tenantId`);
+  checkGiven(options, at, {
+    idempotencyKey: checkText,
+    dedupeKey: checkText,
+    subject: checkText,
+    concurrencyKey: checkText,
+    runAt: checkDate,
+    expiresAt: checkDate,
+    tags: checkTags,
+    maxAttempts: checkMaxAttempts,
+    priority: checkPriority,
+    traceparent: checkTraceparent,
+    dedupeMode: checkDedupeMode,
+  });
+  const { runAt, expiresAt } = options;
+  if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
+    refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
+}
+
+type Check = (value: unknown, field: string) => void;
+
+/** Runs the check of every option that is given. */
+function checkGiven<O extends object>(
+  options: O,
+  at: string,
+  checks: { readonly [K in keyof O]?: Check },
+): void {
+  for (const name of Object.keys(checks) as (keyof O & string)[])
+    if (options[name] !== undefined) checks[name]?.(options[name], `${at}${name}`);
+}
+
+export function checkMaxAttempts(value: unknown, field: string): void {
+  checkRange(value, field, 1, 100_000);
+}
+
+export function checkPriority(value: unknown, field: string): void {
+  checkRange(value, field, -1_000_000, 1_000_000);
+}
+
+function checkTraceparent(value: unknown, field: string): void {
+  if (typeof value !== "string" || !traceparent.test(value))
+    refuse(field, "must be a W3C trace context header");
+}
+
+function checkDedupeMode(value: unknown, field: string): void {
+  checkOneOf(value, field, ["skip", "replace", "debounce"]);
+}
+
+export function checkOneOf(value: unknown, field: string, allowed: readonly string[]): void {
+  if (typeof value !== "string" || !allowed.includes(value))
+    refuse(field, `must be one of ${allowed.join(", ")}`);
+}
+
+function checkMs(least: number): Check {
+  return (value, field) => checkRange(value, field, least, yearMs);
+}
+
+function checkNumber(least: number, most: number): Check {
+  return (value, field) => {
+    if (typeof value !== "number" || !(value >= least && value <= most))
+      refuse(field, `must be a number between ${least} and ${most}`);
+  };
+}
+
+const retryChecks: { readonly [K in keyof RetryPolicy]: Check } = {
+  baseMs: checkMs(0),
+  capMs: (value, field) => value !== null && checkMs(0)(value, field),
+  factor: checkNumber(1, 100),
+  jitter: checkNumber(0, 1),
+  maxAttempts: checkMaxAttempts,
+};
+
+/** Checks a definition: a mistake in it is found when the program starts. */
+export function checkDefinition(
+  options: JobDefinitionOptions<string, StandardSchemaV1, StandardSchemaV1>,
+): void {
+  checkType(options.type);
+  checkGiven(options, "", {
+    input: checkSchema,
+    output: checkSchema,
+    timeoutMs: checkMs(1),
+    leaseMs: checkMs(1000),
+    priority: checkPriority,
+    maxPriority: checkPriority,
+    auditAction: (value, field) => checkText(value, field, 200),
+    retentionDays: (value, field) => checkRange(value, field, 1, 3650),
+    tags: checkTags,
+    redact: checkTags,
+  });
+  const { retry } = options;
+  if (typeof retry === "string") checkOneOf(retry, "retry", ["jobforge", "harmonyk", "atlas", "processing"]);
+  else if (retry !== undefined) checkGiven(retry, "retry.", retryChecks);
+}
+
+function checkSchema(value: unknown, field: string): void {
+  const isSchema =
+    (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
+  if (!isSchema) refuse(field, "must be a Standard Schema, such as a schema of zod, valibot or arktype");
+}

@@ -1,0 +1,242 @@
+/**
+ * Every way a call can fail, as a class. `code` is the SQLSTATE that the kernel raises for the same reason, also when the SDK
+ * finds the mistake before it calls; `hint` says what to do.
+ */
+
+import type { Job, JobFailure } from "./job.ts";
+
+export interface ErrorDetails {
+  readonly code?: string | undefined;
+  /** The kernel's own word for the reason, such as `not_held`. */
+  readonly kind?: string | undefined;
+  /** The argument to blame, such as `maxAttempts` or `jobs[3].payload`. */
+  readonly field?: string | undefined;
+  readonly hint?: string | undefined;
+  readonly retryable?: boolean | undefined;
+  readonly cause?: unknown;
+}
+
+export class JobForgeError extends Error {
+  override readonly name: string = "JobForgeError";
+  readonly code: string;
+  readonly kind: string | undefined;
+  readonly field: string | undefined;
+  readonly hint: string | undefined;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+
+  /** `usual` holds for details that are not given. */
+  constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = details.code ?? usual.code ?? "XX000";
+    this.kind = details.kind ?? usual.kind;
+    this.field = details.field ?? usual.field;
+    this.hint = details.hint ?? usual.hint;
+    this.retryable = details.retryable ?? usual.retryable ?? false;
+  }
+}
+
+/** JF001: the call needs a tenant. */
+export class TenantRequiredError extends JobForgeError {
+  override readonly name: string = "TenantRequiredError";
+  constructor(message = "tenant_id is required", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF001", kind: "tenant_required", field: "tenantId" });
+  }
+}
+
+/** JF002: an argument that no retry will make valid. */
+export class InvalidArgumentError extends JobForgeError {
+  override readonly name: string = "InvalidArgumentError";
+  constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
+    super(message, details, { code: "JF002", kind: "invalid_argument", ...usual });
+  }
+}
+
+export interface InvalidValueIssue {
+  readonly message: string;
+  /** Where in the value, such as `["lines", 0, "price"]`; empty for the whole of it. */
+  readonly path: readonly PropertyKey[];
+}
+
+/** JF002: a payload or an output that its schema refuses. */
+export class InvalidValueError extends InvalidArgumentError {
+  override readonly name: string = "InvalidValueError";
+  readonly issues: readonly InvalidValueIssue[];
+  constructor(message: string, issues: readonly InvalidValueIssue[], details: ErrorDetails = {}) {
+    super(message, details, { kind: "invalid_value" });
+    this.issues = issues;
+  }
+}
+
+/** JF008: a payload, result or progress over its cap. */
+export class PayloadTooLargeError extends InvalidArgumentError {
+  override readonly name: string = "PayloadTooLargeError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, {
+      code: "JF008",
+      kind: "payload_too_large",
+      hint: "Store it elsewhere and pass a reference.",
+    });
+  }
+}
+
+/** JF003: the fence refused. The lease was lost, the run has ended, or somebody else holds the job. */
+export class JobNotHeldError extends JobForgeError {
+  override readonly name: string = "JobNotHeldError";
+  constructor(message = "Job not found or not locked by worker", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF003", kind: "not_held" });
+  }
+}
+
+/** JF004: a run ends as succeeded or failed, and nothing else. */
+export class InvalidStatusError extends JobForgeError {
+  override readonly name: string = "InvalidStatusError";
+  constructor(message = "Status must be succeeded or failed", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF004", kind: "invalid_status" });
+  }
+}
+
+/** JF005: the tenant has no such job, or it has ended. */
+export class NotCancelableError extends JobForgeError {
+  override readonly name: string = "NotCancelableError";
+  constructor(message = "Job not found or cannot be canceled", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF005", kind: "not_cancelable" });
+  }
+}
+
+/** JF006: no such job, or it runs, succeeded or was canceled. */
+export class NotReschedulableError extends JobForgeError {
+  override readonly name: string = "NotReschedulableError";
+  constructor(message = "Job not found or cannot be rescheduled", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF006", kind: "not_reschedulable" });
+  }
+}
+
+/** JF006: no such job, or it is not queued. */
+export class NotUpdatableError extends JobForgeError {
+  override readonly name: string = "NotUpdatableError";
+  constructor(message = "Job not found or cannot be updated", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF006", kind: "not_updatable" });
+  }
+}
+
+/** JF007: the tenant has as many pending jobs as it may have. */
+export class JobLimitExceededError extends JobForgeError {
+  override readonly name: string = "JobLimitExceededError";
+  constructor(message = "Job limit exceeded for tenant", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF007", kind: "job_limit_exceeded", retryable: true });
+  }
+}
+
+/** JF009: a schedule that cannot be. */
+export class InvalidScheduleError extends JobForgeError {
+  override readonly name: string = "InvalidScheduleError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "JF009", kind: "invalid_schedule" });
+  }
+}
+
+/** JF010: the tenant has no such schedule. */
+export class ScheduleNotFoundError extends JobForgeError {
+  override readonly name: string = "ScheduleNotFoundError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "JF010", kind: "schedule_not_found" });
+  }
+}
+
+/** 42501: the caller may not do this, or not for this tenant. */
+export class ForbiddenError extends JobForgeError {
+  override readonly name: string = "ForbiddenError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "42501", kind: "forbidden" });
+  }
+}
+
+/** The database has no JobForge, or one that is older than this SDK. */
+export class NotInstalledError extends JobForgeError {
+  override readonly name: string = "NotInstalledError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, {
+      code: "42883",
+      kind: "not_installed",
+      hint: "Run `jobforge migrate` on this database, and check the option `schema`.",
+    });
+  }
+}
+
+/** The database or the server cannot be reached, or did not answer. Whether the call took effect is unknown. */
+export class ConnectionError extends JobForgeError {
+  override readonly name: string = "ConnectionError";
+  constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
+    super(message, details, { code: "08000", kind: "connection", retryable: true, ...usual });
+  }
+}
+
+/** No answer within the time allowed. Whether the call took effect is unknown. */
+export class TimeoutError extends ConnectionError {
+  override readonly name: string = "TimeoutError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "57014", kind: "timeout" });
+  }
+}
+
+/** Any other error of the database, with its SQLSTATE. */
+export class DatabaseError extends JobForgeError {
+  override readonly name: string = "DatabaseError";
+}
+
+/** The tenant has no such job, or it was forgotten: types that keep no history forget a job when it succeeds. */
+export class JobNotFoundError extends JobForgeError {
+  override readonly name: string = "JobNotFoundError";
+  readonly jobId: string;
+  constructor(jobId: string) {
+    super(`There is no job ${jobId}`, { code: "JOB_NOT_FOUND", kind: "job_not_found", field: "jobId" });
+    this.jobId = jobId;
+  }
+}
+
+/** The job that was waited for ended as failed or dead. */
+export class JobFailedError extends JobForgeError {
+  override readonly name: string = "JobFailedError";
+  readonly job: Job;
+  /** What its last run left behind. */
+  readonly failure: JobFailure | undefined;
+  constructor(job: Job) {
+    super(`Job ${job.id} (${job.type}) is ${job.status}: ${job.lastError ?? "no error was given"}`, {
+      code: "JOB_FAILED",
+      kind: "job_failed",
+    });
+    this.job = job;
+    this.failure = job.error;
+  }
+}
+
+/** The job that was waited for was canceled, or expired before it started. */
+export class JobCanceledError extends JobForgeError {
+  override readonly name: string = "JobCanceledError";
+  readonly job: Job;
+  constructor(job: Job) {
+    super(
+      `Job ${job.id} (${job.type}) was ${job.reason === "expired" ? "not started in time" : "canceled"}`,
+      {
+        code: "JOB_CANCELED",
+        kind: "job_canceled",
+      },
+    );
+    this.job = job;
+  }
+}
+
+/** The job did not end while it was waited for. It goes on. */
+export class WaitTimeoutError extends JobForgeError {
+  override readonly name: string = "WaitTimeoutError";
+  readonly jobId: string;
+  constructor(jobId: string, timeoutMs: number) {
+    super(`Job ${jobId} did not end within ${timeoutMs} ms`, {
+      code: "WAIT_TIMEOUT",
+      kind: "wait_timeout",
+      retryable: true,
+    });
+    this.jobId = jobId;
+  }
+}

@@ -1,0 +1,106 @@
+/** A job, its attempts and what can be asked of it, as the SDK shows them. */
+import type { JobDefinition, JobInput } from "./definition.ts";
+
+export type JobStatus = "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
+
+/** A value after a trip through JSON: a Date is a text, methods are gone. */
+export type Jsonified<T> = unknown extends T
+  ? T
+  : T extends { toJSON(): infer J }
+    ? Jsonified<J>
+    : T extends string | number | boolean | null | undefined
+      ? T
+      : T extends ((...args: never) => unknown) | symbol
+        ? never
+        : T extends object
+          ? { [K in keyof T]: Jsonified<T[K]> }
+          : T;
+
+export interface Job<D extends JobDefinition = JobDefinition> {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly type: D["type"];
+  /** What was enqueued. */
+  readonly payload: Jsonified<JobInput<D>>;
+  readonly status: JobStatus;
+  readonly priority: number;
+  /** Claims so far; never falls. */
+  readonly attempts: number;
+  /** Executions allowed, in total. */
+  readonly maxAttempts: number;
+  /** Claims that do not count against `maxAttempts`. */
+  readonly uncounted: number;
+  readonly runAt: Date;
+  readonly lockedBy: string | undefined;
+  readonly lockedAt: Date | undefined;
+  readonly heartbeatAt: Date | undefined;
+  readonly startedAt: Date | undefined;
+  readonly finishedAt: Date | undefined;
+  readonly expiresAt: Date | undefined;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly idempotencyKey: string | undefined;
+  readonly dedupeKey: string | undefined;
+  readonly concurrencyKey: string | undefined;
+  readonly subject: string | undefined;
+  readonly tags: readonly string[];
+  /** What the handler last said. */
+  readonly progress: unknown;
+  readonly cancelRequested: boolean;
+  /** Of the last failed or lost run. */
+  readonly error: JobFailure | undefined;
+  readonly lastError: string | undefined;
+  readonly resultId: string | undefined;
+  readonly costCents: number | undefined;
+  readonly traceparent: string | undefined;
+  readonly traceId: string | undefined;
+  /** Why it ended. */
+  readonly reason: "done" | "refused" | "exhausted" | "crashed" | "canceled" | "expired" | undefined;
+}
+
+/** A job of one of several definitions: `type` tells which. */
+export type JobOf<D extends JobDefinition> = D extends JobDefinition ? Job<D> : never;
+
+/** What a run that failed left behind; handlers may add to it. */
+export interface JobFailure {
+  readonly message: string;
+  readonly attemptedAt: string;
+  readonly [key: string]: unknown;
+}
+
+/** One execution of a job. */
+export interface JobAttempt {
+  readonly jobId: string;
+  readonly tenantId: string;
+  readonly attemptNo: number;
+  readonly status: "running" | "succeeded" | "failed" | "lost" | "deferred" | "released" | "canceled";
+  readonly workerId: string | undefined;
+  readonly traceId: string;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | undefined;
+  readonly durationMs: number | undefined;
+  readonly error: JobFailure | undefined;
+}
+
+/** `created`; `existing`: a job that was there before answers, unchanged; `replaced`: it was changed. */
+export type EnqueueOutcome = "created" | "existing" | "replaced";
+
+/** Whose job it is. */
+export interface OfTenant {
+  readonly tenantId: string;
+}
+
+/** Which jobs. All that is given must hold. */
+export interface JobFilters {
+  readonly status?: JobStatus | readonly JobStatus[] | undefined;
+  readonly type?: string | readonly string[] | undefined;
+  /** Jobs that have all of them. */
+  readonly tags?: string | readonly string[] | undefined;
+  readonly subject?: string | undefined;
+  /** A part of the error, upper or lower case. */
+  readonly errorContains?: string | undefined;
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+  readonly finishedAfter?: Date | undefined;
+  readonly finishedBefore?: Date | undefined;
+}

@@ -1,0 +1,60 @@
+/** Makes of a definition, an input and options what the kernel is given: checked, and written as JSON once. */
+import { checkEnqueueOptions } from "./arguments.ts";
+import type { EnqueueOptions, JobDefinition } from "./definition.ts";
+import { InvalidArgumentError } from "./errors.ts";
+import { JsonText, toJson } from "./json.ts";
+import { toKeys } from "./rows.ts";
+import { checkValue } from "./schema.ts";
+
+export interface PreparedJob {
+  readonly tenantId: string;
+  readonly type: string;
+  readonly payload: JsonText;
+  /** Everything else, under the kernel's keys without `p_`. */
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Checks a job that is to be enqueued. What is stored is what the caller passed: the handler runs the schema again, so that a schema which
+ * transforms does so once. `at` is put before the names of fields in errors, such as `jobs[3].`.
+ */
+export async function prepareJob(
+  job: JobDefinition,
+  input: unknown,
+  options: EnqueueOptions,
+  at = "",
+): Promise<PreparedJob> {
+  if (input === null || input === undefined)
+    throw new InvalidArgumentError(`Invalid argument: ${at}payload must not be ${input}`, {
+      field: `${at}payload`,
+      hint: "Pass {} for a job that needs no input.",
+    });
+  const checked = await checkValue(job.input, input, `${at}payload`);
+  const tags = job.tags === undefined ? options.tags : [...new Set([...job.tags, ...(options.tags ?? [])])];
+  const { tenantId, ...rest } = {
+    ...options,
+    tags,
+    priority: options.priority ?? job.priority,
+    dedupeKey: options.dedupeKey ?? job.dedupe?.(checked),
+    subject: options.subject ?? job.subject?.(checked),
+  };
+  checkEnqueueOptions({ tenantId, ...rest }, at);
+  return { tenantId, type: job.type, payload: toJson(input, `${at}payload`), keys: toKeys(rest) };
+}
+
+/** A prepared job as an element of `p_jobs` of jobforge_enqueue_jobs, or of the children of a run's end. */
+export function jobJson(job: PreparedJob): JsonText {
+  const keys = JSON.stringify({ type: job.type, ...job.keys });
+  return new JsonText(`${keys.slice(0, -1)},"payload":${job.payload.text}}`);
+}
+
+/** A prepared job as the arguments of jobforge_enqueue_job. */
+export function jobArguments(job: PreparedJob): Record<string, unknown> {
+  const args: Record<string, unknown> = {
+    p_tenant_id: job.tenantId,
+    p_type: job.type,
+    p_payload: job.payload,
+  };
+  for (const [key, value] of Object.entries(job.keys)) args[`p_${key}`] = value;
+  return args;
+}

@@ -1,0 +1,33 @@
+/** Rows of the kernel as objects of the SDK: names in camel case, times as Dates, null as undefined. */
+
+const names = new Map<string, string>();
+
+function nameOf(column: string): string {
+  let name = names.get(column);
+  if (name === undefined) {
+    name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    names.set(column, name);
+  }
+  return name;
+}
+
+/** The row as `T`, which names the columns in camel case. Columns that hold JSON are left as they are. */
+export function fromRow<T>(row: object): T {
+  const object: Record<string, unknown> = {};
+  for (const [column, value] of Object.entries(row)) object[nameOf(column)] = shown(column, value);
+  return object as T;
+}
+
+function shown(column: string, value: unknown): unknown {
+  if (value === null) return undefined;
+  const isTime = column.endsWith("_at") || column === "at" || column === "until";
+  return isTime && typeof value === "string" ? new Date(value) : value;
+}
+
+/** `maxAttempts` → `max_attempts`: the keys of an object as the kernel names them; undefined ones are left out. */
+export function toKeys(object: object): Record<string, unknown> {
+  const keys: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(object))
+    if (value !== undefined) keys[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = value;
+  return keys;
+}

@@ -1,0 +1,209 @@
+/** What operators do, the same over Postgres and over HTTP. */
+import { describe, expect } from "vitest";
+import { claim, complete, T, U, workerHeartbeat } from "../../../sql/test/support/kernel.ts";
+import {
+  type AuditEntry,
+  defineJob,
+  ForbiddenError,
+  globalTenant,
+  InvalidArgumentError,
+  type RetryPreset,
+  retryPresets,
+} from "../src/index.ts";
+import { toKeys } from "../src/rows.ts";
+import { cleanUp, sendMail } from "./support/jobs.ts";
+import { test, transports } from "./support/transports.ts";
+
+test("the presets are the kernel's", async ({ db }) => {
+  for (const name of Object.keys(retryPresets) as RetryPreset[])
+    expect(toKeys(retryPresets[name])).toEqual(await db.value("select jobforge.preset($1)", [name]));
+});
+
+const report = defineJob({
+  type: "report.build",
+  retry: { baseMs: 500, capMs: null, jitter: 0.25, maxAttempts: 9 },
+  timeoutMs: 60_000,
+  leaseMs: 30_000,
+  maxPriority: 50,
+  auditAction: "REPORT_BUILT",
+  keepHistory: true,
+  retentionDays: 20,
+  redact: ["password"],
+});
+
+describe.each(transports)("over %s", (transport) => {
+  const operator = { role: "jobforge_operator" } as const;
+
+  test("a sync writes what definitions say, shows it, and does nothing the second time", async ({
+    db,
+    connect,
+  }) => {
+    const forge = await connect(transport, operator);
+    const jobs = [sendMail, report, cleanUp];
+    const planned = await forge.sync(jobs, { dryRun: true });
+    expect(await db.value("select count(*)::int from jobforge.policies where type <> '*'")).toBe(0);
+    expect(await forge.sync(jobs)).toEqual(planned);
+    expect(planned).toEqual([
+      {
+        type: "mail.send",
+        action: "created",
+        changes: [
+          { key: "baseMs", from: 1000, to: 10_000 },
+          { key: "capMs", from: 3_600_000, to: null },
+          { key: "maxAttempts", from: 5, to: 4 },
+        ],
+      },
+      {
+        type: "report.build",
+        action: "created",
+        changes: expect.arrayContaining([{ key: "jitter", from: 0, to: 0.25 }]),
+      },
+      { type: "clean.up", action: "unchanged", changes: [] },
+    ]);
+    expect(await forge.policy("report.build")).toMatchObject({
+      type: "report.build",
+      baseMs: 500,
+      capMs: undefined,
+      jitter: 0.25,
+      maxAttempts: 9,
+      timeoutMs: 60_000,
+      leaseMs: 30_000,
+      maxPriority: 50,
+      auditAction: "REPORT_BUILT",
+      retentionDays: 20,
+      redact: ["password"],
+    });
+    expect((await forge.policy("clean.up")).type).toBe("*");
+    expect((await forge.sync(jobs)).map(({ action }) => action)).toEqual([
+      "unchanged",
+      "unchanged",
+      "unchanged",
+    ]);
+  });
+
+  test("a sync leaves alone what a definition does not mention", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    await forge.setPolicy("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });
+    expect(await forge.sync([sendMail])).toMatchObject([{ action: "changed" }]);
+    expect(await forge.policy("mail.send")).toMatchObject({ baseMs: 10_000, leaseMs: 5000, jitter: 0.5 });
+  });
+
+  test("a sync needs an operator, a look at the differences does not; contradictions are refused", async ({
+    connect,
+  }) => {
+    const worker = await connect(transport, { role: "jobforge_worker" });
+    expect(await worker.sync([sendMail], { dryRun: true })).toMatchObject([{ action: "created" }]);
+    await expect(worker.sync([sendMail])).rejects.toThrow(ForbiddenError);
+    const other = defineJob({ type: "mail.send", retry: "jobforge" });
+    await expect(worker.sync([sendMail, other])).rejects.toThrow(InvalidArgumentError);
+  });
+
+  test("everything, a type or a tenant is paused and resumed", async ({ db, connect }) => {
+    const forge = await connect(transport, operator);
+    await forge.enqueue(cleanUp, {}, { tenantId: T });
+    const until = new Date("2099-01-01T00:00:00.000Z");
+    await forge.pause("all");
+    await forge.pause({ type: cleanUp.type }, { reason: "broken", until });
+    await forge.pause({ tenantId: T });
+    expect(await forge.gates()).toMatchObject([
+      { scope: "all", key: "", reason: undefined, until: undefined },
+      { scope: "tenant", key: T },
+      { scope: "type", key: "clean.up", reason: "broken", until },
+    ]);
+    for (const scope of ["all", { type: cleanUp.type }, { tenantId: T }] as const) {
+      expect(await claim(db)).toEqual([]);
+      await forge.resume(scope);
+    }
+    expect(await claim(db)).toHaveLength(1);
+    expect(await forge.gates()).toEqual([]);
+  });
+
+  test("workers are listed", async ({ db, connect }) => {
+    const forge = await connect(transport, operator);
+    await workerHeartbeat(db, "w1", {
+      instance: "i",
+      types: ["a"],
+      concurrency: 5,
+      host: "h",
+      pid: 7,
+      version: "1",
+    });
+    expect(await forge.workers()).toEqual([
+      {
+        id: "w1",
+        status: "alive",
+        instance: "i",
+        tenantId: undefined,
+        startedAt: expect.any(Date),
+        seenAt: expect.any(Date),
+        types: ["a"],
+        concurrency: 5,
+        running: 0,
+        host: "h",
+        pid: 7,
+        version: "1",
+      },
+    ]);
+  });
+
+  test("the audit log is read page by page, by what it is about", async ({ db, connect }) => {
+    const forge = await connect(transport, operator);
+    await forge.setPolicy("a", { auditAction: "A_DONE" });
+    const { id } = await forge.enqueue(defineJob({ type: "a" }), {}, { tenantId: T });
+    await claim(db);
+    await complete(db, id);
+    for (const tenantId of [T, U, U]) await (await forge.enqueue(cleanUp, {}, { tenantId })).cancel();
+    const entries: AuditEntry[] = [];
+    for await (const entry of forge.audit({ pageSize: 2 })) entries.push(entry);
+    expect(entries.map(({ action }) => action)).toEqual([
+      "JOB_CANCELED",
+      "JOB_CANCELED",
+      "JOB_CANCELED",
+      "A_DONE",
+      "POLICY_SET",
+    ]);
+    expect(entries[4]).toMatchObject({
+      tenantId: globalTenant,
+      entityType: "type",
+      entityId: "a",
+      at: expect.any(Date),
+    });
+    const about = async (options: object): Promise<number> =>
+      (await forge.audit(options).page()).items.length;
+    expect(await about({ tenantId: U })).toBe(2);
+    expect(await about({ entityType: "job", entityId: id })).toBe(1);
+    expect(await about({ action: "JOB_CANCELED", tenantId: T })).toBe(1);
+    expect(await about({ actor: "w1" })).toBe(1);
+    expect(await about({ after: new Date("2099-01-01") })).toBe(0);
+    expect(await about({ before: new Date("2099-01-01") })).toBe(5);
+    const tenant = await connect(transport, { role: "jobforge_app", tenantId: U });
+    expect((await tenant.audit({ tenantId: U }).page()).items).toHaveLength(2);
+    await expect(tenant.audit().page()).rejects.toThrow(ForbiddenError);
+  });
+
+  test("connectors are configured by an application for its tenant", async ({ connect }) => {
+    const forge = await connect(transport, { role: "jobforge_app", tenantId: T });
+    const reader = await connect(transport, operator);
+    const hook = { tenantId: T, type: "webhook" };
+    expect(await reader.connectorConfig(hook)).toBeUndefined();
+    await forge.setConnectorConfig(hook, { url: "https://example.com", nested: { a: [1, null] } });
+    expect(await reader.connectorConfig(hook)).toEqual({
+      url: "https://example.com",
+      nested: { a: [1, null] },
+    });
+    await forge.setConnectorConfig(hook, null);
+    expect(await reader.connectorConfig(hook)).toBeUndefined();
+  });
+
+  test("a login is bound to a tenant, and maintenance can be called", async ({ db, connect }) => {
+    const forge = await connect(transport, operator);
+    const { role } = await db.createLogin("jobforge_tenant");
+    const bound = (): Promise<string | undefined> =>
+      db.value("select tenant_id from jobforge.role_bindings where role = $1", [role]);
+    await forge.bindRole(role, T);
+    expect(await bound()).toBe(T);
+    await forge.bindRole(role, null);
+    expect(await bound()).toBeUndefined();
+    await forge.maintain();
+  });
+});

@@ -1,0 +1,271 @@
+/** Calls over Postgres: what comes back, whose tenant is named, what becomes of connections. */
+import type { TestDatabase } from "@jobforge/testing";
+import pg from "pg";
+import { describe, expect, onTestFinished } from "vitest";
+import { started, T, U, untilBlocked } from "../../../sql/test/support/kernel.ts";
+import { test } from "../../../test/database.ts";
+import {
+  ConnectionError,
+  DatabaseError,
+  ForbiddenError,
+  InvalidArgumentError,
+  JobNotHeldError,
+  NotInstalledError,
+  type PostgresOptions,
+  postgresTransport,
+  TimeoutError,
+  type Transport,
+} from "../src/index.ts";
+
+interface Enqueued {
+  readonly id: string;
+  readonly outcome: string;
+  readonly run_at: string;
+}
+
+/** A transport that is closed after the test. */
+function open(options: PostgresOptions): Transport {
+  const transport = postgresTransport(options);
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+function openPool(url: string, max = 2): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max });
+  pool.on("error", () => undefined);
+  onTestFinished(() => pool.end());
+  return pool;
+}
+
+const job = { p_tenant_id: T, p_type: "a" };
+
+describe("a call", () => {
+  test("passes JSON, arrays, times and nulls, and answers JSON", async ({ db }) => {
+    const transport = open({ database: db.url });
+    const tags = ['a"b', "c\\d", "{e,f}", "NULL", "ü", " "];
+    const payload = { text: 'it\'s "quoted" \\ $1 ? :x', list: [1, null, { deep: true }] };
+    const enqueued = await transport.call<Enqueued>("jobforge_enqueue_job", {
+      ...job,
+      p_payload: payload,
+      p_tags: tags,
+      p_subject: null,
+      p_run_at: new Date("2099-01-01T00:00:00Z"),
+      p_dedupe_key: undefined,
+    });
+    expect(enqueued).toMatchObject({ outcome: "created", payload, tags, subject: null });
+    expect(new Date(enqueued.run_at).toISOString()).toBe("2099-01-01T00:00:00.000Z");
+    const rows = await transport.call<Enqueued[]>("jobforge_list_jobs", { p_tenant_id: T });
+    expect(rows).toEqual([expect.objectContaining({ id: enqueued.id, payload, tags })]);
+  });
+
+  test("answers an empty array for a set without rows, and null for no value", async ({ db }) => {
+    const transport = open({ database: db.url });
+    expect(await transport.call("jobforge_list_jobs", { p_tenant_id: T })).toEqual([]);
+    const config = { p_tenant_id: T, p_connector_type: "http" };
+    expect(await transport.call("jobforge_get_connector_config", config)).toBeNull();
+  });
+
+  test("is not sent when the function or a parameter is unknown", async ({ db }) => {
+    const transport = open({ database: db.url });
+    await expect(transport.call("jobforge_enqueue", job)).rejects.toThrow(InvalidArgumentError);
+    await expect(transport.call("jobforge_enqueue_job", { ...job, p_prio: 1 })).rejects.toMatchObject({
+      field: "p_prio",
+    });
+  });
+
+  test("needs no parser of the application's own", async ({ db }) => {
+    pg.types.setTypeParser(pg.types.builtins.JSONB, () => "parsed by the application");
+    onTestFinished(() => pg.types.setTypeParser(pg.types.builtins.JSONB, JSON.parse));
+    expect(await open({ database: db.url }).call("jobforge_enqueue_job", job)).toMatchObject({ type: "a" });
+  });
+
+  test("goes to the schema that was chosen", async ({ db }) => {
+    await db.query(`create schema "Other api"`);
+    await db.query(
+      `create function "Other api".jobforge_get_policy(p_type text) returns jsonb language sql as $$ select jsonb_build_object('type', p_type || '!') $$`,
+    );
+    const transport = open({ database: db.url, schema: "Other api" });
+    expect(await transport.call("jobforge_get_policy", { p_type: "a" })).toEqual({ type: "a!" });
+    await expect(transport.call("jobforge_maintain", {})).rejects.toThrow(NotInstalledError);
+  });
+});
+
+describe("the tenant", () => {
+  const seen = (client: pg.ClientBase): Promise<string[]> =>
+    client.query("select tenant_id from jobforge_jobs").then(({ rows }) => rows.map((row) => row.tenant_id));
+
+  test("is named for a login that is trusted to name it, and forgotten after the call", async ({ db }) => {
+    const pool = openPool((await db.createLogin("jobforge_app")).url, 1);
+    const transport = open({ database: pool });
+    await transport.call("jobforge_enqueue_job", job);
+    await transport.call("jobforge_enqueue_job", { ...job, p_tenant_id: U });
+    expect(await transport.call("jobforge_list_jobs", { p_tenant_id: T })).toHaveLength(1);
+    const { rows } = await pool.query(
+      "select count(*)::int, current_setting('app.tenant_id', true) as set from jobforge_jobs",
+    );
+    expect(rows).toEqual([{ count: 0, set: "" }]);
+  });
+
+  test("that the session names itself stands guard", async ({ db }) => {
+    const client = (await db.connect((await db.createLogin("jobforge_app")).url)).client;
+    await client.query(`set app.tenant_id = '${T}'`);
+    const transport = open({ database: client });
+    expect(await transport.call("jobforge_enqueue_job", job)).toMatchObject({ outcome: "created" });
+    await expect(transport.call("jobforge_enqueue_job", { ...job, p_tenant_id: U })).rejects.toThrow(
+      ForbiddenError,
+    );
+    expect(await seen(client)).toEqual([T]);
+  });
+
+  test("is what it was before, in the rest of a transaction", async ({ db }) => {
+    const transport = open({ database: (await db.createLogin("jobforge_app")).url });
+    await transport.transaction?.(async (client, inside) => {
+      const connection = client as pg.ClientBase;
+      await inside.call("jobforge_enqueue_job", job);
+      expect(await seen(connection)).toEqual([]);
+      await connection.query(`set local app.tenant_id = '${T}'`);
+      await inside.call("jobforge_enqueue_job", job);
+      expect(await seen(connection)).toEqual([T, T]);
+    });
+  });
+
+  test("is not named when that was switched off", async ({ db }) => {
+    const transport = open({ database: (await db.createLogin("jobforge_app")).url, nameTenant: false });
+    await expect(transport.call("jobforge_enqueue_job", job)).rejects.toThrow(ForbiddenError);
+  });
+});
+
+describe("connections", () => {
+  const notHeld = { p_job_id: T, p_worker_id: "w1" };
+
+  test("outlive an error of the kernel", async ({ db }) => {
+    const pool = openPool(db.url, 1);
+    const transport = open({ database: pool });
+    const pid = async (): Promise<number> => (await pool.query("select pg_backend_pid() as pid")).rows[0].pid;
+    const before = await pid();
+    await expect(transport.call("jobforge_heartbeat_job", notHeld)).rejects.toThrow(JobNotHeldError);
+    expect(await pid()).toBe(before);
+  });
+
+  test("that died are replaced, and the call that met it says that it may be repeated", async ({ db }) => {
+    const transport = open({ database: db.url, pool: { max: 1 } });
+    await transport.call("jobforge_list_gates", {});
+    const waiting = started(transport.transaction?.(() => killOthers(db)) ?? Promise.resolve());
+    await expect(waiting).rejects.toThrow(ConnectionError);
+    await expect(waiting).rejects.toMatchObject({ retryable: true });
+    expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
+  });
+
+  test("that cannot be made say whether trying again makes sense", async ({ db }) => {
+    const nobody = open({ database: db.url.replace(/\/\/\w+:/, "//nobody:") });
+    await expect(nobody.call("jobforge_list_gates", {})).rejects.toMatchObject({
+      name: "ConnectionError",
+      code: "28P01",
+      retryable: false,
+    });
+    const nowhere = open({ database: "postgres://127.0.0.1:1/none" });
+    await expect(nowhere.call("jobforge_list_gates", {})).rejects.toMatchObject({
+      name: "ConnectionError",
+      retryable: true,
+    });
+  });
+
+  test("on which a call took too long are dropped, and the next call has another", async ({ db }) => {
+    const transport = open({ database: db.url, pool: { max: 1 }, timeoutMs: 60_000 });
+    const key = { ...job, p_idempotency_key: "held" };
+    const holder = await db.connect();
+    await holder.query("begin");
+    await holder.query("select jobforge_enqueue_job($1, 'a', p_idempotency_key => 'held')", [T]);
+    await expect(transport.call("jobforge_enqueue_job", key, { timeoutMs: 50 })).rejects.toThrow(
+      TimeoutError,
+    );
+    expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
+    const stop = new AbortController();
+    const waiting = started(transport.call("jobforge_enqueue_job", key, { signal: stop.signal }));
+    await untilSomebodyWaits(db);
+    stop.abort(new Error("no longer wanted"));
+    await expect(waiting).rejects.toThrow("no longer wanted");
+    expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
+  });
+
+  test("are not waited for longer than allowed either", async ({ db }) => {
+    const pool = openPool(db.url, 1);
+    const transport = open({ database: pool });
+    const lent = await pool.connect();
+    await expect(transport.call("jobforge_list_gates", {}, { timeoutMs: 50 })).rejects.toThrow(TimeoutError);
+    lent.release();
+    expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
+    expect(pool.idleCount).toBe(1);
+  });
+
+  test("a single client serves one call after the other", async ({ db }) => {
+    const { client } = await db.connect();
+    const transport = open({ database: client });
+    const calls = Array.from({ length: 20 }, () => transport.call<Enqueued>("jobforge_enqueue_job", job));
+    const inside = transport.transaction?.((_, within) => within.call<Enqueued>("jobforge_enqueue_job", job));
+    expect(new Set((await Promise.all([...calls, inside])).map((each) => each?.id)).size).toBe(21);
+    expect(transport.listen).toBeUndefined();
+  });
+
+  test("of the application stay open, those of a URL are closed", async ({ db }) => {
+    const pool = openPool(db.url);
+    const foreign = postgresTransport({ database: pool });
+    await foreign.call("jobforge_list_gates", {});
+    await foreign.close();
+    expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    const own = postgresTransport({ database: db.url, pool: { application_name: "own pool" } });
+    await own.call("jobforge_list_gates", {});
+    await own.close();
+    await expect(own.call("jobforge_list_gates", {})).rejects.toMatchObject({ retryable: false });
+    const left =
+      "select count(*)::int from pg_stat_activity where application_name = 'own pool' and state <> 'idle'";
+    expect(await db.value(left)).toBe(0);
+  });
+});
+
+describe("a transaction", () => {
+  test("is committed with everything in it, or not at all", async ({ db }) => {
+    const transport = open({ database: db.url });
+    await db.query("create table orders (id int)");
+    const work = (failing: boolean): Promise<unknown> | undefined =>
+      transport.transaction?.(async (client, inside) => {
+        await (client as pg.ClientBase).query("insert into orders values (1)");
+        await inside.call("jobforge_enqueue_job", job);
+        if (failing) throw new Error("changed my mind");
+      });
+    await expect(work(true)).rejects.toThrow("changed my mind");
+    expect(
+      await db.value("select (select count(*) from orders) + (select count(*) from jobforge_jobs)"),
+    ).toBe("0");
+    await work(false);
+    expect(
+      await db.value("select (select count(*) from orders) + (select count(*) from jobforge_jobs)"),
+    ).toBe("2");
+  });
+
+  test("in which an error was swallowed is no success", async ({ db }) => {
+    const transport = open({ database: db.url });
+    const work = transport.transaction?.(async (_, inside) => {
+      await inside.call("jobforge_enqueue_job", job);
+      await inside.call("jobforge_heartbeat_job", { p_job_id: T, p_worker_id: "w1" }).catch(() => undefined);
+    });
+    await expect(work).rejects.toThrow(DatabaseError);
+    expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(0);
+  });
+});
+
+/** Kills all connections of the test's database but the main one. */
+async function killOthers(db: TestDatabase): Promise<void> {
+  await db.query(
+    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+  );
+}
+
+async function untilSomebodyWaits(db: TestDatabase): Promise<void> {
+  const waiting =
+    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  let pid: number | undefined;
+  do pid = await db.value<number | undefined>(waiting);
+  while (pid === undefined);
+  await untilBlocked(db, pid);
+}

@@ -1,0 +1,164 @@
+/** Waiting for results, the same over Postgres (by NOTIFY) and over HTTP (by looking). */
+import { describe, expect, expectTypeOf } from "vitest";
+import { claim, complete, fail, setPolicy, started, T } from "../../../sql/test/support/kernel.ts";
+import {
+  InvalidValueError,
+  JobCanceledError,
+  JobFailedError,
+  JobNotFoundError,
+  WaitTimeoutError,
+} from "../src/index.ts";
+import { DoneSignals } from "../src/wait.ts";
+import { cleanUp, countWords, sendMail } from "./support/jobs.ts";
+import { test, transports } from "./support/transports.ts";
+
+const mail = { to: "ada@example.com", subject: "hello" };
+const app = { role: "jobforge_app", tenantId: T } as const;
+
+describe.each(transports)("over %s", (transport) => {
+  test("a result is waited for, and typed by the definition", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
+    const result = handle.result();
+    expectTypeOf(result).resolves.toEqualTypeOf<{ messageId: string }>();
+    await claim(db);
+    await complete(db, handle.id, { result: { messageId: "m-1" } });
+    expect(await result).toEqual({ messageId: "m-1" });
+    expect(await handle.result()).toEqual({ messageId: "m-1" });
+  });
+
+  test("the definition's schema makes the output of what was returned", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const handle = await forge.enqueue(countWords, { text: "a b" }, { tenantId: T });
+    await claim(db);
+    await complete(db, handle.id, { result: { words: 2 } });
+    const words: number = await handle.result();
+    expect(words).toBe(2);
+    const wrong = await forge.enqueue(countWords, { text: "c" }, { tenantId: T });
+    await claim(db);
+    await complete(db, wrong.id, { result: { words: "two" } });
+    await expect(wrong.result()).rejects.toThrow(InvalidValueError);
+    await expect(wrong.result()).rejects.toMatchObject({ field: "output.words" });
+  });
+
+  test("a job without a result answers undefined", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    await claim(db);
+    await complete(db, handle.id);
+    expect(await handle.result()).toBeUndefined();
+  });
+
+  test("a job that failed, died, was canceled or is unknown says so", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const failed = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    await claim(db);
+    await fail(db, failed.id, { retry: false, error: { message: "no such disk", disk: 3 } });
+    const failure = await failed.result().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(JobFailedError);
+    expect(failure).toMatchObject({
+      job: { status: "failed" },
+      failure: { message: "no such disk", disk: 3 },
+    });
+
+    const dead = await forge.enqueue(cleanUp, {}, { tenantId: T, maxAttempts: 1 });
+    await claim(db);
+    await fail(db, dead.id);
+    await expect(dead.result()).rejects.toMatchObject({ name: "JobFailedError", job: { status: "dead" } });
+
+    const canceled = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    await canceled.cancel();
+    await expect(canceled.result()).rejects.toThrow(JobCanceledError);
+
+    const unknown = forge.handle("99999999-9999-4999-8999-999999999999", { tenantId: T });
+    await expect(unknown.result()).rejects.toThrow(JobNotFoundError);
+  });
+
+  test("a retry is waited through", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
+    const result = started(handle.result());
+    await claim(db);
+    await fail(db, handle.id, { retry_at: new Date(0) });
+    await claim(db);
+    await complete(db, handle.id, { result: { messageId: "second" } });
+    expect(await result).toEqual({ messageId: "second" });
+  });
+
+  test("waiting ends when its time is over or its signal is aborted; the job goes on", async ({
+    connect,
+  }) => {
+    const forge = await connect(transport, app);
+    const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    await expect(handle.result({ timeoutMs: 20 })).rejects.toThrow(WaitTimeoutError);
+    await expect(handle.result({ signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    const stop = new AbortController();
+    const waiting = started(handle.result({ signal: stop.signal }));
+    stop.abort(new Error("the visitor left"));
+    await expect(waiting).rejects.toThrow("the visitor left");
+    expect((await handle.get())?.status).toBe("queued");
+  });
+
+  test("a job of a type that keeps no history is gone when it succeeded", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    await setPolicy(db, cleanUp.type, { keep_history: false });
+    const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    const result = started(handle.result());
+    await claim(db);
+    await complete(db, handle.id);
+    await expect(result).rejects.toThrow(JobNotFoundError);
+  });
+});
+
+describe("over Postgres", () => {
+  test("a watched job's end is told by a notification", async ({ db, connect }) => {
+    const forge = await connect("Postgres", app);
+    const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    const signals = new DoneSignals(forge.transport);
+    let onDone = (): void => undefined;
+    await signals.subscribe(handle.id, () => onDone());
+    const done = new Promise<void>((resolve) => {
+      onDone = resolve;
+    });
+    await forge.transport.call("jobforge_watch_job", { p_job_id: handle.id, p_tenant_id: T });
+    await claim(db);
+    await complete(db, handle.id);
+    await done;
+    await signals.close();
+  });
+
+  test("many wait at once on one connection, and each is told of its own", async ({ db, connect }) => {
+    const forge = await connect("Postgres", app);
+    const handles = await forge.enqueueMany(
+      Array.from({ length: 30 }, () => ({ job: sendMail, input: mail })),
+      { tenantId: T },
+    );
+    const results = handles.map((handle) => handle.result());
+    await untilWatched(db, 30);
+    const listening =
+      "select count(*)::int from pg_stat_activity where datname = current_database() and query ~ '^(un)?listen'";
+    expect(await db.value(listening)).toBe(1);
+    for (const { id } of await claim(db, "w1", { limit: 30 }))
+      await complete(db, id, { result: { messageId: id } });
+    expect(await Promise.all(results)).toEqual(handles.map(({ id }) => ({ messageId: id })));
+  });
+
+  async function untilWatched(db: { value<T>(sql: string): Promise<T> }, count: number): Promise<void> {
+    while ((await db.value<number>("select count(*)::int from jobforge.watches")) < count);
+  }
+
+  test("a lost connection in between is survived", async ({ db, connect }) => {
+    const forge = await connect("Postgres", app);
+    const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
+    const result = started(handle.result());
+    await untilWatched(db, 1);
+    await db.query(
+      "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and application_name = 'jobforge'",
+    );
+    await claim(db);
+    await complete(db, handle.id, { result: { messageId: "m" } });
+    expect(await result).toEqual({ messageId: "m" });
+  });
+});
