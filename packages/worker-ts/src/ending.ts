@@ -1,0 +1,76 @@
+/** Turns what came of a handler into the end that is reported. */
+import { checkOutput, toStorableJson } from "@jobforge/sdk-ts";
+import { describeError, JobAbortedError } from "./errors.ts";
+import type { RunEnd } from "./protocol.ts";
+import type { Run, Verdict } from "./run.ts";
+
+/** What came of a run's handler: what it returned, or what it threw. */
+export type Outcome = { readonly value: unknown } | { readonly thrown: unknown };
+
+/** Gives the run its end. What cannot be written as JSON fails the job: the same result would come again. */
+export function endRun(run: Run, verdict: Verdict): void {
+  const end: RunEnd = { id: run.id, attempt: run.attempt, ...verdict };
+  run.end = run.costCents === undefined ? end : { ...end, cost_cents: run.costCents };
+  if (
+    verdict.status === "succeeded" &&
+    run.end === end &&
+    (verdict.result ?? verdict.children) === undefined
+  ) {
+    run.endJson = `{"id":"${run.id}","attempt":${run.attempt},"status":"succeeded"}`;
+    return;
+  }
+  try {
+    run.endJson = toStorableJson(run.end, "result").text;
+  } catch (error) {
+    endRun(run, refusal(error));
+  }
+}
+
+/** Replaces an end that the kernel cannot read by one that it can. */
+export function endUnreadable(run: Run, error: unknown): void {
+  run.costCents = undefined;
+  const message = `The end of the run was refused: ${describeError(error).message}`;
+  endRun(run, { status: "failed", retry: false, error: { name: "InvalidResult", message } });
+}
+
+/** The end of a run whose handler has returned or thrown. */
+export async function conclude(run: Run, outcome: Outcome): Promise<Verdict> {
+  const { aborted, verdict } = run;
+  if (aborted?.kind === "timeout") return failure(aborted);
+  if (verdict !== undefined) return verdict;
+  if ("value" in outcome) return await concludeSuccess(run, outcome.value);
+  if (aborted?.kind === "shutdown") return { status: "released" };
+  return failure(aborted?.kind === "canceled" ? aborted : outcome.thrown);
+}
+
+/** The end of a run that returned a value: a success, unless the value or a child is not what its definition promises. */
+export async function concludeSuccess(run: Run, value: unknown): Promise<Verdict> {
+  const { definition } = run.type.handler;
+  try {
+    if (definition.output !== undefined) await checkOutput(definition, value);
+    if (run.children === undefined) return { status: "succeeded", result: value };
+    return { status: "succeeded", result: value, children: await Promise.all(run.children) };
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** A failure that is retried as the policy says. */
+export function failure(thrown: unknown): Verdict {
+  return { status: "failed", error: describeError(thrown) };
+}
+
+/** A failure that is not retried: the same would come again. */
+export function refusal(thrown: unknown): Verdict {
+  return { status: "failed", retry: false, error: describeError(thrown) };
+}
+
+/** What a run is told when somebody else decides that it ends. */
+export const abortReasons = {
+  timeout: (ms: number): JobAbortedError =>
+    new JobAbortedError("timeout", `The handler took longer than ${ms} ms`),
+  canceled: (): JobAbortedError => new JobAbortedError("canceled", "The job was canceled"),
+  lost: (): JobAbortedError =>
+    new JobAbortedError("lost", "The lease was lost: another worker may run the job"),
+  shutdown: (): JobAbortedError => new JobAbortedError("shutdown", "The worker shuts down"),
+};

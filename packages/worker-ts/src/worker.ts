@@ -1,0 +1,124 @@
+/** A worker: claims, runs and settles the jobs of its types, until it is stopped. */
+import type { Transport } from "@jobforge/sdk-ts";
+import { Engine } from "./engine.ts";
+import { requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
+import { runUntilSignal, shutDown } from "./shutdown.ts";
+
+/** What came of a tick: how many jobs were run, and how their runs ended. */
+export interface TickSummary {
+  readonly claimed: number;
+  readonly succeeded: number;
+  /** Runs that failed and whose jobs are retried. */
+  readonly retried: number;
+  /** Runs that failed and whose jobs are not retried: failed or dead. */
+  readonly failed: number;
+  readonly deferred: number;
+  readonly released: number;
+  readonly canceled: number;
+  /** Runs whose lease was lost. */
+  readonly stale: number;
+}
+
+export interface StopOptions {
+  /** How long to wait for running handlers before they are aborted. Default: the worker's `graceMs`. */
+  readonly graceMs?: number | undefined;
+}
+
+export interface Worker extends AsyncDisposable {
+  readonly id: string;
+  /** Handler calls under way. */
+  readonly running: number;
+  /** Begins to work. Comes back when the database knows the worker; while the database is down it keeps trying. */
+  start(): Promise<void>;
+  /** Stops: claims nothing more, hands back what has not started, lets handlers finish, and settles what they did. */
+  stop(options?: StopOptions): Promise<void>;
+  /** Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. */
+  run(): Promise<void>;
+  /** Runs at most so many jobs that are due now (default 100), and comes back when they have ended. For cron and serverless. */
+  tick(options?: { readonly limit?: number | undefined }): Promise<TickSummary>;
+}
+
+/** Makes a worker on a `JobForge`, or on anything else that has a transport. It does nothing until it is started. */
+export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
+  return new JobWorker(forge.transport, settingsOf(options));
+}
+
+class JobWorker implements Worker {
+  readonly #transport: Transport;
+  readonly #settings: Settings;
+  #engine: Engine | undefined;
+  #stopping: Promise<void> | undefined;
+  readonly #hurry = { now: (): void => undefined };
+
+  constructor(transport: Transport, settings: Settings) {
+    this.#transport = transport;
+    this.#settings = settings;
+  }
+
+  get id(): string {
+    return this.#settings.id;
+  }
+
+  get running(): number {
+    return this.#engine?.running ?? 0;
+  }
+
+  async start(): Promise<void> {
+    const engine = this.#begin();
+    engine.log.info(
+      { types: this.#settings.handlers.map(({ definition }) => definition.type) },
+      "Worker started",
+    );
+    await engine.start();
+  }
+
+  async stop(options: StopOptions = {}): Promise<void> {
+    const engine = this.#engine;
+    if (engine === undefined) return;
+    const graceMs = requireWhole("graceMs", options.graceMs ?? this.#settings.graceMs, 0, 86_400_000);
+    this.#stopping ??= this.#end(engine, graceMs);
+    await this.#stopping;
+  }
+
+  async run(): Promise<void> {
+    await runUntilSignal(
+      () => this.start(),
+      () => this.stop(),
+      () => this.#hurry.now(),
+    );
+  }
+
+  async tick(options: { readonly limit?: number | undefined } = {}): Promise<TickSummary> {
+    const limit = requireWhole("limit", options.limit ?? 100, 1, 1_000_000);
+    const engine = this.#begin(limit);
+    try {
+      await engine.runDue();
+      return { ...engine.tally };
+    } finally {
+      await engine.close();
+      this.#engine = undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #begin(budget?: number): Engine {
+    if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is at work already`);
+    this.#engine = new Engine(this.#transport, this.#settings, budget);
+    return this.#engine;
+  }
+
+  async #end(engine: Engine, graceMs: number): Promise<void> {
+    const hurried = new Promise<void>((resolve) => {
+      this.#hurry.now = resolve;
+    });
+    try {
+      await shutDown(engine, { graceMs, abortGraceMs: this.#settings.abortGraceMs, hurried });
+    } finally {
+      this.#engine = undefined;
+      this.#stopping = undefined;
+    }
+  }
+}

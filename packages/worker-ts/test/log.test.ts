@@ -1,0 +1,96 @@
+/** Log lines: the ten fields, no payloads, and the level that was asked for. */
+import { defineJob } from "@jobforge/sdk-ts";
+import { pino } from "pino";
+import { expect } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+import { version } from "../src/version.ts";
+import { startProcess } from "./support/child.ts";
+import { makeWorker, T, test, untilEnded } from "./support/work.ts";
+
+const FIELDS = [
+  "timestamp",
+  "level",
+  "worker_id",
+  "trace_id",
+  "job_id",
+  "job_type",
+  "tenant_id",
+  "attempt_no",
+  "message",
+  "duration_ms",
+];
+
+const slow = defineJob({ type: "slow" });
+
+test("every line is JSON with the ten fields, and the trace is the same in logs, attempt and outbound header", async ({
+  db,
+  forge,
+}) => {
+  const secret = "4111-1111-1111-1111";
+  const { id } = await forge.enqueue(slow, { ms: 20, secret }, { tenantId: T });
+  const child = startProcess(db.url, { id: "w-1" });
+  const succeeded = await child.logged(({ message }) => message === "Job succeeded");
+  child.process.kill("SIGTERM");
+  expect((await child.ended).code).toBe(0);
+  expect(child.noise()).toBe("");
+  for (const line of child.lines) {
+    expect(Object.keys(line)).toEqual(expect.arrayContaining(FIELDS));
+    expect(line["worker_id"]).toBe("w-1");
+    expect(new Date(String(line["timestamp"])).toISOString()).toBe(line["timestamp"]);
+    expect(JSON.stringify(line)).not.toContain(secret);
+  }
+  const traceId = await db.value("select trace_id from jobforge_job_attempts where job_id = $1", [id]);
+  expect(succeeded).toMatchObject({
+    level: "info",
+    job_id: id,
+    job_type: "slow",
+    tenant_id: T,
+    attempt_no: 1,
+    trace_id: traceId,
+  });
+  expect(succeeded["duration_ms"]).toBeGreaterThanOrEqual(19);
+  const own = child.lines.find(({ message }) => message === "Half done");
+  expect(own).toMatchObject({ job_id: id, trace_id: traceId });
+  expect(own?.["outbound"]).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+});
+
+test("LOG_LEVEL decides what is written", async ({ db, forge }) => {
+  await forge.enqueue(slow, { ms: 1 }, { tenantId: T });
+  const child = startProcess(db.url, {}, { LOG_LEVEL: "error" });
+  await untilEnded(db, 1);
+  child.process.kill("SIGTERM");
+  expect((await child.ended).code).toBe(0);
+  expect(child.lines).toEqual([]);
+});
+
+test("lines go to a logger of the application's own", async ({ forge }) => {
+  const written: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line) => void written.push(line) });
+  await forge.enqueue(slow, {}, { tenantId: T });
+  const handler = slow.handle((_, { log }) => {
+    log.debug({}, "too quiet");
+    log.info({ step: 2, job_id: "mine" }, "from the handler");
+    throw new Error("failed on purpose");
+  });
+  await makeWorker(forge, { logger, handlers: [handler] }).tick();
+  const lines = written.map((line) => JSON.parse(line));
+  expect(lines.map(({ msg }) => msg)).toEqual(["from the handler", "Job failed and will be retried"]);
+  expect(lines[0]).toMatchObject({ step: 2, job_type: "slow" });
+  expect(lines[0].job_id, "a handler cannot say that it is another job").not.toBe("mine");
+  expect(lines[1]).toMatchObject({ error: "failed on purpose", error_name: "Error", attempt_no: 1 });
+});
+
+test("a worker tells the database its version, types and process", async ({ forge }) => {
+  expect(version).toBe(manifest.version);
+  const worker = makeWorker(forge, { concurrency: 3, handlers: [slow.handle(() => undefined)] });
+  await worker.start();
+  const [seen] = await forge.workers();
+  expect(seen).toMatchObject({
+    id: worker.id,
+    status: "alive",
+    types: ["slow"],
+    concurrency: 3,
+    pid: process.pid,
+    version,
+  });
+});

@@ -1,0 +1,136 @@
+/** Parts of the runtime that can be looked at alone. */
+import { defineJob } from "@jobforge/sdk-ts";
+import { describe, expect, test, vi } from "vitest";
+import { DatabaseClock } from "../src/clock.ts";
+import { Deadlines } from "../src/deadlines.ts";
+import { Fifo } from "../src/fifo.ts";
+import { HandledType } from "../src/handled-type.ts";
+import { backoff } from "../src/outage.ts";
+import { Pace } from "../src/pace.ts";
+import { Run } from "../src/run.ts";
+
+const typeCalled = (name: string): HandledType =>
+  new HandledType(
+    defineJob({ type: name }).handle(() => undefined),
+    undefined,
+    10,
+  );
+
+const runOf = (type: HandledType, id: string): Run =>
+  new Run(
+    {
+      id,
+      tenant_id: "t",
+      type: type.name,
+      payload: {},
+      attempts: 1,
+      max_attempts: 5,
+      run_at: "",
+      created_at: "",
+      trace_id: "",
+    },
+    type,
+    0,
+  );
+
+describe("the pace", () => {
+  test("claims nothing ahead while nothing is known, or when jobs are slow", () => {
+    const type = typeCalled("a");
+    const pace = new Pace([type]);
+    expect(pace.ahead(10)).toBe(0);
+    pace.noteClaim(1, new Map([[type, 1]]));
+    expect(pace.ahead(10)).toBe(0);
+    pace.noteCall(type, 1_000, 1);
+    expect(pace.ahead(10)).toBe(0);
+  });
+
+  test("claims hundreds ahead when jobs take microseconds", () => {
+    const type = typeCalled("a");
+    const pace = new Pace([type]);
+    pace.noteClaim(10, new Map([[type, 10]]));
+    pace.noteCall(type, 0.02, 1);
+    expect(pace.ahead(10)).toBeGreaterThan(1_000);
+  });
+
+  test("is careful when one claimed job in a hundred is slow, or of a type that is not known yet", () => {
+    const [fast, slow] = [typeCalled("fast"), typeCalled("slow")];
+    const pace = new Pace([fast, slow]);
+    pace.noteClaim(100, new Map([[fast, 100]]));
+    pace.noteCall(fast, 0.02, 1);
+    expect(pace.ahead(10)).toBeGreaterThan(1_000);
+    pace.noteClaim(
+      100,
+      new Map([
+        [fast, 99],
+        [slow, 1],
+      ]),
+    );
+    expect(pace.ahead(10)).toBeLessThan(10);
+    pace.noteCall(slow, 10_000, 1);
+    expect(pace.ahead(10)).toBe(0);
+  });
+});
+
+test("a worker's idea of the database's clock moves only as far as answers prove", () => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  const clock = new DatabaseClock();
+  const answer = (ahead: number, sent: number, read: number, received: number): void => {
+    vi.setSystemTime(received);
+    clock.learn(new Date(read + ahead).toISOString(), sent);
+  };
+  answer(0, 1_000_000, 1_000_050, 1_000_100);
+  expect(clock.now() - Date.now(), "the clocks may agree, so they do").toBe(0);
+  answer(5_000, 1_000_200, 1_000_210, 1_000_300);
+  expect(clock.now() - Date.now()).toBeGreaterThanOrEqual(4_910);
+  expect(clock.now() - Date.now()).toBeLessThanOrEqual(5_010);
+  answer(5_000, 1_000_400, 1_000_401, 1_000_402);
+  expect(clock.until(new Date(Date.now() + 6_000).toISOString())).toBeGreaterThanOrEqual(999);
+  expect(clock.until(new Date(Date.now() + 6_000).toISOString())).toBeLessThanOrEqual(1_001);
+  vi.useRealTimers();
+});
+
+test("pauses double from 100 ms to five seconds, and are never less than half of that", () => {
+  for (const [times, full] of [
+    [0, 100],
+    [1, 200],
+    [5, 3_200],
+    [6, 5_000],
+    [1_000, 5_000],
+  ] as const) {
+    const waits = Array.from({ length: 200 }, () => backoff(times));
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(full / 2);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(full);
+    expect(new Set(waits).size).toBeGreaterThan(100);
+  }
+});
+
+test("deadlines are reached in order, by one timer, unless they are cleared", () => {
+  vi.useFakeTimers();
+  const deadlines = new Deadlines();
+  const reached: string[] = [];
+  const type = typeCalled("a");
+  const [first, second, third] = [runOf(type, "1"), runOf(type, "2"), runOf(type, "3")];
+  deadlines.set(third, 300, (run) => reached.push(run.id));
+  deadlines.set(first, 100, (run) => reached.push(run.id));
+  deadlines.set(second, 200, (run) => reached.push(run.id));
+  expect(vi.getTimerCount()).toBe(1);
+  deadlines.clear(second);
+  vi.advanceTimersByTime(150);
+  expect(reached).toEqual(["1"]);
+  vi.advanceTimersByTime(1_000);
+  expect(reached).toEqual(["1", "3"]);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+test("a queue gives its items back in order, one by one and by the dozen", () => {
+  const queue = new Fifo<number>();
+  for (let n = 0; n < 5_000; n += 1) queue.push(n);
+  expect(queue.shift()).toBe(0);
+  expect(queue.take(1_500)).toEqual(Array.from({ length: 1_500 }, (_, n) => n + 1));
+  expect(queue.first).toBe(1_501);
+  queue.push(5_000);
+  expect(queue.take(10_000)).toHaveLength(3_500);
+  expect(queue.length).toBe(0);
+  expect(queue.shift()).toBeUndefined();
+});
