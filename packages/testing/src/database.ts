@@ -16,6 +16,8 @@ export interface TestDatabase extends AsyncDisposable {
   connect(url?: string): Promise<TestConnection>;
   /** Moves the clock of the main connection, such as '10 minutes'; '0' brings it back. */
   travel(offset: string): Promise<void>;
+  /** The database's URL for clients whose clock is moved, such as a worker of tomorrow: `urlAt('1 day')`. */
+  urlAt(offset: string): string;
   /** Makes a login that is a member of the roles, and answers its URL. Dropped with the database. */
   createLogin(...roles: string[]): Promise<{ readonly role: string; readonly url: string }>;
   drop(): Promise<void>;
@@ -68,6 +70,11 @@ export async function cloneDatabase(server: TestServerAddress): Promise<TestData
     query: main.query,
     value: main.value,
     travel: main.travel,
+    urlAt: (offset) => {
+      const moved = new URL(url);
+      moved.searchParams.set("options", `-c jobforge.clock_offset=${offset.replaceAll(" ", "\\ ")}`);
+      return moved.href;
+    },
     connect,
     createLogin,
     drop,

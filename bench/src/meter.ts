@@ -1,0 +1,73 @@
+/** Counts what work costs the database: WAL, commits, buffers and rows that died, beside the time it takes. */
+import type pg from "pg";
+
+export interface Cost {
+  readonly jobs: number;
+  readonly seconds: number;
+  readonly walBytes: number;
+  readonly commits: number;
+  readonly buffers: number;
+  readonly deadRows: number;
+}
+
+interface Counters {
+  readonly wal: number;
+  readonly commits: number;
+  readonly buffers: number;
+  readonly dead: number;
+}
+
+/** Runs work that answers how many jobs it went through, on connections of one database. */
+export async function meter(
+  clients: readonly pg.Client[],
+  schema: string,
+  work: () => Promise<number>,
+): Promise<Cost> {
+  const before = await count(clients, schema);
+  const started = performance.now();
+  const jobs = await work();
+  const seconds = (performance.now() - started) / 1000;
+  const after = await count(clients, schema);
+  return {
+    jobs,
+    seconds,
+    walBytes: after.wal - before.wal,
+    commits: after.commits - before.commits,
+    buffers: after.buffers - before.buffers,
+    deadRows: after.dead - before.dead,
+  };
+}
+
+async function count(clients: readonly pg.Client[], schema: string): Promise<Counters> {
+  // A session hands in its counters when it becomes idle, but at most once a second unless told to.
+  for (const client of clients) await client.query("select pg_stat_force_next_flush()");
+  const [reader] = clients;
+  if (reader === undefined) throw new Error("a meter needs a connection");
+  const { rows } = await reader.query<Record<keyof Counters, string>>(
+    `select pg_current_wal_insert_lsn() - '0/0' as wal, d.xact_commit as commits, d.blks_hit + d.blks_read as buffers,
+       (select coalesce(sum(t.n_tup_upd + t.n_tup_del), 0) from pg_stat_user_tables t where t.schemaname = $1) as dead
+     from pg_stat_database d
+     where d.datname = current_database()`,
+    [schema],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error("no statistics");
+  return {
+    wal: Number(row.wal),
+    commits: Number(row.commits),
+    buffers: Number(row.buffers),
+    dead: Number(row.dead),
+  };
+}
+
+/** The run in the middle, by speed. */
+export function median(costs: readonly Cost[]): Cost {
+  const sorted = [...costs].sort((a, b) => rate(a) - rate(b));
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) throw new Error("nothing was measured");
+  return middle;
+}
+
+export function rate({ jobs, seconds }: Cost): number {
+  return jobs / seconds;
+}

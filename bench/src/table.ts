@@ -1,0 +1,21 @@
+/** A table for a terminal: the first column to the left, numbers to the right. */
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ")
+      .trimEnd();
+  return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+}
+
+/** 12345.6 as "12,346"; small numbers keep a digit or two. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const digits = value < 10 ? 2 : value < 100 ? 1 : 0;
+  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
+}
