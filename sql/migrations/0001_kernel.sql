@@ -80,6 +80,19 @@ create type jobforge.hint as (
   many    timestamptz
 );
 
+-- A cron expression that was read: one bit for each value that a field allows. The 32nd of days is the last day of the month.
+-- Six weeks of weekdays from Sunday on: the first, second, third, fourth, fifth and last of each in a month. Days and weekdays
+-- are one choice: a day runs when either allows it. @every has an interval and nothing else.
+create type jobforge.cron as (
+  seconds  bit(60),
+  minutes  bit(60),
+  hours    bit(24),
+  days     bit(32),
+  months   bit(12),
+  weekdays bit(42),
+  every    interval
+);
+
 -- Which jobs a list or a bulk change means; null is any.
 create type jobforge.job_filter as (
   statuses        text[],

@@ -26,6 +26,8 @@ language sql stable as $$
     ('jobforge_wake_workers', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_watch_job', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_list_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_cron_next', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
+    ('jobforge_cron_runs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
     ('jobforge_set_policy', 'api', '{jobforge_operator}'),
     ('jobforge_get_policy', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_set_gate', 'api', '{jobforge_operator}'),

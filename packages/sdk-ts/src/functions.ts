@@ -1,10 +1,10 @@
 /** The kernel's API as clients call it: parameters with their SQL types, and what comes back. A test compares it to the catalog. */
 
-type Returns = "json" | "rows" | "text" | "void";
+type Returns = "json" | "rows" | "text" | "timestamptz" | "void";
 
 export interface ApiFunction {
   readonly parameters: ReadonlyMap<string, string>;
-  /** One JSON value; a set of rows, which clients get as an array of objects; JSON as a text, which clients get parsed; nothing. */
+  /** One JSON value; a set of rows, which clients get as an array of objects; JSON as a text, which clients get parsed; a time; nothing. */
   readonly returns: Returns;
   /** The call acts for the tenant of `p_tenant_id`, so a caller that is trusted to name its tenant names that one. */
   readonly namesTenant: boolean;
@@ -55,6 +55,8 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_get_job: ["rows", "p_job_id uuid, p_tenant_id uuid"],
   jobforge_list_jobs: ["rows", "p_tenant_id uuid, p_filters jsonb"],
   jobforge_search_jobs: ["rows", "p_filters jsonb"],
+  jobforge_cron_next: ["timestamptz", "p_expression text, p_timezone text, p_after timestamptz"],
+  jobforge_cron_runs: ["rows", "p_expression text, p_timezone text, p_after timestamptz, p_count integer"],
   jobforge_get_result: ["json", "p_job_id uuid, p_tenant_id uuid"],
   jobforge_list_attempts: ["rows", "p_job_id uuid, p_tenant_id uuid"],
   jobforge_list_audit: ["rows", "p_tenant_id uuid, p_filters jsonb"],

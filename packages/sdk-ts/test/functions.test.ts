@@ -8,7 +8,7 @@ test("the SDK knows every API function with its parameters, their types and what
 }) => {
   const functions = await db.query<{ name: string; parameters: string[]; returns: string }>(`
     select p.proname as name,
-      case when p.proretset then 'rows' when p.prorettype = 'jsonb'::regtype then 'json' else format_type(p.prorettype, null) end as returns,
+      case when p.proretset then 'rows' when p.prorettype = 'jsonb'::regtype then 'json' else replace(format_type(p.prorettype, null), 'timestamp with time zone', 'timestamptz') end as returns,
       array(
         select p.proargnames[a.place] || ' ' || replace(format_type(a.type, null), 'timestamp with time zone', 'timestamptz')
         from unnest(p.proargtypes::oid[]) with ordinality a(type, place)

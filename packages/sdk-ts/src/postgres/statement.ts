@@ -62,7 +62,8 @@ function callText(
 
 function answerOf(called: ApiFunction, call: string): string {
   if (called.returns === "rows") return `(select coalesce(json_agg(r), '[]')::text from ${call} r)`;
-  return `${call}::text`;
+  // JSON writes a time as HTTP does, whatever the session's date style is.
+  return called.returns === "timestamptz" ? `to_json(${call})::text` : `${call}::text`;
 }
 
 /**

@@ -1,0 +1,72 @@
+/**
+ * When an expression runs next, said a second time and in another way: croner decides which times of a wall clock it names, and
+ * this file when these come, by the rule in the comment of jobforge.cron_after.
+ */
+import { Cron } from "croner";
+import type { CronCase } from "./cron-cases.ts";
+import { type Span, spansOf } from "./cron-zones.ts";
+
+/** The options with which croner reads the same grammar; without a zone, on a clock that is never changed. */
+export function readCron(expression: string, zone?: string): Cron {
+  const clock = zone === undefined ? { utcOffset: 0 } : { timezone: zone };
+  return new Cron(expression, { ...clock, sloppyRanges: true });
+}
+
+/**
+ * Times of a clock that is never changed. Asks croner month by month: it goes on at the 2nd of March when it has looked for the
+ * 30th of February, and would miss the 1st.
+ */
+function nextOnWall(cron: Cron, after: number): number | undefined {
+  for (let from = after; ; ) {
+    const next = cron.nextRun(new Date(from))?.getTime();
+    const start = new Date(from + 1000);
+    const monthEnd = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
+    if (next === undefined || next < monthEnd) return next;
+    from = monthEnd - 1000;
+  }
+}
+
+/** Whether it names all 24 hours, and so goes on through a repeated hour. */
+export function namesEveryHour(expression: string): boolean {
+  const field = expression === "@hourly" ? "*" : (expression.trim().split(/\s+/).at(-4) ?? "");
+  const hours = field.split(",").flatMap((term) => {
+    const [, from, to, step] = /^(\*|\d+)(?:-(\d+))?(?:\/(\d+))?$/.exec(term) ?? [];
+    const first = from === "*" ? 0 : Number(from);
+    const last = Number(to ?? (from === "*" || step !== undefined ? 23 : first));
+    return Array.from({ length: 24 }, (_, n) => first + n * Number(step ?? 1)).filter((hour) => hour <= last);
+  });
+  return new Set(hours).size === 24;
+}
+
+/** The first instant at which the clock shows the time or a later one. */
+function firstInstantOf(spans: readonly Span[], wall: number): number | undefined {
+  for (const { from, to, offset } of spans) {
+    const at = Math.max(from, wall - offset);
+    if (at < to) return at;
+  }
+  return undefined;
+}
+
+/** The next run, or undefined when it lies beyond the known spans of the zone. */
+export function expectedNext({ expression, zone, after }: CronCase): number | undefined {
+  const cron = readCron(expression);
+  const next = (from: number): number | undefined => nextOnWall(cron, from);
+  const now = Math.floor(after / 1000) * 1000;
+  const spans = spansOf(zone).filter(({ to }) => to > now - 2 * 86_400_000);
+  if (namesEveryHour(expression)) {
+    for (const { from, to, offset } of spans.filter((span) => span.to > now + 1000)) {
+      const start = Math.max(from, now + 1000);
+      const at = (next(start + offset - 1000) ?? Number.POSITIVE_INFINITY) - offset;
+      if (at < to) return at;
+    }
+    return undefined;
+  }
+  const span = spans.find(({ to }) => now < to);
+  let wall = next(now + (span?.offset ?? 0));
+  while (wall !== undefined) {
+    const at = firstInstantOf(spans, wall);
+    if (at === undefined || at > now) return at;
+    wall = next(wall);
+  }
+  return undefined;
+}
