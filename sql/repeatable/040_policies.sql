@@ -2,9 +2,9 @@
 create or replace function jobforge.policy_of(p_type text) returns setof jobforge.policies
 language sql stable as $$
   select p.*
-  from (select p_type as type, 1 as choice union all select '*', 2) want
-  join jobforge.policies p on p.type = want.type
-  order by want.choice
+  from jobforge.policies p
+  where p.type in (p_type, '*')
+  order by p.type = '*'
   limit 1
 $$;
 

@@ -4,9 +4,7 @@
 create or replace function jobforge.wake(p_type text, p_run_at timestamptz, p_now timestamptz) returns void
 language plpgsql as $$
 begin
-  if exists (select from jobforge.idle_workers i where i.type = p_type)
-    or exists (select from jobforge.idle_workers i where i.type = '*')
-  then
+  if exists (select from jobforge.idle_workers i where i.type in (p_type, '*')) then
     perform pg_notify('jobforge_wake', p_type || case when p_run_at > p_now
       then to_char(p_run_at at time zone 'UTC', E'\nYYYY-MM-DD"T"HH24:MI:SS.US"Z"') else '' end);
   end if;

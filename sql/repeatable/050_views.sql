@@ -105,7 +105,8 @@ from (
     f.id, f.tenant_id, f.attempts,
     case when f.status = 'canceled' and f.last_run not in ('succeeded', 'lost') then 'canceled' else f.last_run end,
     f.worker_id, f.started_at, f.finished_at,
-    case when f.last_run <> 'succeeded' then f.error end
+    -- A run that was only put off when somebody canceled the job leaves the error of the one before.
+    case when f.last_run in ('failed', 'lost') or (f.last_run <> 'succeeded' and f.status <> 'canceled') then f.error end
   from jobforge.archive f
   where f.last_run is not null
 ) r;

@@ -56,7 +56,7 @@ begin
       case
         when e.ended = 'succeeded' then null
         when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now)
-        when e.ended = 'deferred' and e.counts and x.exhausted then coalesce(
+        when e.ended = 'deferred' and e.counts and x.exhausted and not x.cancel then coalesce(
           case when e.new_error is not null then error_of(e.new_error, p_now) end, t.error,
           error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now))
         else t.error

@@ -2,10 +2,10 @@
 -- first; a claim that would come back short looks after lost leases and expired jobs and tries again, so any worker keeps the
 -- system alive. With a hint it goes on where the last call stopped; when that gives less than asked for, or something more
 -- urgent has come, it looks again in full before it answers. Answers where the claimed rows are, which holds until the
--- transaction ends. Never waits for a lock.
+-- transaction ends, and when the next waiting job of the types becomes due. Never waits for a lock.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
-  inout p_hint jsonb, out claimed tid[]
+  inout p_hint jsonb, out claimed tid[], out due timestamptz
 )
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -22,10 +22,10 @@ declare
   v_from bigint := v_hint.lane;
   v_floor timestamptz := coalesce(v_hint.due, '-infinity');
   v_batch integer := greatest(p_limit, 200);
-  v_pages bigint := pages_read();
+  v_pages bigint := case when p_types is null then pages_read() end;
   v_open text[] := open_types(coalesce(p_types, v_hint.types), p_now);
   v_closed bigint[] := closed_lanes(p_now);
-  v_promoted integer;
+  v_promote record;
   v_above integer := -2147483648;
   v_looks integer := 0;
   v_rounds integer := 0;
@@ -40,7 +40,7 @@ begin
   if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) then
     v_hint.types := v_open;
   end if;
-  v_promoted := promote(v_open, p_now, v_batch, v_floor);
+  v_promote := promote(v_open, p_now, v_batch, v_floor);
 
   if v_hint.streams is not null then
     select m.urgent, m.ask into v_look_again, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
@@ -48,7 +48,7 @@ begin
   if not v_look_again then
     v_take := take(p_worker_id,
       array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_closed)),
-      p_tenant_id, p_limit, false, p_now);
+      p_tenant_id, p_limit, p_now);
     claimed := v_take.claimed;
     v_streams := v_take.streams;
     v_from := after_lane(v_take.last_lane);
@@ -60,7 +60,7 @@ begin
       v_hint.at := null;
       v_floor := '-infinity';
       v_open := open_types(p_types, p_now);
-      v_promoted := promote(v_open, p_now, v_batch);
+      v_promote := promote(v_open, p_now, v_batch);
     end if;
     v_at := p_now;
     v_streams := null;
@@ -72,9 +72,9 @@ begin
     if v_look.rank is null then
       -- What is due may all be of paused tenants, and a million: the next claim goes on with it.
       v_rounds := v_rounds + 1;
-      exit when v_rounds > 10 or (v_promoted < v_batch and not upkeep(p_now, 1000, false));
+      exit when v_rounds > 10 or (v_promote.promoted < v_batch and not upkeep(p_now, 1000, false));
       v_open := open_types(p_types, p_now);
-      v_promoted := promote(v_open, p_now, v_batch);
+      v_promote := promote(v_open, p_now, v_batch);
       v_above := -2147483648;
       continue;
     end if;
@@ -87,14 +87,10 @@ begin
     if v_from is null then
       v_streams := in_turn(v_streams, p_limit - cardinality(claimed));
     end if;
-    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), false, p_now);
+    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now);
     claimed := claimed || v_take.claimed;
     v_from := coalesce(after_lane(v_take.last_lane), v_from);
     v_streams := case when v_look.complete then v_take.streams end;
-    exit when cardinality(claimed) >= p_limit;
-
-    v_take := take(p_worker_id, v_take.streams, p_tenant_id, p_limit - cardinality(claimed), true, p_now);
-    claimed := claimed || v_take.claimed;
     exit when cardinality(claimed) >= p_limit;
 
     -- All that was seen of this rank has been asked. What is left is beyond it, paused, or in other workers' hands.
@@ -107,10 +103,11 @@ begin
     end if;
   end loop;
 
+  due := v_promote.due;
   if p_want_hint then
     v_hint.at := v_at;
     v_hint.lane := v_from;
-    v_hint.due := least(next_due(v_open, v_floor), p_now);
+    v_hint.due := least(v_promote.due, p_now);
     v_hint.streams := v_streams;
     p_hint := write_hint(v_hint);
   end if;

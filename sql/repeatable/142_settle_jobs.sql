@@ -152,11 +152,10 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
   v_tenant_id uuid := claimable_tenant(p_tenant_id);
-  v_bound uuid := claimable_tenant(null);
+  v_bound uuid := case when v_tenant_id is not null then claimable_tenant(null) end;
   v_settled text := '[]';
   v_claimed record;
   v_claim_error json;
-  v_next timestamptz;
 begin
   perform require_worker_id(p_worker_id);
   if jsonb_typeof(coalesce(p_results, '[]')) <> 'array' then
@@ -169,18 +168,19 @@ begin
   if jsonb_array_length(coalesce(p_results, '[]')) > 0 then
     v_settled := settle(p_worker_id, v_bound, p_results, v_now);
   end if;
-  select '[]' as jobs, p_hint as hint, '-infinity'::timestamptz as floor, p_types as types into v_claimed;
-  if p_claim_limit > 0 then
-    begin
-      select * into v_claimed
-      from claim_documents(p_worker_id, p_claim_limit, p_types, v_tenant_id, v_now, p_hint);
-    exception when others then
-      v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
-    end;
+  begin
+    if p_claim_limit > 0 then
+      v_claimed := claim_documents(p_worker_id, p_claim_limit, p_types, v_tenant_id, v_now, p_hint);
+    end if;
+  exception when others then
+    v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
+  end;
+  if p_claim_limit = 0 or v_claim_error is not null then
+    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now)) as due into v_claimed;
   end if;
-  v_next := case when v_bound is null then next_due(open_types(v_claimed.types, v_now), v_claimed.floor) end;
   return concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),
-    ',"next_due_at":', coalesce(to_json(v_next), 'null'), ',"now":', to_json(v_now), ',"claim_error":' || v_claim_error, '}');
+    ',"next_due_at":', coalesce(case when v_bound is null then to_json(v_claimed.due) end, 'null'), ',"now":', to_json(v_now),
+    ',"claim_error":' || v_claim_error, '}');
 end $$;
 
 -- Ends the runs of a JSON array and answers [{id, attempt, outcome, status}] in its order, as text.
@@ -204,18 +204,23 @@ begin
     from unnest(jobforge.end_runs(p_worker_id, p_tenant_id, jobforge.read_ends(v_results, p_now), p_now)) o);
 end $$;
 
--- Claims, and answers the jobs as a JSON array, the hint for the next call, from where on the waiting index is worth a look,
--- and the types there are. A job has the columns of jobforge_jobs that a worker needs; those that are rarely set only when they are.
+-- Claims, and answers the jobs as a JSON array, the hint for the next call, and when the next waiting job becomes due. A job has the
+-- columns of jobforge_jobs that a worker needs; those that are rarely set only when they are.
 create or replace function jobforge.claim_documents(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_hint jsonb,
-  out jobs text, out hint jsonb, out floor timestamptz, out types text[]
+  out jobs text, out hint jsonb, out due timestamptz
 )
 language plpgsql as $$
 declare
   v_claim record;
 begin
-  select c.claimed, c.p_hint into v_claim
-  from jobforge.claim(p_worker_id, p_limit, p_types, p_tenant_id, p_now, true, p_hint) c;
+  v_claim := jobforge.claim(p_worker_id, p_limit, p_types, p_tenant_id, p_now, true, p_hint);
+  hint := v_claim.p_hint;
+  due := v_claim.due;
+  jobs := '[]';
+  if cardinality(v_claim.claimed) = 0 then
+    return;
+  end if;
   -- Written first and sorted then: the other way round whole rows would be sorted.
   select '[' || string_agg(d.document, ',' order by d.rank, d.run_at, d.seq) || ']'
   into jobs
@@ -234,8 +239,4 @@ begin
     cross join lateral (select * from jobforge.jobs j where j.ctid = c.place limit 1) j
     offset 0
   ) d;
-  jobs := coalesce(jobs, '[]');
-  hint := v_claim.p_hint;
-  floor := coalesce((hint ->> 'due')::timestamptz, '-infinity');
-  types := coalesce(p_types, (select array_agg(t) from jsonb_array_elements_text(hint -> 'types') t));
 end $$;

@@ -47,7 +47,7 @@ begin
     perform fail_argument('limit', 'limit must be between 1 and 100000');
   end if;
   perform require_read_committed();
-  v_promoted := promote(v_waiting, v_now, greatest(1, p_limit / greatest(1, cardinality(v_waiting))));
+  v_promoted := (promote(v_waiting, v_now, greatest(1, p_limit / greatest(1, cardinality(v_waiting))))).promoted;
   v_flowing := upkeep(v_now, p_limit, true);
   return jsonb_build_object('promoted', v_promoted, 'flowing', v_flowing) || housekeeping(v_now, p_limit, true);
 end $$;

@@ -110,17 +110,14 @@ export function byTurn(a: Job, b: Job): number {
   return b.priority - a.priority || a.runAt - b.runAt || a.seq - b.seq;
 }
 
-/**
- * Nothing of a higher priority was passed over, nor anything older of the same tenant, type and priority. Across the types of a
- * tenant the kernel does not keep the order when it fills up what other tenants left over, so that is not required here.
- */
+/** Nothing of a higher priority was passed over, nor anything older of the same tenant and priority, of whatever type. */
 function requireOrder(model: Model, wanted: Wanted, pool: readonly Job[], chosen: readonly Job[]): void {
   const left = pool.filter((job) => !chosen.includes(job) && !mayBeOverlooked(model, wanted, job));
   for (const job of chosen) {
-    const isSameStream = (other: Job): boolean =>
-      other.priority === job.priority && other.tenant === job.tenant && other.type === job.type;
+    const isSameLane = (other: Job): boolean =>
+      other.priority === job.priority && other.tenant === job.tenant;
     const passed = left.find(
-      (other) => other.priority > job.priority || (isSameStream(other) && byTurn(other, job) < 0),
+      (other) => other.priority > job.priority || (isSameLane(other) && byTurn(other, job) < 0),
     );
     if (passed !== undefined) throw new IllegalClaim(`${job.name} was claimed before ${passed.name}`);
   }
