@@ -8,8 +8,9 @@ create or replace function jobforge.take(
 )
 language plpgsql as $$
 declare
-  v_lasts integer[] := jobforge.turns_in(p_streams);
-  v_turns integer[] := array(select t.first from unnest(v_lasts) with ordinality t(last, first) where t.last is not null);
+  v_lasts integer[] := array_fill(null::integer, array[cardinality(p_streams)]);
+  v_turns integer[] := '{}';
+  v_first integer;
   v_shares integer[];
   v_asked integer;
   v_served integer := 0;
@@ -18,6 +19,14 @@ declare
   v_pick record;
   v_picked tid[] := '{}';
 begin
+  -- Where turns begin, and for each where its last stream is.
+  for i in 1 .. cardinality(p_streams) loop
+    if v_first is null or (p_streams[i]).lane <> (p_streams[v_first]).lane then
+      v_first := i;
+      v_turns := v_turns || i;
+    end if;
+    v_lasts[v_first] := i;
+  end loop;
   streams := p_streams;
   while v_rest > 0 and cardinality(v_turns) > 0 loop
     v_asked := least(cardinality(v_turns), v_rest);
@@ -46,22 +55,6 @@ begin
   claimed := jobforge.start_runs(v_picked, p_worker_id, p_now);
   last_lane := (streams[v_served]).lane;
   streams := streams[v_served + 1:] || streams[:v_served];
-end $$;
-
--- For every stream that begins a turn: where the turn's last one is; null for the others.
-create or replace function jobforge.turns_in(p_streams jobforge.stream[]) returns integer[]
-language plpgsql immutable as $$
-declare
-  v_lasts integer[] := array_fill(null::integer, array[cardinality(p_streams)]);
-  v_first integer := 1;
-begin
-  for i in 1 .. cardinality(p_streams) loop
-    if (p_streams[i]).lane <> (p_streams[v_first]).lane then
-      v_first := i;
-    end if;
-    v_lasts[v_first] := i;
-  end loop;
-  return v_lasts;
 end $$;
 
 -- Locks jobs that may start: of every turn that has a share, up to so many, the oldest. Answers, for each that has any, where
@@ -93,7 +86,7 @@ begin
   ) x
   where s.share is not null and s.last = s.first and x.places is not null;
 
-  if exists (select from unnest(p_lasts) with ordinality t(last, first) where t.last > t.first) then
+  if array_position(p_lasts, null) is not null then
     return query
     select s.first::integer, x.*
     from unnest(p_lasts, p_shares) with ordinality s(last, share, first)
