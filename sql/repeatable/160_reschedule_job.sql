@@ -89,14 +89,15 @@ begin
     insert into jobforge.jobs (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
       expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
-      error, cost_cents)
+      error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
       d.id, d.seq, d.tenant_id, uuid_hash_extended(d.tenant_id, 0), d.type,
       case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
-      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents
+      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents,
+      d.schedule_id, d.scheduled_for
     from dead d
     order by d.type, d.dedupe_key
     on conflict do nothing
