@@ -53,7 +53,7 @@ declare
 begin
   v_outcome := (jobforge.end_runs(p_worker_id, jobforge.claimable_tenant(null), array[p_end], jobforge.now()))[1];
   if v_outcome.outcome <> 'ok' then
-    perform jobforge.fail_not_held();
+    perform jobforge.fail_not_held(p_end.id);
   end if;
   return jsonb_build_object('id', p_end.id, 'status', v_outcome.status, 'run_at', v_outcome.run_at);
 end $$;
