@@ -1,7 +1,7 @@
 -- Runs a job at another time (null: now). A queued one is moved; a failed or dead one comes back with a fresh budget:
 -- p_max_attempts more executions, else as many as it was given at first. Answers {id, status, run_at, max_attempts}.
 -- Who: the tenant itself, operators. JF006 when there is no such job, it runs, succeeded or was canceled, or another live
--- job has taken its dedupe key.
+-- job has taken its dedupe key or is a run of the same schedule.
 create or replace function :"api_schema".jobforge_reschedule_job(
   p_job_id uuid,
   p_tenant_id uuid,
@@ -33,7 +33,7 @@ begin
     exit when v_max_attempts is not null;
     if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state <> 'running') then
       perform fail('JF006', 'Job not found or cannot be rescheduled', 'not_reschedulable', 'job_id',
-        'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key.');
+        'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key or is a run of the same schedule.');
     end if;
   end loop;
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
@@ -65,7 +65,8 @@ begin
 end $$;
 
 -- Brings failed and dead jobs back from the archive with a fresh budget. Their last attempt, which was part of the archived
--- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken.
+-- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken, and no run
+-- of a schedule that may not overlap and has a live one.
 create or replace function jobforge.revive(
   p_job_ids uuid[], p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
 ) returns table (id uuid, type text, max_attempts integer)
@@ -74,7 +75,7 @@ begin
   return query
   with dead as materialized (
     select f.*
-    from unnest(p_job_ids) i(id)
+    from unnest(jobforge.without_rivals(p_job_ids)) i(id)
     cross join lateral (
       select * from jobforge.archive f
       where f.id = i.id

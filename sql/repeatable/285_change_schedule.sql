@@ -94,6 +94,10 @@ begin
   then
     v.due_at := jobforge.due_of(v, p_now);
   end if;
+  if v.enabled and not p_old.enabled and not v.run_requested then
+    -- What passed while it was disabled was not missed: one run for all of it.
+    v.due_at := v.next_run_at + greatest(p_now - v.next_run_at, interval '0');
+  end if;
   v.updated_at := p_now;
   update jobforge.schedules s
   set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed, missed_limit,
@@ -152,4 +156,31 @@ begin
     v.next_run_at := jobforge.first_due(v, p_now);
   end if;
   return v;
+end $$;
+
+-- Of ended jobs those that may come back as far as schedules are concerned: of a schedule whose runs may not overlap the newest
+-- one, and that only while no other is live. Locks those schedules, so that no run is made meanwhile.
+create or replace function jobforge.without_rivals(p_job_ids uuid[]) returns uuid[]
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v_runs uuid[];
+  v_schedules uuid[];
+begin
+  select array_agg(f.id), array_agg(f.schedule_id)
+  into v_runs, v_schedules
+  from jobforge.archive f
+  where f.id = any (p_job_ids) and f.schedule_id is not null;
+  if v_runs is null then
+    return p_job_ids;
+  end if;
+  perform from jobforge.schedules s where s.id = any (v_schedules) order by s.id for update;
+  return array(
+    select i.id
+    from unnest(p_job_ids) i(id)
+    left join unnest(v_runs, v_schedules) r(id, schedule_id) on r.id = i.id
+    left join jobforge.schedules s on s.id = r.schedule_id and s.overlap <> 'allow'
+    where s.id is null
+      or (r.id = (select max(o.id::text)::uuid from unnest(v_runs, v_schedules) o(id, schedule_id) where o.schedule_id = s.id)
+        and (select j.id from jobforge.jobs j where j.schedule_id = s.id limit 1) is null));
 end $$;
