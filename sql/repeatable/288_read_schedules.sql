@@ -12,38 +12,6 @@ begin
   select s.* from all_schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
 end $$;
 
--- Fails when a filter is not one of those known.
-create or replace function jobforge.require_filters(p_filters jsonb, p_known text[]) returns void
-language plpgsql immutable as $$
-declare
-  v_unknown text;
-begin
-  if jsonb_typeof(p_filters) <> 'object' then
-    perform jobforge.fail_argument('filters', 'filters must be a JSON object');
-  end if;
-  select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
-  if found then
-    perform jobforge.fail_argument(v_unknown, format('unknown filter %s', v_unknown),
-      'Known filters: ' || array_to_string(p_known, ', ') || '.');
-  end if;
-end $$;
-
--- The flag under a key; null when it is not given. JF002 for anything else.
-create or replace function jobforge.filter_flag(p_filters jsonb, p_key text) returns boolean
-language plpgsql immutable as $$
-begin
-  if jsonb_typeof(p_filters -> p_key) not in ('boolean', 'null') then
-    perform jobforge.fail_argument(p_key, p_key || ' must be true or false');
-  end if;
-  return (p_filters ->> p_key)::boolean;
-end $$;
-
--- How many rows a page has: 50 unless told otherwise, at most 1000.
-create or replace function jobforge.filter_limit(p_filters jsonb) returns integer
-language sql stable as $$
-  select least(greatest(coalesce(jobforge.filter_text(p_filters, 'limit', 'number')::integer, 50), 1), 1000)
-$$;
-
 -- The schedules of a tenant, or with null of everybody, in the order of tenant, type and key. Filters: type (a text or an
 -- array), enabled, failing (whether the last run failed), limit (50, at most 1000), cursor (the id of the last schedule of the
 -- page before). JF002 for an unknown or malformed filter.
