@@ -83,6 +83,11 @@ describe("the tables of the reference", () => {
     expect(firstCells(section("Policy keys")).sort()).toEqual(known);
   });
 
+  test("have the options of a schedule", async ({ db }) => {
+    const call = `select jobforge_ensure_schedule(gen_random_uuid(), 'a', 'k', '{"no such key": 1}')`;
+    expect(firstCells(section("Options")).sort()).toEqual(await knownKeys(db.query(call)));
+  });
+
   test("have the filters of a list", async ({ db }) => {
     const known = await knownKeys(db.query(`select jobforge_search_jobs('{"no such key": 1}')`));
     expect(firstCells(section("Filters")).sort()).toEqual(known);
@@ -99,7 +104,7 @@ describe("the tables of the reference", () => {
   test("have every action that is written to the audit log", async ({ db }) => {
     const actions = await db.value<string[]>(`
       select array_agg(distinct m[1] order by m[1])
-      from pg_proc p, regexp_matches(p.prosrc, '''((?:JOBS?|POLICY|GATE|ROLE|CONNECTOR_CONFIG)_[A-Z_]+)''', 'g') m
+      from pg_proc p, regexp_matches(p.prosrc, '''((?:JOBS?|SCHEDULE|POLICY|GATE|ROLE|CONNECTOR_CONFIG)_[A-Z_]+)''', 'g') m
       where p.pronamespace in ('jobforge'::regnamespace, 'public'::regnamespace)`);
     expect(firstCells(section("Audit actions"))).toEqual(expect.arrayContaining(actions));
   });

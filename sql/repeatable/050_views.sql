@@ -41,7 +41,9 @@ select
   j.concurrency_key,
   j.traceparent,
   case when j.attempts > 0 then jobforge.trace_id(j.id, j.attempts) end as trace_id,
-  null::text as reason
+  null::text as reason,
+  j.schedule_id,
+  j.scheduled_for
 from jobforge.jobs j;
 
 create or replace view jobforge.ended_jobs as
@@ -77,7 +79,9 @@ select
   f.concurrency_key,
   f.traceparent,
   case when f.attempts > 0 then jobforge.trace_id(f.id, f.attempts) end as trace_id,
-  f.reason
+  f.reason,
+  f.schedule_id,
+  f.scheduled_for
 from jobforge.archive f;
 
 do $$

@@ -19,6 +19,7 @@ declare
   v_outcomes run_outcome[];
   v_canceled uuid[];
   v_unkept uuid[];
+  v_scheduled schedule_end[];
 begin
   with taken as (
     -- worker_id is set while a job runs and at no other time. Compared in a way that no index serves: the way in is the id.
@@ -32,7 +33,7 @@ begin
   ), ending as (
     select distinct on (e.id)
       e.ord, e.id as job_id, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry, e.run_at as next_at,
-      e.counts, e.cost_cents as cost
+      e.counts, e.cost_cents as cost, e.next_run_at
     from unnest(p_ends) e
     where (e.id, e.attempt) in (select t.id, t.attempts from taken t) or e.attempt is null
     order by e.id, e.ord
@@ -43,13 +44,14 @@ begin
   ), judged as materialized (
     -- What every later step asks for comes first: a row is unpacked only as far as it is read.
     select
-      verdict(e.ended, x.cancel, e.retry, e.counts, x.exhausted, t.losses) as verdict,
-      e.ord, t.id, t.attempts, x.cancel, (p.policy).keep_history, (p.policy).audit_action,
+      verdict(e.ended, x.cancel, e.retry and not x.goes_on, e.counts, x.exhausted, t.losses) as verdict,
+      e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.goes_on, (p.policy).keep_history, (p.policy).audit_action,
       e.ended in ('failed', 'lost') as unwell,
       coalesce(e.next_at, case e.ended when 'failed' then p_now + backoff(p.policy, t.failures + 1) else t.run_at end) as again_at,
       e.ended, e.new_error, e.counts, t.tenant_id, t.lane, t.type, t.run_at, t.seq, t.rank, t.uncounted, t.failures, t.losses,
       t.max_attempts, t.budget, t.created_at, t.started_at, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key,
-      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result, e.artifact_ref,
+      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result, e.artifact_ref, e.retry, t.scheduled_for,
+      coalesce(e.next_run_at, case when x.goes_on and e.ended = 'failed' then e.next_at end) as next_run_at,
       add_cost(t.cost_cents, e.cost) as cost_cents,
       shelf((p.policy).retention_days) as keep_days,
       -- A success has no error; a run that was only put off leaves the one of before.
@@ -67,13 +69,16 @@ begin
     cross join lateral (
       -- Asked once whether there are any requests at all: mostly there are none.
       select (select exists (select from cancel_requests)) and exists (select from cancel_requests c where c.job_id = t.id) as cancel,
-        t.attempts - t.uncounted >= t.max_attempts as exhausted
+        t.attempts - t.uncounted >= t.max_attempts as exhausted,
+        -- A run's failure ends the run, and its schedule goes on; unless the schedule wants runs to be tried again.
+        t.schedule_id is not null
+          and coalesce((select not s.retry_runs from schedules s where s.id = t.schedule_id), true) as goes_on
     ) x
   ), requeued as (
     insert into jobs (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
       created_at, updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-      tags, traceparent, progress, error, cost_cents)
+      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
       t.id, t.seq, t.tenant_id, t.lane, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
@@ -81,7 +86,7 @@ begin
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress,
-      t.last_error, t.cost_cents
+      t.last_error, t.cost_cents, t.schedule_id, t.scheduled_for
     from judged t
     where t.verdict = 'queued'
   ), past as (
@@ -95,31 +100,36 @@ begin
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
-      keep_days)
+      keep_days, schedule_id, scheduled_for)
     select
-      t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.losses), t.ended, t.rank, t.attempts, t.uncounted,
+      t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.ended, t.rank, t.attempts, t.uncounted,
       t.failures + t.unwell::int, t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at,
       p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags,
       t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
-      t.cost_cents, t.keep_days
+      t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for
     from judged t
-    where t.verdict <> 'queued' and (t.keep_history or t.verdict in ('failed', 'dead'))
+    where t.verdict <> 'queued' and (t.keep_history or t.verdict = 'dead' or (t.verdict = 'failed' and not t.goes_on))
   ), audited as (
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
     select p_now, t.tenant_id, t.worker_id,
       case t.verdict when 'succeeded' then t.audit_action when 'dead' then 'JOB_EXHAUSTED_RETRIES' else 'JOB_FAILED' end,
       'job', t.id::text,
       left(t.last_error ->> 'message', 2000),
-      jsonb_build_object('type', t.type, 'attempts', t.attempts, 'reason', reason(t.verdict, t.ended, t.losses))
+      jsonb_build_object('type', t.type, 'attempts', t.attempts, 'reason', reason(t.verdict, t.ended, t.retry, t.losses))
     from judged t
-    where t.verdict in ('failed', 'dead') or (t.verdict = 'succeeded' and t.audit_action is not null)
+    where t.verdict = 'dead' or (t.verdict = 'failed' and not t.goes_on) or (t.verdict = 'succeeded' and t.audit_action is not null)
   )
   -- Cast row by row: a whole array of records would be cast by way of its text.
   select array_agg(row(o.*)::run_outcome),
     (select array_agg(t.id) from judged t where t.cancel),
-    (select array_agg(t.id) from judged t where not t.keep_history and t.verdict in ('succeeded', 'canceled'))
-  into v_outcomes, v_canceled, v_unkept
+    (select array_agg(t.id) from judged t
+      where not t.keep_history and (t.verdict in ('succeeded', 'canceled') or (t.verdict = 'failed' and t.goes_on))),
+    (select array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, replace(t.verdict, 'dead', 'failed'),
+        t.last_error ->> 'message', t.next_run_at, t.next_run_at is not null)::schedule_end)
+      from judged t
+      where t.schedule_id is not null and t.verdict <> 'queued')
+  into v_outcomes, v_canceled, v_unkept, v_scheduled
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end, t.tenant_id,
@@ -142,6 +152,9 @@ begin
   end if;
   if v_unkept is not null then
     perform keep_only_keys(v_unkept, p_now);
+  end if;
+  if v_scheduled is not null then
+    perform end_scheduled_runs(v_scheduled, p_now);
   end if;
   perform spawn_children(p_ends, v_outcomes, p_now);
   perform announce(v_outcomes, p_now);
@@ -264,11 +277,11 @@ language sql immutable as $$
 $$;
 
 -- Why a run's end led there, in one word.
-create or replace function jobforge.reason(p_verdict text, p_ended text, p_losses integer) returns text
+create or replace function jobforge.reason(p_verdict text, p_ended text, p_retry boolean, p_losses integer) returns text
 language sql immutable as $$
   select case p_verdict
     when 'succeeded' then 'done'
-    when 'failed' then 'refused'
+    when 'failed' then case when p_retry then 'failed' else 'refused' end
     when 'dead' then case when p_ended = 'lost' and p_losses >= 2 then 'crashed' else 'exhausted' end
     else p_verdict
   end
@@ -306,6 +319,7 @@ language plpgsql as $$
 declare
   v_ended jobforge.run_outcome[];
   v_unkept uuid[];
+  v_scheduled jobforge.schedule_end[];
 begin
   if cardinality(p_job_ids) = 0 then
     return 0;
@@ -326,21 +340,27 @@ begin
     insert into jobforge.archive (
       id, seq, tenant_id, type, status, reason, rank, attempts, uncounted, failures, max_attempts, budget, run_at,
       created_at, started_at, finished_at, expires_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-      tags, traceparent, progress, error, cost_cents, keep_days)
+      tags, traceparent, progress, error, cost_cents, keep_days, schedule_id, scheduled_for)
     select
       t.id, t.seq, t.tenant_id, t.type, 'canceled', p_reason, t.rank, t.attempts, t.uncounted, t.failures, t.max_attempts,
       t.budget, t.run_at, t.created_at, t.started_at, p_now, t.expires_at, t.payload, t.idempotency_key, t.dedupe_key,
-      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents, t.keep_days
+      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents, t.keep_days, t.schedule_id,
+      t.scheduled_for
     from judged t
     where t.keep_history
   )
   select
     array_agg(row(null, t.id, t.attempts, 'ok', 'canceled', t.run_at, t.tenant_id, t.type)::jobforge.run_outcome),
-    array_agg(t.id) filter (where not t.keep_history)
-  into v_ended, v_unkept
+    array_agg(t.id) filter (where not t.keep_history),
+    array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, 'canceled', null, null, false)::jobforge.schedule_end)
+      filter (where t.schedule_id is not null)
+  into v_ended, v_unkept, v_scheduled
   from judged t;
   if v_unkept is not null then
     perform jobforge.keep_only_keys(v_unkept, p_now);
+  end if;
+  if v_scheduled is not null then
+    perform jobforge.end_scheduled_runs(v_scheduled, p_now);
   end if;
   perform jobforge.announce(v_ended, p_now);
   return coalesce(cardinality(v_ended), 0);

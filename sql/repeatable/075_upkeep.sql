@@ -52,7 +52,7 @@ begin
   if cardinality(p_job_ids) > 0 then
     perform jobforge.end_runs(p_worker_id, null, array(
       select row(i.ord, i.id, null, 'lost', jsonb_build_object('name', 'LeaseLost', 'message', p_why),
-        null, null, true, null, true, null, null)::jobforge.run_end
+        null, null, true, null, true, null, null, null)::jobforge.run_end
       from unnest(p_job_ids) with ordinality i(id, ord)), p_now);
   end if;
   return cardinality(p_job_ids);
@@ -192,5 +192,5 @@ begin
     return false;
   end if;
   return jobforge.answer_cancels(p_now, p_limit) + jobforge.reclaim(p_now, p_limit) + jobforge.expire(p_now, p_limit)
-    + jobforge.empty_outbox(p_now, p_limit) > 0;
+    + jobforge.empty_outbox(p_now, p_limit) + jobforge.fold_ends(p_now, p_limit) > 0;
 end $$;

@@ -31,7 +31,7 @@ begin
   due := jobforge.next_due(p_types, p_floor);
 end $$;
 
--- When the next waiting job of the types becomes due; null when none waits.
+-- When the next waiting job or schedule of the types becomes due; null when none waits.
 create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity') returns timestamptz
 language plpgsql stable as $$
 begin
@@ -39,11 +39,13 @@ begin
     select min(x.run_at)
     from unnest(p_types) t(type)
     cross join lateral (
-      select j.run_at
+      (select j.run_at
       from jobforge.jobs j
       where j.state = 'waiting' and j.type = t.type and j.run_at >= p_floor
       order by j.run_at
-      limit 1
+      limit 1)
+      union all
+      (select s.due_at from jobforge.schedules s where s.type = t.type and s.due_at >= p_floor order by s.due_at limit 1)
     ) x);
 end $$;
 
@@ -68,7 +70,7 @@ begin
       where g.scope = p_scope and g.key = p_key and (g.until is null or g.until > p_now)));
 end $$;
 
--- The types to claim from: those asked for, else every type with a queued job, found by hopping through the indexes;
+-- The types to claim from: those asked for, else every type with a queued job or a schedule, found by hopping through the indexes;
 -- without those that a gate closes, which is none at all when everything is paused.
 create or replace function jobforge.open_types(p_types text[], p_now timestamptz) returns text[]
 language plpgsql stable as $$
@@ -83,7 +85,7 @@ begin
   end if;
   return array(
     select distinct t.type
-    from unnest(coalesce(p_types, jobforge.types_in('ready') || jobforge.types_in('waiting'))) t(type)
+    from unnest(coalesce(p_types, jobforge.types_in('ready') || jobforge.types_in('waiting') || jobforge.scheduled_types())) t(type)
     where t.type is not null and not jobforge.is_paused('type', t.type, p_now));
 end $$;
 

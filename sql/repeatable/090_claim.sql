@@ -40,7 +40,7 @@ begin
   if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) then
     v_hint.types := v_open;
   end if;
-  v_promote := promote(v_open, p_now, v_batch, v_floor);
+  v_promote := make_ready(v_open, p_now, v_batch, v_floor);
 
   if v_hint.streams is not null then
     select m.urgent, m.ask into v_look_again, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
@@ -60,7 +60,7 @@ begin
       v_hint.at := null;
       v_floor := '-infinity';
       v_open := open_types(p_types, p_now);
-      v_promote := promote(v_open, p_now, v_batch);
+      v_promote := make_ready(v_open, p_now, v_batch);
     end if;
     v_at := p_now;
     v_streams := null;
@@ -74,7 +74,7 @@ begin
       v_rounds := v_rounds + 1;
       exit when v_rounds > 10 or (v_promote.promoted < v_batch and not upkeep(p_now, 1000, false));
       v_open := open_types(p_types, p_now);
-      v_promote := promote(v_open, p_now, v_batch);
+      v_promote := make_ready(v_open, p_now, v_batch);
       v_above := -2147483648;
       continue;
     end if;

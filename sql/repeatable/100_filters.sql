@@ -1,3 +1,19 @@
+-- Fails when a filter is not one of those known, so that a typing mistake never widens a list (or a bulk cancel).
+create or replace function jobforge.require_filters(p_filters jsonb, p_known text[]) returns void
+language plpgsql immutable as $$
+declare
+  v_unknown text;
+begin
+  if jsonb_typeof(p_filters) <> 'object' then
+    perform jobforge.fail_argument('filters', 'filters must be a JSON object');
+  end if;
+  select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
+  if found then
+    perform jobforge.fail_argument(v_unknown, format('unknown filter %s', v_unknown),
+      'Known filters: ' || array_to_string(p_known, ', ') || '.');
+  end if;
+end $$;
+
 -- The texts under a key that may hold one text or an array of texts. JF002 for anything else.
 create or replace function jobforge.filter_texts(p_filters jsonb, p_key text) returns text[]
 language plpgsql immutable as $$
@@ -30,8 +46,23 @@ exception when data_exception then
   perform jobforge.fail_argument(p_key, format('%s must be a %s', p_key, p_kind));
 end $$;
 
--- Reads and checks the filters of a list. An unknown key is an error, so a typing mistake never widens a list (or a bulk
--- cancel). A limit over 1000 gives 1000.
+-- The flag under a key; null when it is not given. JF002 for anything else.
+create or replace function jobforge.filter_flag(p_filters jsonb, p_key text) returns boolean
+language plpgsql immutable as $$
+begin
+  if jsonb_typeof(p_filters -> p_key) not in ('boolean', 'null') then
+    perform jobforge.fail_argument(p_key, p_key || ' must be true or false');
+  end if;
+  return (p_filters ->> p_key)::boolean;
+end $$;
+
+-- How many rows a page has: 50 unless told otherwise, at most 1000.
+create or replace function jobforge.filter_limit(p_filters jsonb) returns integer
+language sql stable as $$
+  select least(greatest(coalesce(jobforge.filter_text(p_filters, 'limit', 'number')::integer, 50), 1), 1000)
+$$;
+
+-- Reads and checks the filters of a list of jobs. A limit over 1000 gives 1000.
 create or replace function jobforge.read_filters(p_filters jsonb, p_more text[] default '{}') returns jobforge.job_filter
 language plpgsql stable as $$
 declare
@@ -39,17 +70,9 @@ declare
   v_known constant text[] := p_more || array[
     'status', 'type', 'tags', 'subject', 'error_contains', 'created_after', 'created_before', 'finished_after',
     'finished_before', 'limit', 'offset', 'cursor'];
-  v_unknown text;
   v jobforge.job_filter;
 begin
-  if jsonb_typeof(v_filters) <> 'object' then
-    perform jobforge.fail_argument('filters', 'filters must be a JSON object');
-  end if;
-  select k into v_unknown from jsonb_object_keys(v_filters) k where k <> all (v_known) limit 1;
-  if found then
-    perform jobforge.fail_argument(v_unknown, format('unknown filter %s', v_unknown),
-      'Known filters: ' || array_to_string(v_known, ', ') || '.');
-  end if;
+  perform jobforge.require_filters(v_filters, v_known);
   v.statuses := jobforge.filter_texts(v_filters, 'status');
   v.types := jobforge.filter_texts(v_filters, 'type');
   v.tags := jobforge.filter_texts(v_filters, 'tags');

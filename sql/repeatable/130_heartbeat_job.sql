@@ -29,15 +29,15 @@ begin
     and (p_attempt is null or j.attempts = p_attempt)
     and (v_tenant_id is null or j.tenant_id = v_tenant_id);
   if not found then
-    perform jobforge.fail_not_held();
+    perform jobforge.fail_not_held(p_job_id);
   end if;
   return jsonb_build_object(
     'cancel_requested', exists (select from jobforge.cancel_requests c where c.job_id = p_job_id));
 end $$;
 
 -- JF003: the fence refused the write.
-create or replace function jobforge.fail_not_held() returns void
+create or replace function jobforge.fail_not_held(p_job_id uuid) returns void
 language sql as $$
   select jobforge.fail('JF003', 'Job not found or not locked by worker', 'not_held', null,
-    'The lease was lost, the job has ended, or another worker holds it. Drop the result.')
+    format('Job %s: the lease was lost, the job has ended, or another worker holds it. Drop the result.', p_job_id))
 $$;

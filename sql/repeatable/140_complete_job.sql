@@ -1,5 +1,6 @@
 -- Ends one run: succeeded, or failed and then retried after its backoff, until max_attempts makes it dead. p_retry false
--- ends it as failed at once; p_retry_at replaces the backoff. The run's end, the job's next state, its result and its
+-- ends it as failed at once; p_retry_at replaces the backoff. A run of a schedule is not retried, unless the schedule says so:
+-- its failure ends the run, and p_next_run_at (or p_retry_at) is when the schedule runs next. The run's end, the job's next state, its result and its
 -- audit row are one commit. Answers {id, status, run_at}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF004 for another
 -- status, JF008 for a result over 1 MiB. Locks the running row only.
@@ -22,14 +23,16 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_end run_end := row(
     1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, coalesce(p_retry, true),
-    case p_status when 'failed' then p_retry_at end, true, p_cost_cents, null);
+    case p_status when 'failed' then p_retry_at end, true, p_cost_cents, null, p_next_run_at);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
   elsif not isfinite(p_retry_at) then
     perform fail_argument('retry_at', 'retry_at must be a finite time');
-  elsif p_next_run_at is not null then
-    perform fail_argument('next_run_at', 'next_run_at is for runs of a dynamic schedule, and this job has no schedule',
+  elsif not isfinite(p_next_run_at) then
+    perform fail_argument('next_run_at', 'next_run_at must be a finite time');
+  elsif p_next_run_at is not null and exists (select from jobs j where j.id = p_job_id and j.schedule_id is null) then
+    perform fail_argument('next_run_at', 'next_run_at is for runs of a schedule, and this job has none',
       'Use jobforge_enqueue_job with p_run_at for one more run.');
   elsif p_cost_cents < 0 then
     perform fail_argument('cost_cents', 'cost_cents must not be negative');
@@ -50,7 +53,7 @@ declare
 begin
   v_outcome := (jobforge.end_runs(p_worker_id, jobforge.claimable_tenant(null), array[p_end], jobforge.now()))[1];
   if v_outcome.outcome <> 'ok' then
-    perform jobforge.fail_not_held();
+    perform jobforge.fail_not_held(p_end.id);
   end if;
   return jsonb_build_object('id', p_end.id, 'status', v_outcome.status, 'run_at', v_outcome.run_at);
 end $$;

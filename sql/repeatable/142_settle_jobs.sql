@@ -64,12 +64,13 @@ begin
         r.counts is distinct from 'false',
         case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
         case when r.children is not null and r.status = 'succeeded' and x.problem is null
-          then jobforge.read_children(r.children, p_now) end
+          then jobforge.read_children(r.children, p_now) end,
+        case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end
       )::jobforge.run_end)
     from rows from (jsonb_to_recordset(p_results) as (
       id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text, run_at text,
-      counts text, cost_cents text, children jsonb)) with ordinality as r(
-      id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children, ord)
+      counts text, cost_cents text, children jsonb, next_run_at text)) with ordinality as r(
+      id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children, next_run_at, ord)
     cross join lateral (
       select case when r.status = 'succeeded' and num_nonnulls(r.result, r.artifact_ref, r.children) > 0
         then jobforge.problem_with_end(r.result, r.artifact_ref, r.children, p_now) end as problem
@@ -99,7 +100,7 @@ $$;
 
 -- Ends the last batch of runs and claims the next, in one call and one commit.
 --   p_results [{id, attempt, status: succeeded|failed|deferred|released, error, result, artifact_ref, retry, retry_at, run_at,
---             counts, cost_cents, children: [{type, payload, ...}]}]
+--             counts, cost_cents, next_run_at, children: [{type, payload, ...}]}]
 -- Answers {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. outcome is ok; already when this very
 -- run was settled before, so a call may be repeated after a lost answer; stale when the fence refused it. One bad row spoils
 -- no other, and a claim that fails undoes no settle: claim_error says why. Children of a success are enqueued with it, once.
@@ -231,6 +232,7 @@ begin
         ',"priority":', -j.rank, ',"attempts":', j.attempts, ',"max_attempts":', j.max_attempts,
         ',"run_at":', to_json(j.run_at), ',"created_at":', to_json(j.created_at),
         ',"trace_id":"', jobforge.trace_id(j.id, j.attempts), '"',
+        case when j.schedule_id is not null then jobforge.schedule_of_run(j.schedule_id, j.scheduled_for) end,
         case when num_nonnulls(j.subject, j.progress, j.traceparent) = 0 and j.tags = '{}' then '}'
           else ',' || substr((jsonb_strip_nulls(jsonb_build_object('subject', j.subject, 'traceparent', j.traceparent))
             || jsonb_build_object('tags', j.tags, 'progress', j.progress))::text, 2)

@@ -16,5 +16,5 @@ begin
     perform fail_argument('run_at', 'run_at must be a finite time');
   end if;
   return end_one_run(p_worker_id, row(
-    1, p_job_id, p_attempt, 'deferred', null, null, null, true, p_run_at, coalesce(p_counts, true), null, null)::run_end);
+    1, p_job_id, p_attempt, 'deferred', null, null, null, true, p_run_at, coalesce(p_counts, true), null, null, null)::run_end);
 end $$;

@@ -1,7 +1,7 @@
 -- Runs a job at another time (null: now). A queued one is moved; a failed or dead one comes back with a fresh budget:
 -- p_max_attempts more executions, else as many as it was given at first. Answers {id, status, run_at, max_attempts}.
 -- Who: the tenant itself, operators. JF006 when there is no such job, it runs, succeeded or was canceled, or another live
--- job has taken its dedupe key.
+-- job has taken its dedupe key or is a run of the same schedule.
 create or replace function :"api_schema".jobforge_reschedule_job(
   p_job_id uuid,
   p_tenant_id uuid,
@@ -33,7 +33,7 @@ begin
     exit when v_max_attempts is not null;
     if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state <> 'running') then
       perform fail('JF006', 'Job not found or cannot be rescheduled', 'not_reschedulable', 'job_id',
-        'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key.');
+        'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key or is a run of the same schedule.');
     end if;
   end loop;
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
@@ -65,7 +65,8 @@ begin
 end $$;
 
 -- Brings failed and dead jobs back from the archive with a fresh budget. Their last attempt, which was part of the archived
--- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken.
+-- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken, and no run
+-- of a schedule that may not overlap and has a live one.
 create or replace function jobforge.revive(
   p_job_ids uuid[], p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
 ) returns table (id uuid, type text, max_attempts integer)
@@ -74,7 +75,7 @@ begin
   return query
   with dead as materialized (
     select f.*
-    from unnest(p_job_ids) i(id)
+    from unnest(jobforge.without_rivals(p_job_ids)) i(id)
     cross join lateral (
       select * from jobforge.archive f
       where f.id = i.id
@@ -89,14 +90,15 @@ begin
     insert into jobforge.jobs (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
       expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
-      error, cost_cents)
+      error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
       d.id, d.seq, d.tenant_id, uuid_hash_extended(d.tenant_id, 0), d.type,
       case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
-      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents
+      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents,
+      d.schedule_id, d.scheduled_for
     from dead d
     order by d.type, d.dedupe_key
     on conflict do nothing

@@ -9,22 +9,14 @@ security definer
 set search_path = jobforge, pg_temp as $$
 declare
   v_filters jsonb := coalesce(p_filters, '{}');
-  v_known constant text[] := array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor'];
-  v_unknown text;
 begin
   if p_tenant_id is null then
     perform require_operator();
   else
     perform require_tenant(p_tenant_id);
   end if;
-  if jsonb_typeof(v_filters) <> 'object' then
-    perform fail_argument('filters', 'filters must be a JSON object');
-  end if;
-  select k into v_unknown from jsonb_object_keys(v_filters) k where k <> all (v_known) limit 1;
-  if found then
-    perform fail_argument(v_unknown, format('unknown filter %s', v_unknown),
-      'Known filters: ' || array_to_string(v_known, ', ') || '.');
-  end if;
+  perform require_filters(v_filters,
+    array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor']);
   return query
   select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id
   from audit_log a
@@ -37,5 +29,5 @@ begin
     and (v_filters ->> 'before' is null or a.at < filter_text(v_filters, 'before', 'time')::timestamptz)
     and (v_filters ->> 'cursor' is null or a.id < filter_text(v_filters, 'cursor', 'number')::bigint)
   order by a.id desc
-  limit least(greatest(coalesce(filter_text(v_filters, 'limit', 'number')::integer, 50), 1), 1000);
+  limit filter_limit(v_filters);
 end $$;

@@ -7,7 +7,8 @@ declare
 begin
   for v_table in
     select c.oid, c.relname,
-      c.relname in ('jobs', 'payloads', 'cancel_requests', 'attempts', 'archive', 'connector_configs', 'audit_log') as shown
+      c.relname in ('jobs', 'payloads', 'cancel_requests', 'attempts', 'archive', 'connector_configs', 'audit_log',
+        'schedules', 'schedule_ends') as shown
     from pg_class c
     where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')
   loop

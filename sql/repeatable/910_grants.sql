@@ -28,6 +28,17 @@ language sql stable as $$
     ('jobforge_list_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_cron_next', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
     ('jobforge_cron_runs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
+    ('jobforge_ensure_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_update_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_set_schedule_enabled', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_enable_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_disable_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_lock_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_run_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_delete_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_get_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_list_schedules', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_list_schedule_runs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_set_policy', 'api', '{jobforge_operator}'),
     ('jobforge_get_policy', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_set_gate', 'api', '{jobforge_operator}'),
@@ -42,10 +53,12 @@ language sql stable as $$
     ('jobforge_job_results', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_connector_configs', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_audit_log', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_schedules', 'view', '{jobforge_tenant,jobforge_operator}'),
     -- A view's functions run with the rights of whoever reads it.
     ('visible_from', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('visible_to', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('trace_id', 'private', '{jobforge_tenant,jobforge_operator}'),
+    ('folded', 'private', '{jobforge_tenant,jobforge_operator}'),
     -- What the API views read, on behalf of their owner.
     ('jobs', 'table', '{jobforge_view}'),
     ('payloads', 'table', '{jobforge_view}'),
@@ -53,7 +66,9 @@ language sql stable as $$
     ('attempts', 'table', '{jobforge_view}'),
     ('archive', 'table', '{jobforge_view}'),
     ('connector_configs', 'table', '{jobforge_view}'),
-    ('audit_log', 'table', '{jobforge_view}')
+    ('audit_log', 'table', '{jobforge_view}'),
+    ('schedules', 'table', '{jobforge_view}'),
+    ('schedule_ends', 'table', '{jobforge_view}')
 $$;
 
 -- Everything of JobForge that can be granted, with the grantees it should have and has. Read by the walk below and by tests.

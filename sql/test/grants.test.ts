@@ -61,7 +61,9 @@ function isMeant({ kind, object, grantee, privilege, grantable }: Right): boolea
     case "function":
       if (privilege !== "EXECUTE") return false;
       if (isApi) return clientRoles.includes(grantee);
-      return ["visible_from", "visible_to", "trace_id"].includes(object) && clientRoles.includes(grantee);
+      return (
+        ["visible_from", "visible_to", "trace_id", "folded"].includes(object) && clientRoles.includes(grantee)
+      );
     case "view":
       return privilege === "SELECT" && (isApi ? clientRoles.includes(grantee) : grantee === "jobforge_view");
     case "table":

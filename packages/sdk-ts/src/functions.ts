@@ -21,6 +21,8 @@ const workerCalls = new Set([
 const settling =
   "p_worker_id text, p_results jsonb, p_claim_limit integer, p_types text[], p_tenant_id uuid, p_hint jsonb";
 
+const ofSchedule = "p_tenant_id uuid, p_type text, p_key text";
+
 const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_enqueue_job: [
     "json",
@@ -55,6 +57,17 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_get_job: ["rows", "p_job_id uuid, p_tenant_id uuid"],
   jobforge_list_jobs: ["rows", "p_tenant_id uuid, p_filters jsonb"],
   jobforge_search_jobs: ["rows", "p_filters jsonb"],
+  jobforge_ensure_schedule: ["json", `${ofSchedule}, p_options jsonb`],
+  jobforge_update_schedule: ["json", `${ofSchedule}, p_changes jsonb`],
+  jobforge_set_schedule_enabled: ["json", `${ofSchedule}, p_enabled boolean`],
+  jobforge_enable_schedule: ["json", ofSchedule],
+  jobforge_disable_schedule: ["json", ofSchedule],
+  jobforge_lock_schedule: ["json", ofSchedule],
+  jobforge_run_schedule: ["json", ofSchedule],
+  jobforge_delete_schedule: ["json", ofSchedule],
+  jobforge_get_schedule: ["rows", ofSchedule],
+  jobforge_list_schedules: ["rows", "p_tenant_id uuid, p_filters jsonb"],
+  jobforge_list_schedule_runs: ["rows", `${ofSchedule}, p_filters jsonb`],
   jobforge_cron_next: ["timestamptz", "p_expression text, p_timezone text, p_after timestamptz"],
   jobforge_cron_runs: ["rows", "p_expression text, p_timezone text, p_after timestamptz, p_count integer"],
   jobforge_get_result: ["json", "p_job_id uuid, p_tenant_id uuid"],

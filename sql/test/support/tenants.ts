@@ -18,7 +18,7 @@ export interface TenantJobs {
   readonly dead: string;
 }
 
-/** Gives T and U a queued, a running, a dead and a succeeded job, a result and a connector configuration each. */
+/** Gives T and U a queued, a running, a dead and a succeeded job, a result, a connector configuration and a disabled schedule each. */
 export async function populate(db: TestDatabase): Promise<Record<"t" | "u", TenantJobs>> {
   return { t: await populateTenant(db, T), u: await populateTenant(db, U) };
 }
@@ -47,6 +47,10 @@ async function populateTenant(db: TestDatabase, tenant: string): Promise<TenantJ
     [tenant, { secret: tenant }],
   );
   await db.query("select jobforge.audit($1, 'TEST', $2)", [tenant, dead]);
+  await db.query("select jobforge_ensure_schedule($1, 'repeats', 'task', $2)", [
+    tenant,
+    { dynamic: true, enabled: false, payload: { secret: tenant } },
+  ]);
   return { queued: await enqueue("waits"), running, dead };
 }
 
@@ -57,6 +61,7 @@ export const tenantViews: readonly string[] = [
   "jobforge_job_results",
   "jobforge_connector_configs",
   "jobforge_audit_log",
+  "jobforge_schedules",
 ];
 
 /** The tenants whose rows a connection sees, view by view. */

@@ -1,0 +1,109 @@
+-- A schedule that says nothing yet.
+create or replace function jobforge.new_schedule(p_tenant_id uuid, p_type text, p_key text, p_now timestamptz)
+returns jobforge.schedules
+language plpgsql as $$
+declare
+  v jobforge.schedules;
+begin
+  v.tenant_id := p_tenant_id;
+  v.type := p_type;
+  v.key := p_key;
+  v.enabled := true;
+  v.run_requested := false;
+  v.consecutive_failures := 0;
+  v.overlap := 'skip';
+  v.missed := 'once';
+  v.missed_limit := 100;
+  v.retry_runs := false;
+  v.priority := 0;
+  v.payload := '{}';
+  v.tags := '{}';
+  v.created_at := p_now;
+  v.updated_at := p_now;
+  return v;
+end $$;
+
+-- The schedule that an old one becomes by a whole declaration: what the declaration leaves out is as for a new one, but whether
+-- it is enabled, its anchor and its next run stay. All that has happened stays.
+create or replace function jobforge.redeclared(
+  p_old jobforge.schedules, p_declared jobforge.schedules, p_options jsonb, p_now timestamptz
+) returns jobforge.schedules
+language plpgsql volatile as $$
+declare
+  v jobforge.schedules := p_declared;
+begin
+  v.id := p_old.id;
+  v.created_at := p_old.created_at;
+  v.updated_at := p_old.updated_at;
+  v.next_run_at := p_old.next_run_at;
+  v.due_at := p_old.due_at;
+  v.run_requested := p_old.run_requested;
+  v.last_run_at := p_old.last_run_at;
+  v.last_scheduled_for := p_old.last_scheduled_for;
+  v.last_status := p_old.last_status;
+  v.last_error := p_old.last_error;
+  v.consecutive_failures := p_old.consecutive_failures;
+  if p_options ->> 'enabled' is null then
+    v.enabled := p_old.enabled;
+  end if;
+  if v.kind = 'every' and p_options ->> 'anchor' is null then
+    v.anchor := p_old.anchor;
+  end if;
+  return jobforge.with_times(p_old, v, p_options, p_now);
+end $$;
+
+-- Makes sure that a schedule is there and is as declared, in the caller's transaction. One row per tenant, type and key, however
+-- many call at once. Keeps an existing next_run_at, unless the options name one, ask for a reset, or the rhythm is another.
+-- Answers the schedule's columns and outcome: created, existing (nothing was written or locked) or updated.
+-- Who: the tenant itself, workers, operators. JF009 naming the option that is wrong, JF002 for type and key, JF008. Waits only
+-- for another application that holds the same schedule.
+create or replace function :"api_schema".jobforge_ensure_schedule(
+  p_tenant_id uuid,
+  p_type text,
+  p_key text,
+  p_options jsonb
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_declared schedules;
+  v_old schedules;
+  v_new schedules;
+  v_outcome text;
+begin
+  perform require_tenant(p_tenant_id);
+  v_declared := read_options(new_schedule(p_tenant_id, p_type, p_key, v_now), p_options, v_now);
+  loop
+    select s.* into v_old from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
+    if not found then
+      v_new := with_times(null, v_declared, p_options, v_now);
+      v_new.id := new_id();
+      v_new.due_at := due_of(v_new, v_now);
+      insert into schedules select v_new.* on conflict (tenant_id, type, key) do nothing;
+      if found then
+        v_outcome := 'created';
+        perform audit_schedule(v_new, 'SCHEDULE_CREATED', v_now);
+        if v_new.due_at is not null then
+          perform wake(p_type, v_new.due_at, v_now);
+        end if;
+      end if;
+    else
+      v_new := redeclared(v_old, v_declared, p_options, v_now);
+      if v_new is distinct from v_old then
+        -- Again, under the lock; when it is gone by then, from the start.
+        v_old := lock_schedule(p_tenant_id, p_type, p_key);
+        continue when v_old.id is null;
+        v_new := redeclared(v_old, v_declared, p_options, v_now);
+      end if;
+      v_outcome := case when v_new is distinct from v_old then 'updated' else 'existing' end;
+    end if;
+    exit when v_outcome is not null;
+  end loop;
+  if v_outcome = 'updated' then
+    perform write_schedule(v_old, v_new, v_now, p_options);
+  end if;
+  return schedule_document(v_new.id) || jsonb_build_object('outcome', v_outcome);
+end $$;

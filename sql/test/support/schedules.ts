@@ -1,0 +1,99 @@
+/** Short words for schedules, as the tests of this folder use them. */
+import { expect } from "vitest";
+import { claim, type Job, type Sql, T } from "./kernel.ts";
+
+/** A row of the view jobforge_schedules. */
+export type Schedule = {
+  id: string;
+  tenant_id: string;
+  type: string;
+  key: string;
+  kind: "cron" | "every" | "dynamic";
+  enabled: boolean;
+  next_run_at: Date | null;
+  running_since: Date | null;
+  last_run_at: Date | null;
+  last_scheduled_for: Date | null;
+  last_status: string | null;
+  last_error: string | null;
+  consecutive_failures: number;
+  run_requested: boolean;
+  live_runs: number;
+  payload: unknown;
+  priority: number;
+  updated_at: Date;
+};
+
+/** A schedule as calls answer it, with texts for times. */
+export type Answer = Omit<Schedule, "next_run_at"> & {
+  next_run_at: string | null;
+  outcome?: "created" | "existing" | "updated";
+};
+
+/** Whose schedule, of which type and key; T's "feed" of the type 'fetch' unless told otherwise. */
+export interface Which {
+  tenant?: string | null;
+  type?: string | null;
+  key?: string | null;
+}
+
+const names = ({ tenant = T, type = "fetch", key = "feed" }: Which): unknown[] => [tenant, type, key];
+
+/** Makes sure of a schedule, dynamic unless told otherwise. */
+export async function ensure(
+  db: Sql,
+  options: unknown = { dynamic: true },
+  which: Which = {},
+): Promise<Answer> {
+  return await db.value<Answer>("select jobforge_ensure_schedule($1, $2, $3, $4)", [
+    ...names(which),
+    options === null ? null : JSON.stringify(options),
+  ]);
+}
+
+export async function update(db: Sql, changes: unknown, which: Which = {}): Promise<Answer> {
+  return await db.value<Answer>("select jobforge_update_schedule($1, $2, $3, $4)", [
+    ...names(which),
+    JSON.stringify(changes),
+  ]);
+}
+
+type Verb = "enable" | "disable" | "lock" | "run" | "delete";
+
+/** Enables, disables, locks, runs or deletes a schedule. */
+export async function steer(db: Sql, verb: Verb, which: Which = {}): Promise<Answer> {
+  return await db.value<Answer>(`select jobforge_${verb}_schedule($1, $2, $3)`, names(which));
+}
+
+/** The schedule as the view shows it. Fails the test when it is missing. */
+export async function schedule(db: Sql, which: Which = {}): Promise<Schedule> {
+  const rows = await db.query<Schedule>(
+    "select * from jobforge_schedules where tenant_id = $1 and type = $2 and key = $3",
+    names(which),
+  );
+  expect(rows, "rows of the schedule").toHaveLength(1);
+  return rows[0] as Schedule;
+}
+
+/** A run: a job that knows its schedule. */
+export type Run = Job & { schedule_id: string; scheduled_for: Date };
+
+/** Claims the one run that is due. Fails the test when there is none, or more. */
+export async function claimRun(db: Sql, worker = "w1", types: readonly string[] | null = null): Promise<Run> {
+  const runs = (await claim(db, worker, { types })) as Run[];
+  expect(runs, "runs that are due").toHaveLength(1);
+  return runs[0] as Run;
+}
+
+/** The runs of a schedule, newest first. */
+export async function runsOf(db: Sql, filters: unknown = {}, which: Which = {}): Promise<Run[]> {
+  return await db.query<Run>("select * from jobforge_list_schedule_runs($1, $2, $3, $4)", [
+    ...names(which),
+    JSON.stringify(filters),
+  ]);
+}
+
+/** A time so far from now, as the connection's clock shows it. */
+export async function inTime(db: Sql, interval: string): Promise<Date> {
+  return await db.value<Date>("select date_trunc('milliseconds', jobforge.now() + $1::interval)", [interval]);
+}
