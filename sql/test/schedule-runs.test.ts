@@ -222,12 +222,12 @@ describe("the history of a schedule", () => {
 
 describe("a list of schedules", () => {
   test("has a tenant's own in the order of type and key, in pages, by filters", async ({ db }) => {
-    for (const [type, key] of [
-      ["b", "1"],
-      ["a", "2"],
-      ["a", "1"],
+    for (const which of [
+      { type: "b", key: "1" },
+      { type: "a", key: "2" },
+      { type: "a", key: "1" },
     ])
-      await ensure(db, { every: "1h" }, { type, key });
+      await ensure(db, { every: "1h" }, which);
     await ensure(db, { dynamic: true }, { tenant: U });
     await fail(db, (await claimRun(db, "w1", ["b"])).id);
     await steer(db, "disable", { type: "a", key: "2" });
