@@ -12,11 +12,7 @@ declare
   v_known constant text[] := array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor'];
   v_unknown text;
 begin
-  if p_tenant_id is null then
-    perform require_operator();
-  else
-    perform require_tenant(p_tenant_id);
-  end if;
+  perform require_tenant_or_operator(p_tenant_id);
   if jsonb_typeof(v_filters) <> 'object' then
     perform fail_argument('filters', 'filters must be a JSON object');
   end if;
