@@ -2,14 +2,31 @@
 import { version } from "@jobforge/sql";
 import { Command } from "commander";
 import type { Cli } from "./command.ts";
+import { deadCommands } from "./commands/dead.ts";
+import { devCommand } from "./commands/dev.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { enqueueCommand } from "./commands/enqueue.ts";
+import { gatesCommands } from "./commands/gates.ts";
 import { jobsCommands } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { statsCommand } from "./commands/stats.ts";
+import { typesCommands } from "./commands/types.ts";
+import { tickCommand, workerCommand } from "./commands/worker.ts";
+import { workersCommand } from "./commands/workers.ts";
 
 const families: readonly ((program: Command, cli: Cli) => void)[] = [
+  devCommand,
   migrateCommand,
+  workerCommand,
+  tickCommand,
   enqueueCommand,
   jobsCommands,
+  deadCommands,
+  typesCommands,
+  gatesCommands,
+  workersCommand,
+  statsCommand,
+  doctorCommand,
 ];
 
 export function createProgram(cli: Cli): Command {

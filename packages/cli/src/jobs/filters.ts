@@ -18,14 +18,15 @@ export interface FilterOptions {
   readonly finishedBefore?: Date;
 }
 
+export const statuses: readonly string[] = ["queued", "running", "succeeded", "failed", "dead", "canceled"];
+
 export function withFilters(command: Command): Command {
   const time = (given: string): Date => readTime(given, "back");
   const filters = [
     new Option("--tenant <uuid>", "jobs of this tenant (default: of all, for operators)"),
-    new Option(
-      "--status <status>",
-      "queued, running, succeeded, failed, dead, canceled; repeated or separated by commas",
-    ).argParser(collect),
+    new Option("--status <status>", `${statuses.join(", ")}; repeated or separated by commas`).argParser(
+      collect,
+    ),
     new Option("--type <type>", "jobs of this type; repeated or separated by commas").argParser(collect),
     new Option(
       "--tag <tag>",
@@ -50,6 +51,11 @@ export function filtersOf(options: FilterOptions): JobFilters {
   const status = options.status as JobStatus[] | undefined;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
   return { status, type, tags, subject, errorContains, errorGroup, ...times };
+}
+
+/** Whether anything but a tenant was asked for. */
+export function hasFilters(options: FilterOptions): boolean {
+  return Object.values(filtersOf(options)).some((value) => value !== undefined);
 }
 
 /** The jobs of a tenant, or of all. */
