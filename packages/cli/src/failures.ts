@@ -1,6 +1,6 @@
 /** Turns whatever went wrong into a message for people, a name for programs and an exit code. */
 import { EmbeddedPostgresError } from "@jobforge/embedded";
-import { ConnectionError, InvalidArgumentError, JobForgeError } from "@jobforge/sdk-ts";
+import { ConnectionError, InvalidArgumentError, JobForgeError, NotInstalledError } from "@jobforge/sdk-ts";
 import { MigrationError } from "@jobforge/sql";
 import { CommanderError } from "commander";
 
@@ -71,6 +71,14 @@ export function explainFailure(error: unknown): Failure {
       message: `No connection to the database: ${messageOf(error)}`,
       hint: "Check --database-url or DATABASE_URL, and that the server is up.",
       exitCode: exitCodes.noConnection,
+    };
+  }
+  if (error instanceof NotInstalledError || ["42P01", "3F000"].includes(codeOf(error) ?? "")) {
+    return {
+      name: "not_installed",
+      message: "JobForge is not installed in this database, or it is an older one.",
+      hint: "Run jobforge migrate. If its functions are in another schema than public, pass --api-schema.",
+      exitCode: exitCodes.failed,
     };
   }
   if (error instanceof JobForgeError) {

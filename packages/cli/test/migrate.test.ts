@@ -1,16 +1,6 @@
 import { migrationStatus, version } from "@jobforge/sql";
-import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
-import { describe, expect, inject } from "vitest";
-import { test as base } from "../../../test/database.ts";
-import { run } from "./support.ts";
-
-const test = base.extend<{ empty: TestDatabase }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures a test needs from this pattern
-  empty: async ({}, use) => {
-    await using empty = await cloneDatabase({ ...inject("server"), template: "template0" });
-    await use(empty);
-  },
-});
+import { describe, expect } from "vitest";
+import { run, test } from "./support.ts";
 
 /** A port that nothing listens on: ports below 1024 are not handed out. */
 const closed = "postgres://me:s3cret@127.0.0.1:1/app";

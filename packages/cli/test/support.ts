@@ -1,6 +1,21 @@
 /** The command with a process of its own: what it wrote, and how it ended. */
 import { Readable } from "node:stream";
+import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
+import { inject } from "vitest";
+import { test as base } from "../../../test/database.ts";
 import { type CliProcess, runCli } from "../src/index.ts";
+
+export const T = "11111111-1111-4111-8111-111111111111";
+export const U = "22222222-2222-4222-8222-222222222222";
+
+/** With `db`, a migrated database, and `empty`, one without JobForge. */
+export const test = base.extend<{ empty: TestDatabase }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures a test needs from this pattern
+  empty: async ({}, use) => {
+    await using empty = await cloneDatabase({ ...inject("server"), template: "template0" });
+    await use(empty);
+  },
+});
 
 export interface CliRun {
   readonly exitCode: number;

@@ -13,7 +13,7 @@ import {
 import { exitCodes, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readTime } from "../output/values.ts";
+import { ago, count, readTime } from "../output/values.ts";
 
 interface GateOptions extends CommonOptions {
   readonly all?: boolean;
@@ -83,13 +83,9 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     if (scope === "all") {
-      const queued = await forge.types();
-      const due = queued.reduce((sum, type) => sum + type.due + type.running, 0);
-      await confirm(
-        `This pauses every type of every tenant; ${due} jobs are due or running.`,
-        options.yes,
-        cli.process,
-      );
+      const concerned = (await forge.types()).reduce((sum, type) => sum + type.due + type.running, 0);
+      const jobs = `${count(concerned, "job")} ${concerned === 1 ? "is" : "are"} due or running`;
+      await confirm(`This pauses every type of every tenant; ${jobs}.`, options.yes, cli.process);
     }
     await forge.pause(scope, { reason: options.reason, until: options.until });
     const until = options.until?.toISOString() ?? null;
@@ -105,7 +101,7 @@ async function resume(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     await forge.resume(scope);
-    output.answer({ ...document(scope), paused: false }, () => `${describe(scope)} is not paused.\n`);
+    output.answer({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
     return exitCodes.ok;
   });
 }

@@ -119,7 +119,7 @@ interface Holder {
 }
 
 /** Whoever keeps old row versions from being removed, the oldest first. */
-const holdersOfXmin = `
+export const holdersOfXmin = `
   select h.who, h.seconds::int as seconds, h.transactions
   from (
     select format('session %s (%s, %s, %s)', pid, usename, nullif(application_name, ''), state) as who,

@@ -1,5 +1,5 @@
 /** Colours, where they help: in a terminal that wants them. */
-import { styleText } from "node:util";
+import { inspect } from "node:util";
 import type { CliProcess, OutputStream } from "../process.ts";
 
 export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray" | "bold" | "dim";
@@ -10,7 +10,13 @@ export type Style = (tone: Tone, text: string) => string;
 export function styleFor(stream: OutputStream, env: CliProcess["env"]): Style {
   const colours =
     !env["NO_COLOR"] && (isSet(env["FORCE_COLOR"]) || (stream.isTTY === true && env["TERM"] !== "dumb"));
-  return colours ? (tone, text) => styleText(tone, text) : (_, text) => text;
+  return colours ? paint : (_, text) => text;
+}
+
+/** Not `styleText`, which asks the real standard output whether it is a terminal. */
+function paint(tone: Tone, text: string): string {
+  const [on, off] = inspect.colors[tone] ?? [0, 0];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
 }
 
 function isSet(value: string | undefined): boolean {
