@@ -1,4 +1,5 @@
 /** What a command needs of its process; tests pass their own. */
+import { once } from "node:events";
 
 export interface OutputStream {
   write(text: string): unknown;
@@ -17,18 +18,30 @@ export interface CliProcess {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Aborted by Ctrl-C, by SIGTERM, and by the signal that a test passed. Dispose of it to give the signals back. */
+const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Aborted by Ctrl-C, SIGTERM, a closed terminal, and by the signal that a test passed. Dispose of it to give the signals back. */
 export function interruption(cli: CliProcess): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   if (cli.signal?.aborted) abort();
   cli.signal?.addEventListener("abort", abort, { once: true });
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, abort);
+  for (const name of endings) process.on(name, abort);
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
       cli.signal?.removeEventListener("abort", abort);
-      for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, abort);
+      for (const name of endings) process.off(name, abort);
     },
   };
+}
+
+/** Waits for the signal, and keeps the process alive until then. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  const alive = setInterval(() => undefined, 60_000);
+  try {
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    clearInterval(alive);
+  }
 }

@@ -1,5 +1,4 @@
 /** `jobforge dev`: everything on one laptop, with one command. Ctrl-C ends all of it. */
-import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { JobForge } from "@jobforge/sdk-ts";
@@ -18,7 +17,7 @@ import { runWatched } from "../handlers/watch.ts";
 import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/table.ts";
-import { interruption } from "../process.ts";
+import { interruption, untilAborted } from "../process.ts";
 
 interface DevOptions extends CommonOptions {
   readonly directory?: string;
@@ -68,7 +67,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   if (options.demo) await runDemo(cli, forge, output, signal);
   else if (folder === undefined) {
     say("no_handlers", `No handlers: there is no folder ${usualFolders.join(" or ")} here. Pass its path.`);
-    await once(signal, "abort");
+    await untilAborted(signal);
   } else {
     say("worker", `Handlers of ${folder}, run again when they change`);
     await runWatched({
@@ -114,7 +113,7 @@ async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortS
   const jobs = await jobsOfMix(forge, mix);
   output.line({ event: "mix", jobs }, `\n${output.table(jobs, jobColumns)}`);
   output.line({ event: "idle" }, "The worker goes on until Ctrl-C. In another terminal: jobforge jobs list");
-  await once(signal, "abort");
+  await untilAborted(signal);
 }
 
 function demoWorker(cli: Cli, forge: JobForge, output: Output): Worker {

@@ -15,7 +15,7 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { runWatched } from "../handlers/watch.ts";
+import { endWithParent, runWatched } from "../handlers/watch.ts";
 import { collect, readSpan, readWhole } from "../output/values.ts";
 import { interruption } from "../process.ts";
 
@@ -95,6 +95,7 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
     });
     return exitCodes.ok;
   }
+  endWithParent();
   const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
   // A wrong address or a database without JobForge is told at once; later the worker waits for the database by itself.

@@ -18,14 +18,14 @@ export async function enableTypeScript(path: string): Promise<void> {
       `Node ${process.versions.node} cannot load TypeScript.`,
       "Use Node 22.18 or newer, install tsx in your project, or pass the built JavaScript files.",
     );
-  const { register } = (await import(pathToFileURL(tsx).href)) as { register(): unknown };
-  register();
+  // What `node --import tsx` loads: from here on, modules in TypeScript can be imported.
+  await import(pathToFileURL(tsx).href);
 }
 
 /** The tsx of the project that the handlers are in. */
 function findTsx(path: string): string | undefined {
   try {
-    return createRequire(join(dirname(path), "handlers.js")).resolve("tsx/esm/api");
+    return createRequire(join(dirname(path), "handlers.js")).resolve("tsx");
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
 import { resolve } from "node:path";
+import { untilAborted } from "../process.ts";
 
 export interface WatchOptions {
   /** Arguments of `jobforge`. */
@@ -40,7 +41,7 @@ export async function runWatched(options: WatchOptions): Promise<void> {
     }, quietMs);
   });
   try {
-    if (!signal.aborted) await once(signal, "abort");
+    await untilAborted(signal);
   } finally {
     watcher.close();
     clearTimeout(restarting);
@@ -58,7 +59,8 @@ function start({ args, env, cwd }: WatchOptions): ChildProcess {
   return spawn(process.execPath, [...process.execArgv, program, ...args], {
     cwd,
     env,
-    stdio: ["ignore", "inherit", "inherit"],
+    // The channel closes when this process dies, however it does: see endWithParent.
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
     // In a group of its own: Ctrl-C in a terminal is for this process, which tells the child, once.
     detached: process.platform !== "win32",
   });
@@ -69,4 +71,11 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, "exit");
   child.kill("SIGTERM");
   await ended;
+}
+
+/** In a process that was started by `runWatched`: ends as by SIGTERM when that one is gone. */
+export function endWithParent(): void {
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  // The channel alone is no reason to stay.
+  process.channel?.unref();
 }
