@@ -99,6 +99,10 @@ describe("jobforge workers", () => {
     const listed = await json<{ items: { id: string; status: string }[] }>(["workers"], db.url);
     expect(listed.items.map(({ id, status }) => `${id} ${status}`)).toEqual(["w1 alive", "old gone"]);
     expect(await json(["workers", "--alive"], db.url)).toMatchObject({ items: [{ id: "w1" }], cursor: null });
+    expect(await json(["workers", "--alive", "--id", "w1"], db.url)).toMatchObject({ items: [{ id: "w1" }] });
+    expect(await run(["workers", "--alive", "--id", "old"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 4,
+    });
     const { stdout } = await run(["workers"], { DATABASE_URL: db.url }, { terminal: {} });
     expect(stdout).toContain("\u001b[32malive");
     expect(stdout).toContain("\u001b[31mgone");
