@@ -1,12 +1,16 @@
 -- Facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions, what differs from
 -- the list of grants, tables without row security, the hot table's rows and size, how far leaves reach ahead, what lies in
 -- default leaves, when maintenance last ran. Numbers only, nothing of any tenant; the judgement is the reader's.
--- Who: operators, readers. Locks nothing.
+-- Who: operators, readers; not when they are bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
-language sql stable
+language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp as $$
-  select jsonb_build_object(
+begin
+  if bound_tenant() is not null then
+    perform fail_forbidden('Permission denied: this concerns every tenant', 'Call it as a role that is bound to no tenant.');
+  end if;
+  return (select jsonb_build_object(
     'version', i.version,
     'min_client', i.min_client,
     'api_schema', i.api_schema,
@@ -42,5 +46,5 @@ set search_path = jobforge, pg_temp as $$
       select count(*) from leaves l where l.to_at + make_interval(days => l.keep_days) <= jobforge.now() - interval '1 day'),
     'maintained_at', (select jsonb_object_agg(m.task, m.ran_at) from maintenance m where isfinite(m.ran_at)),
     'outbox', (select count(*) from outbox))
-  from installation i
-$$;
+  from installation i);
+end $$;

@@ -223,7 +223,7 @@ describe("jobforge_health", () => {
     expect((await health(db))["overdue_leaves"]).toBeGreaterThan(0);
   });
 
-  test("readers and operators may ask, tenants and workers not", async ({ db }) => {
+  test("readers and operators may ask, tenants, workers and those bound to a tenant not", async ({ db }) => {
     for (const role of ["jobforge_reader", "jobforge_operator"]) {
       await using allowed = await login(db, role);
       expect(await health(allowed)).toHaveProperty("version");
@@ -232,5 +232,7 @@ describe("jobforge_health", () => {
       await using refused = await login(db, role);
       await expect(health(refused)).rejects.toMatchObject({ code: "42501" });
     }
+    await using bound = await boundLogin(db, T, "jobforge_reader");
+    await expectError(health(bound), "42501");
   });
 });
