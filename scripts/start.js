@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { prepare, root } from "./prepare.js";
 
 prepare();
-const child = spawn(process.execPath, [join(root, "packages/cli/bin/jobforge.js"), "demo"], {
+const child = spawn(process.execPath, [join(root, "packages/cli/bin/jobforge.js"), "dev", "--demo"], {
   cwd: root,
   stdio: "inherit",
 });
-// Ctrl-C reaches the child as well; it stops its server, and this process ends with it.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// The child ends what it has started, and this process ends with it. Ctrl-C in a terminal has reached the child already.
+process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill("SIGTERM"));
 child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));

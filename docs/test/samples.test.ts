@@ -6,11 +6,8 @@
  *   after="1 hour" as if that much time had passed
  * Comment lines at the end of a block that start with an arrow are the rows its last statement answers.
  */
-import { spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import type { QueryArrayResult } from "pg";
 import { describe, expect, inject } from "vitest";
@@ -109,31 +106,6 @@ describe("commands", () => {
       }
     }
   });
-
-  test("of the README start a server to play with", async () => {
-    const readme = pages.find((page) => page.name === "README.md");
-    const block = readme?.blocks.find(
-      ({ language, text }) => language === "sh" && text.includes("startEmbedded"),
-    );
-    const directory = mkdtempSync(join(tmpdir(), "jobforge-docs-"));
-    // Open, so that the server's user can have its data below it, where it is removed with it.
-    chmodSync(directory, 0o755);
-    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
-    // In place of the shell, so that the signal reaches the server's owner.
-    const child = spawn("sh", ["-c", `exec ${block?.text}`], {
-      cwd: directory,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    try {
-      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-      expect((await lines.next()).value).toMatch(/^postgres:\/\/\w+:\S+@127\.0\.0\.1:\d+\/postgres$/);
-    } finally {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      await ended;
-      rmSync(directory, { recursive: true, force: true });
-    }
-  });
 });
 
 function npmScript(words: readonly string[]): string | undefined {
@@ -141,7 +113,7 @@ function npmScript(words: readonly string[]): string | undefined {
   return words[1] === "run" ? words.at(2) : words[1];
 }
 
-/** Runs the command against an empty database; `demo` is only asked for its help, which checks its options too. */
+/** Runs the command against an empty database. What goes on until Ctrl-C is only asked for its help. */
 async function runJobforge(words: readonly string[], url: string, place: string): Promise<void> {
   const args = words.map((word) => (/^"?(\$DATABASE_URL|postgres:\/\/)/.test(word) ? url : word));
   let output = "";
@@ -150,7 +122,7 @@ async function runJobforge(words: readonly string[], url: string, place: string)
       output += text;
     },
   };
-  const exitCode = await runCli(args[0] === "demo" ? [...args, "--help"] : args, {
+  const exitCode = await runCli(args[0] === "dev" || args[0] === "worker" ? [...args, "--help"] : args, {
     stdout: collect,
     stderr: collect,
     env: { DATABASE_URL: url },

@@ -51,3 +51,14 @@ language sql immutable as $$
     || jsonb_strip_nulls(error)
   from bounded
 $$;
+
+-- The kind of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted texts, so that a
+-- thousand timeouts of a thousand hosts are one group. Null without an error.
+create or replace function jobforge.error_group(p_error jsonb) returns text
+language sql immutable parallel safe as $$
+  select left(encode(sha256(convert_to(
+    coalesce(p_error ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(left(p_error ->> 'message', 2000),
+      '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
+      '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),
+      '[0-9]+([.,:][0-9]+)*', '?', 'g'), 'UTF8')), 'hex'), 12)
+$$;

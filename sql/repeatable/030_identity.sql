@@ -116,6 +116,18 @@ begin
   end if;
 end $$;
 
+-- Lets the call go on for one tenant, as require_tenant does, or with null for all of them, as require_operator does.
+create or replace function jobforge.require_tenant_or_operator(p_tenant_id uuid) returns void
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
+begin
+  if p_tenant_id is null then
+    perform require_operator();
+  else
+    perform require_tenant(p_tenant_id);
+  end if;
+end $$;
+
 -- The tenant a worker may claim for: the one it is bound to, else the one it asks for, else null for all. 42501 when
 -- a bound worker asks for another.
 create or replace function jobforge.claimable_tenant(p_tenant_id uuid) returns uuid

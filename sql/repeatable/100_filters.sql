@@ -68,8 +68,8 @@ language plpgsql stable as $$
 declare
   v_filters jsonb := coalesce(p_filters, '{}');
   v_known constant text[] := p_more || array[
-    'status', 'type', 'tags', 'subject', 'error_contains', 'created_after', 'created_before', 'finished_after',
-    'finished_before', 'limit', 'offset', 'cursor'];
+    'status', 'type', 'tags', 'subject', 'error_contains', 'error_group', 'created_after', 'created_before',
+    'finished_after', 'finished_before', 'limit', 'offset', 'cursor'];
   v jobforge.job_filter;
 begin
   perform jobforge.require_filters(v_filters, v_known);
@@ -78,6 +78,7 @@ begin
   v.tags := jobforge.filter_texts(v_filters, 'tags');
   v.subject := v_filters ->> 'subject';
   v.error_contains := v_filters ->> 'error_contains';
+  v.error_group := v_filters ->> 'error_group';
   v.created_after := jobforge.filter_text(v_filters, 'created_after', 'time');
   v.created_before := jobforge.filter_text(v_filters, 'created_before', 'time');
   v.finished_after := jobforge.filter_text(v_filters, 'finished_after', 'time');
@@ -116,6 +117,8 @@ language sql immutable as $$
     case when p_filter.subject is not null then 'j.subject = ($2).subject' end,
     case when p_filter.error_contains is not null
       then 'j.error is not null and strpos(lower(j.error::text), lower(($2).error_contains)) > 0' end,
+    case when p_filter.error_group is not null
+      then 'j.error is not null and error_group(j.error) = ($2).error_group' end,
     case when p_filter.created_after is not null
       then 'j.created_at >= ($2).created_after and j.id >= id_floor(($2).created_after)' end,
     case when p_filter.created_before is not null
@@ -148,7 +151,7 @@ begin
   end if;
   if p_filter.statuses is null or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'] then
     v_few := few_archived(p_tenant_id, p_filter);
-    if v_few is null and p_filter.subject is null and p_filter.error_contains is null
+    if v_few is null and p_filter.subject is null and num_nonnulls(p_filter.error_contains, p_filter.error_group) = 0
       and p_filter.statuses is distinct from array['canceled'] and (p_tenant_id is not null or p_filter.types is not null)
     then
       v_pairs := archived_pairs(p_tenant_id, p_filter.types);
@@ -186,7 +189,7 @@ $$;
 
 -- The way through the archive, as a query of ids and times in the parameters of find_page:
 --   few candidates by a rare tag or a short span of time: those, by id
---   a subject: its own index · an error's text: jobs with an error · canceled: canceled jobs, in the order of ids
+--   a subject: its own index · an error's text or group: jobs with an error · canceled: canceled jobs, in the order of ids
 --   one tenant, or types of few tenants: per type and tenant, which is how the archive is indexed
 --   none of these: all of it in the order of ids, which soon fills a page
 create or replace function jobforge.archive_source(

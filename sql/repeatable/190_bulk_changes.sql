@@ -62,7 +62,7 @@ declare
 begin
   -- What was read counts, not what was written: a client whose variable is null must not change everything.
   if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject, v_filter.error_contains,
-    v_filter.created_after, v_filter.created_before, v_filter.finished_after, v_filter.finished_before) = 0
+    v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after, v_filter.finished_before) = 0
   then
     perform jobforge.fail_argument('filters', 'a bulk change needs a filter', 'Name at least a status or a type.');
   elsif p_filters ?| array['limit', 'offset', 'cursor'] then
@@ -72,6 +72,37 @@ begin
   end if;
   v_filter.row_limit := p_limit;
   return v_filter;
+end $$;
+
+-- The statuses of the jobs that a bulk change can touch. JF002 for a change that there is not.
+create or replace function jobforge.changeable(p_change text) returns text[]
+language plpgsql immutable as $$
+begin
+  case p_change
+    when 'cancel' then return array['queued', 'running'];
+    when 'reschedule' then return array['queued', 'failed', 'dead'];
+    when 'purge' then return array['succeeded', 'failed', 'dead', 'canceled'];
+    else perform jobforge.fail_argument('change', 'change must be cancel, reschedule or purge');
+  end case;
+end $$;
+
+-- The filter with those of its statuses only that are among p_statuses: an empty list when none is.
+create or replace function jobforge.narrowed(p_filter jobforge.job_filter, p_statuses text[]) returns jobforge.job_filter
+language plpgsql immutable as $$
+begin
+  p_filter.statuses := array(
+    select s from unnest(p_statuses) s where p_filter.statuses is null or s = any (p_filter.statuses));
+  return p_filter;
+end $$;
+
+-- The page of jobs that a filter means; none when it was narrowed to no status.
+create or replace function jobforge.find_narrowed(p_tenant_id uuid, p_filter jobforge.job_filter)
+returns table (id uuid, finished_at timestamptz)
+language plpgsql stable as $$
+begin
+  if p_filter.statuses is distinct from '{}' then
+    return query select p.id, p.finished_at from jobforge.find_page(p_tenant_id, p_filter) p;
+  end if;
 end $$;
 
 -- Cancels up to p_limit jobs of a tenant that a filter means: queued ones at once, running ones when their run ends. Answers
@@ -92,11 +123,8 @@ declare
   v_answer jsonb;
 begin
   perform require_tenant(p_tenant_id);
-  v_filter := read_bulk_filters(p_filters, p_limit);
-  v_filter.statuses := array(
-    select s from unnest(array['queued', 'running']) s where v_filter.statuses is null or s = any (v_filter.statuses));
-  v_found := case when cardinality(v_filter.statuses) > 0
-    then array(select p.id from find_page(p_tenant_id, v_filter) p) else '{}' end;
+  v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('cancel'));
+  v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p);
   v_answer := jsonb_build_object('matched', cardinality(v_found),
     'changed', request_cancels(v_found, v_now) + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
   perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
@@ -124,11 +152,8 @@ declare
   v_answer jsonb;
 begin
   perform require_tenant(p_tenant_id);
-  v_filter := read_bulk_filters(p_filters, p_limit);
-  v_filter.statuses := array(
-    select s from unnest(array['queued', 'failed', 'dead']) s where v_filter.statuses is null or s = any (v_filter.statuses));
-  v_found := case when cardinality(v_filter.statuses) > 0
-    then array(select p.id from find_page(p_tenant_id, v_filter) p order by p.id) else '{}' end;
+  v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('reschedule'));
+  v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p order by p.id);
   -- Keys first, which may have to be waited for; rows then, which are not: whoever waits holds no row that others wait for.
   v_revived := array(select r.id from revive(v_found, p_tenant_id, v_now, null, v_now) r);
   v_queued := lock_queued_jobs(array(select i from unnest(v_found) i where i <> all (v_revived)));

@@ -10,11 +10,7 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_filters jsonb := coalesce(p_filters, '{}');
 begin
-  if p_tenant_id is null then
-    perform require_operator();
-  else
-    perform require_tenant(p_tenant_id);
-  end if;
+  perform require_tenant_or_operator(p_tenant_id);
   perform require_filters(v_filters,
     array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor']);
   return query

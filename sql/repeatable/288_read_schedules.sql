@@ -30,11 +30,7 @@ declare
   v_failing boolean;
   v_last record;
 begin
-  if p_tenant_id is null then
-    perform require_operator();
-  else
-    perform require_tenant(p_tenant_id);
-  end if;
+  perform require_tenant_or_operator(p_tenant_id);
   perform require_filters(v_filters, array['type', 'enabled', 'failing', 'limit', 'cursor']);
   v_types := filter_texts(v_filters, 'type');
   v_enabled := filter_flag(v_filters, 'enabled');

@@ -3,6 +3,7 @@
  * version. Checked in as schema.golden.txt, so that a change of the schema is seen in review; compared by tests, and to
  * find drift.
  */
+import { readFileSync } from "node:fs";
 import type { ClientBase } from "pg";
 
 /** Each query gives lines, sorted by the database in C order. $1 is the API schema. */
@@ -111,4 +112,36 @@ export async function describeSchema(client: ClientBase, apiSchema: string): Pro
     await client.query("commit");
   }
   return parts.join("\n");
+}
+
+/** Shelves of the archive come and go with the policies' times of keeping. */
+const shelf = /^jobforge\.(finished|dead)_jobs_\d+(_default)? /;
+
+/** How a database differs from the schema that this package makes: lines that are missing, and lines that should not be. */
+export interface SchemaDrift {
+  readonly missing: readonly string[];
+  readonly unexpected: readonly string[];
+}
+
+/** Compares a database to `schema.golden.txt`. Means something only when its migrations are up to date. */
+export async function schemaDrift(client: ClientBase, apiSchema: string): Promise<SchemaDrift> {
+  const golden = readFileSync(new URL("../schema.golden.txt", import.meta.url), "utf8");
+  const wanted = factsIn(golden);
+  const found = factsIn(inPublic(await describeSchema(client, apiSchema), apiSchema));
+  return {
+    missing: [...wanted].filter((line) => !found.has(line)),
+    unexpected: [...found].filter((line) => !wanted.has(line)),
+  };
+}
+
+function factsIn(description: string): Set<string> {
+  return new Set(
+    description.split("\n").filter((line) => line !== "" && !line.startsWith("# ") && !shelf.test(line)),
+  );
+}
+
+/** The golden schema has the API in `public`. */
+function inPublic(description: string, apiSchema: string): string {
+  const name = `(?<![\\w."])${/^[a-z_][a-z0-9_]*$/.test(apiSchema) ? apiSchema : `"${apiSchema}"`}\\.`;
+  return description.replaceAll(new RegExp(name, "g"), "public.");
 }

@@ -1,6 +1,6 @@
 export { MigrationError, type MigrationErrorCode } from "./errors.ts";
 export { minClient, version } from "./files.ts";
-export { describeSchema } from "./golden.ts";
+export { describeSchema, type SchemaDrift, schemaDrift } from "./golden.ts";
 export {
   type MigrateOptions,
   type MigrateResult,

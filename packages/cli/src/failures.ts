@@ -1,9 +1,28 @@
 /** Turns whatever went wrong into a message for people, a name for programs and an exit code. */
 import { EmbeddedPostgresError } from "@jobforge/embedded";
+import { ConnectionError, InvalidArgumentError, JobForgeError, NotInstalledError } from "@jobforge/sdk-ts";
 import { MigrationError } from "@jobforge/sql";
+import { CommanderError } from "commander";
 
 export class UsageError extends Error {
   override readonly name: string = "UsageError";
+}
+
+/** What was named does not exist. */
+export class NotFoundError extends Error {
+  override readonly name: string = "NotFoundError";
+}
+
+/** It cannot be done, for a reason that the caller can do something about. */
+export class CommandError extends Error {
+  override readonly name: string = "CommandError";
+  readonly code: string;
+  readonly hint: string;
+  constructor(code: string, message: string, hint: string) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+  }
 }
 
 export interface Failure {
@@ -12,6 +31,8 @@ export interface Failure {
   readonly hint: string;
   readonly exitCode: number;
 }
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2, noConnection: 3, notFound: 4 } as const;
 
 const connectionCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
@@ -27,34 +48,51 @@ const connectionCodes: ReadonlySet<string> = new Set([
 ]);
 
 export function explainFailure(error: unknown): Failure {
-  if (error instanceof UsageError || hasCode(error, /^ERR_PARSE_ARGS/)) {
-    return { name: "usage", message: messageOf(error), hint: "Run jobforge --help.", exitCode: 2 };
+  if (error instanceof UsageError || error instanceof CommanderError) {
+    const message = messageOf(error).replace(/^error: /, "");
+    return { name: "usage", message, hint: "Run jobforge --help.", exitCode: exitCodes.usage };
+  }
+  if (error instanceof NotFoundError) {
+    return { name: "not_found", message: error.message, hint: "", exitCode: exitCodes.notFound };
   }
   if (error instanceof MigrationError && error.code === "invalid_api_schema") {
-    return { name: error.code, message: error.message, hint: error.hint, exitCode: 2 };
+    return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.usage };
   }
-  if (error instanceof MigrationError || error instanceof EmbeddedPostgresError) {
-    return { name: error.code, message: error.message, hint: error.hint, exitCode: 1 };
+  if (
+    error instanceof MigrationError ||
+    error instanceof EmbeddedPostgresError ||
+    error instanceof CommandError
+  ) {
+    return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.failed };
   }
   if (isConnectionTrouble(error)) {
     return {
       name: "no_connection",
       message: `No connection to the database: ${messageOf(error)}`,
       hint: "Check --database-url or DATABASE_URL, and that the server is up.",
-      exitCode: 3,
+      exitCode: exitCodes.noConnection,
     };
   }
-  return { name: "failed", message: messageOf(error), hint: "", exitCode: 1 };
+  if (error instanceof NotInstalledError || ["42P01", "3F000"].includes(codeOf(error) ?? "")) {
+    return {
+      name: "not_installed",
+      message: "JobForge is not installed in this database, or it is an older one.",
+      hint: "Run jobforge migrate. If its functions are in another schema than public, pass --api-schema.",
+      exitCode: exitCodes.failed,
+    };
+  }
+  if (error instanceof JobForgeError) {
+    const exitCode = error instanceof InvalidArgumentError ? exitCodes.usage : exitCodes.failed;
+    return { name: error.kind ?? "failed", message: error.message, hint: error.hint ?? "", exitCode };
+  }
+  return { name: "failed", message: messageOf(error), hint: "", exitCode: exitCodes.failed };
 }
 
 function isConnectionTrouble(error: unknown): boolean {
   // A host with several addresses fails with one error for each.
   if (error instanceof AggregateError) return error.errors.some(isConnectionTrouble);
-  return codeOf(error) !== undefined && connectionCodes.has(codeOf(error) ?? "");
-}
-
-function hasCode(error: unknown, pattern: RegExp): boolean {
-  return pattern.test(codeOf(error) ?? "");
+  if (error instanceof ConnectionError) return true;
+  return connectionCodes.has(codeOf(error) ?? "");
 }
 
 function codeOf(error: unknown): string | undefined {

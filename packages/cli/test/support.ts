@@ -1,5 +1,21 @@
 /** The command with a process of its own: what it wrote, and how it ended. */
+import { Readable } from "node:stream";
+import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
+import { inject } from "vitest";
+import { test as base } from "../../../test/database.ts";
 import { type CliProcess, runCli } from "../src/index.ts";
+
+export const T = "11111111-1111-4111-8111-111111111111";
+export const U = "22222222-2222-4222-8222-222222222222";
+
+/** With `db`, a migrated database, and `empty`, one without JobForge. */
+export const test = base.extend<{ empty: TestDatabase }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures a test needs from this pattern
+  empty: async ({}, use) => {
+    await using empty = await cloneDatabase({ ...inject("server"), template: "template0" });
+    await use(empty);
+  },
+});
 
 export interface CliRun {
   readonly exitCode: number;
@@ -7,21 +23,52 @@ export interface CliRun {
   readonly stderr: string;
 }
 
-export async function run(args: readonly string[], env: CliProcess["env"] = {}): Promise<CliRun> {
-  let stdout = "";
-  let stderr = "";
-  const exitCode = await runCli(args, {
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
+export interface RunOptions {
+  /** As in a terminal of so many columns, where somebody types these lines. */
+  readonly terminal?: { readonly columns?: number; readonly typed?: string };
+  readonly piped?: string;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: (text: string) => void;
+}
+
+/** A directory without a database of its own. */
+const nowhere = "/nonexistent";
+
+export async function run(
+  args: readonly string[],
+  env: CliProcess["env"] = {},
+  options: RunOptions = {},
+): Promise<CliRun> {
+  const { terminal, piped, signal, onOutput } = options;
+  const written = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof written): CliProcess["stdout"] => ({
+    isTTY: terminal !== undefined,
+    columns: terminal === undefined ? undefined : (terminal.columns ?? 120),
+    write: (text) => {
+      written[name] += text;
+      onOutput?.(text);
     },
-    stderr: {
-      write: (text) => {
-        stderr += text;
-      },
-    },
-    env,
   });
-  return { exitCode, stdout, stderr };
+  const input = Readable.from([terminal?.typed ?? piped ?? ""]);
+  const exitCode = await runCli(args, {
+    stdout: stream("stdout"),
+    stderr: stream("stderr"),
+    stdin: Object.assign(input, { isTTY: terminal !== undefined }),
+    env,
+    cwd: () => nowhere,
+    signal,
+  });
+  return { exitCode, ...written };
+}
+
+/** Runs a command that must do well, and reads the one document that it printed. */
+export async function json<T = Record<string, unknown>>(
+  args: readonly string[],
+  url: string,
+  expectedExit = 0,
+): Promise<T> {
+  const { exitCode, stdout, stderr } = await run([...args, "--json"], { DATABASE_URL: url });
+  if (exitCode !== expectedExit || stderr !== "")
+    throw new Error(`jobforge ${args.join(" ")} ended with ${exitCode}: ${stderr}${stdout}`);
+  return JSON.parse(stdout) as T;
 }

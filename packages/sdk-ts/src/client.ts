@@ -205,6 +205,11 @@ export class JobForgeClient extends Operations {
     return this.#bulk("jobforge_reschedule_jobs", filters);
   }
 
+  /** Forgets ended jobs that the filters mean before their time, with results, attempts and keys. For operators. */
+  purgeMany(filters: BulkFilters): Promise<BulkAnswer> {
+    return this.#bulk("jobforge_purge_jobs", filters);
+  }
+
   /** Changes a queued job. With a definition the new payload is checked by its schema. */
   async update<D extends JobDefinition = JobDefinition>(
     id: string,

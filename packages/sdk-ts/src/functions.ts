@@ -86,6 +86,11 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_bind_role: ["json", "p_role text, p_tenant_id uuid"],
   jobforge_set_connector_config: ["json", "p_tenant_id uuid, p_connector_type text, p_config jsonb"],
   jobforge_get_connector_config: ["json", "p_tenant_id uuid, p_connector_type text"],
+  jobforge_count_jobs: ["rows", "p_tenant_id uuid, p_filters jsonb, p_change text"],
+  jobforge_list_dead_groups: ["rows", "p_tenant_id uuid, p_filters jsonb"],
+  jobforge_purge_jobs: ["json", "p_tenant_id uuid, p_filters jsonb, p_limit integer"],
+  jobforge_list_types: ["rows", "p_span interval"],
+  jobforge_health: ["json", ""],
   jobforge_maintain: ["json", "p_limit integer"],
 };
 

@@ -43,6 +43,15 @@ export type {
   PauseOptions,
   WorkerInfo,
 } from "./operations.ts";
+export type {
+  CountOptions,
+  DeadGroup,
+  DeadGroupOptions,
+  Health,
+  JobCount,
+  TypeInfo,
+  TypeOptions,
+} from "./overview.ts";
 export {
   type Policy,
   type PolicyChanges,

@@ -99,6 +99,8 @@ export interface JobFilters {
   readonly subject?: string | undefined;
   /** A part of the error, upper or lower case. */
   readonly errorContains?: string | undefined;
+  /** Jobs with this kind of error: a group of `jobforge_list_dead_groups`. */
+  readonly errorGroup?: string | undefined;
   readonly createdAfter?: Date | undefined;
   readonly createdBefore?: Date | undefined;
   readonly finishedAfter?: Date | undefined;

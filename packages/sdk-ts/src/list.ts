@@ -56,10 +56,10 @@ const statuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"
 /** Filters under the kernel's keys. */
 export function filterKeys(filters: JobFilters): Record<string, unknown> {
   for (const status of [filters.status ?? []].flat()) checkOneOf(status, "status", statuses);
-  const { status, type, tags, subject, errorContains } = filters;
+  const { status, type, tags, subject, errorContains, errorGroup } = filters;
   const { createdAfter, createdBefore, finishedAfter, finishedBefore } = filters;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
-  return toKeys({ status, type, tags, subject, errorContains, ...times });
+  return toKeys({ status, type, tags, subject, errorContains, errorGroup, ...times });
 }
 
 /** The jobs of a tenant. */

@@ -4,6 +4,19 @@ import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { checkedPageSize, List, type PageOptions } from "./list.ts";
 import {
+  type CountOptions,
+  countJobs,
+  type DeadGroup,
+  type DeadGroupOptions,
+  type Health,
+  type JobCount,
+  listDeadGroups,
+  listTypes,
+  readHealth,
+  type TypeInfo,
+  type TypeOptions,
+} from "./overview.ts";
+import {
   type Policy,
   type PolicyChanges,
   type PolicySync,
@@ -114,6 +127,26 @@ export class Operations {
   /** The workers that heartbeat, the last seen first. */
   workers(): Promise<WorkerInfo[]> {
     return this.#rows<WorkerInfo>("jobforge_list_workers");
+  }
+
+  /** How many jobs the filters mean, by tenant, type and status; the newest 100,000 at most are looked at. */
+  count(options: CountOptions = {}): Promise<JobCount[]> {
+    return countJobs(this.transport, options);
+  }
+
+  /** Failed and dead jobs by type and kind of error, the largest group first. */
+  deadGroups(options: DeadGroupOptions = {}): Promise<DeadGroup[]> {
+    return listDeadGroups(this.transport, options);
+  }
+
+  /** The types there are, with what waits, runs and has just ended. For operators and readers. */
+  types(options: TypeOptions = {}): Promise<TypeInfo[]> {
+    return listTypes(this.transport, options);
+  }
+
+  /** Facts about the installation, for monitoring. For operators and readers. */
+  health(): Promise<Health> {
+    return readHealth(this.transport);
   }
 
   async #rows<T>(name: string): Promise<T[]> {

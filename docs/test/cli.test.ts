@@ -1,0 +1,127 @@
+/**
+ * Runs the samples of docs/reference/cli.md: `console` blocks, in order, on one database. A line that begins with `$ jobforge` is run; the lines
+ * after it are what it prints, with `…` for what differs from time to time. `exit=4` in the opening line is the exit code of its last
+ * command. Commands that would go on are in blocks with `run=false`: there the options must exist.
+ */
+import { describe, expect } from "vitest";
+import { runCli } from "../../packages/cli/src/index.ts";
+import { createProgram } from "../../packages/cli/src/program.ts";
+import { test } from "../../test/database.ts";
+import { type Block, readPage, sectionOf } from "./markdown.ts";
+
+const page = readPage("docs/reference/cli.md");
+const blocks = page.blocks.filter(({ language }) => language === "console");
+
+interface Sample {
+  readonly args: readonly string[];
+  readonly expected: string;
+  readonly place: string;
+}
+
+function samplesOf(block: Block): Sample[] {
+  return block.text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((text) => {
+      const [command = "", ...lines] = text.split("\n");
+      const [program, ...args] = wordsOf(command);
+      expect(program, `${page.name}:${block.line}`).toBe("jobforge");
+      return { args, expected: lines.join("\n").trim(), place: `${page.name}:${block.line}: ${command}` };
+    });
+}
+
+/** The words of a command, as a shell reads them: quotes group, and nothing else is special. */
+function wordsOf(command: string): string[] {
+  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double ?? single ?? bare ?? "",
+  );
+}
+
+async function run(args: readonly string[], url: string): Promise<{ exitCode: number; output: string }> {
+  let output = "";
+  const stream = {
+    write: (text: string) => {
+      output += text;
+    },
+  };
+  const process = { stdout: stream, stderr: stream, env: { DATABASE_URL: url }, cwd: () => "/nonexistent" };
+  return { exitCode: await runCli(args, process), output: output.trim() };
+}
+
+function patternOf(expected: string): RegExp {
+  const literal = expected.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  // How wide a column is depends on what is in it.
+  return new RegExp(`^${literal.replaceAll(/ {2,}/g, " +").replaceAll("…", "[\\s\\S]*?")}$`);
+}
+
+test("the samples print what the page says", async ({ db }) => {
+  for (const block of blocks.filter(({ options }) => options["run"] !== "false")) {
+    const samples = samplesOf(block);
+    for (const [index, { args, expected, place }] of samples.entries()) {
+      const { exitCode, output } = await run(args, db.url);
+      const wanted = index === samples.length - 1 ? Number(block.options["exit"] ?? 0) : 0;
+      expect(exitCode, `${place}\n${output}`).toBe(wanted);
+      if (expected !== "") expect(output, place).toMatch(patternOf(expected));
+    }
+  }
+});
+
+describe("every command", () => {
+  const program = createProgram({
+    process: { stdout: { write: () => undefined }, stderr: { write: () => undefined }, env: {} },
+    exitCode: 0,
+  });
+  const commands = program.commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [{ name: command.name(), command }]
+      : command.commands.map((each) => ({ name: `${command.name()} ${each.name()}`, command: each })),
+  );
+
+  test.for(commands)("$name has a section that names its options, and a sample", ({ name, command }) => {
+    const text = sectionOf(page, `jobforge ${name}`) ?? "";
+    expect(text, `a section "jobforge ${name}"`).not.toBe("");
+    const common = ["--json", "--database-url", "--api-schema", "--help"];
+    for (const option of command.options
+      .map(({ long }) => long ?? "")
+      .filter((long) => !common.includes(long)))
+      expect(`${text}${sectionOf(page, "Filters") ?? ""}`, option).toContain(`\`${option}`);
+    const sampled = blocks
+      .flatMap(({ text: block }) => block.split("\n"))
+      .some((line) => line.startsWith(`$ jobforge ${name}`));
+    expect(sampled, `a sample of jobforge ${name}`).toBe(true);
+  });
+
+  test.for(commands)(
+    "$name has a help with examples whose options it has, and answers JSON",
+    async ({ name }) => {
+      const { exitCode, output } = await run([...name.split(" "), "--help"], "");
+      expect(exitCode).toBe(0);
+      const [help = "", examples = ""] = output.split("\nExamples:\n");
+      expect(help).toContain("--json");
+      const lines = examples
+        .split("\n")
+        .map((line) => line.trim())
+        .filter((line) => line.startsWith("jobforge"));
+      expect(lines.length).toBeGreaterThan(0);
+      for (const line of lines) {
+        expect(line).toMatch(new RegExp(`^jobforge ${name}\\b`));
+        for (const [option] of line.matchAll(/--[a-z-]+/g)) expect(help, line).toContain(option);
+      }
+    },
+  );
+});
+
+test("samples that are not run name options that exist", async () => {
+  for (const block of blocks.filter(({ options }) => options["run"] === "false")) {
+    for (const { args, place } of samplesOf(block)) {
+      const command = args.slice(
+        0,
+        args.findIndex((word) => /^(--|\.)/.test(word)),
+      );
+      const { exitCode, output } = await run([...(command.length > 0 ? command : args), "--help"], "");
+      expect(exitCode, place).toBe(0);
+      for (const option of args.filter((word) => word.startsWith("--")))
+        expect(output, place).toContain(option);
+    }
+  }
+});

@@ -1,0 +1,75 @@
+/** How commands are declared, so that all of them take the same options and show their help in the same way. */
+import type { Command } from "commander";
+import { type Connection, type DatabaseOptions, withConnection } from "./connection.ts";
+import { Output } from "./output/output.ts";
+import type { CliProcess } from "./process.ts";
+
+/** One run of the command line. */
+export interface Cli {
+  readonly process: CliProcess;
+  exitCode: number;
+}
+
+export interface CommonOptions extends DatabaseOptions {
+  readonly json?: boolean | undefined;
+}
+
+export interface Description {
+  readonly summary: string;
+  /** What the summary leaves open. */
+  readonly details?: string;
+  readonly examples: readonly string[];
+}
+
+/** Adds a command. `usage` is its name and arguments, such as `show <id>`. Every command can answer JSON. */
+export function addCommand(parent: Command, usage: string, description: Description): Command {
+  const { summary, details, examples } = description;
+  const command = parent
+    .command(usage)
+    .summary(summary)
+    .description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
+    .option("--json", "one JSON document instead of text")
+    .showHelpAfterError(false);
+  return command.addHelpText("after", `\nExamples:\n${examples.map((line) => `  ${line}`).join("\n")}`);
+}
+
+/** A family of commands, such as `jobs`, which does nothing by itself. */
+export function addFamily(parent: Command, name: string, summary: string): Command {
+  return parent.command(name).summary(summary).description(`${summary}.`);
+}
+
+/** The options of a command that needs a database. */
+export function onDatabase(command: Command): Command {
+  return command
+    .option(
+      "--database-url <url>",
+      "the database (default: DATABASE_URL, else that of jobforge dev in this directory)",
+    )
+    .option(
+      "--api-schema <name>",
+      "where JobForge's functions are (default: JOBFORGE_API_SCHEMA, else public)",
+    );
+}
+
+/** What a command's action becomes: its answer is the exit code, 0 when it answers nothing. */
+export function action<Args extends unknown[]>(
+  cli: Cli,
+  run: (...args: Args) => Promise<number | undefined>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    cli.exitCode = (await run(...args)) ?? 0;
+  };
+}
+
+export function outputOf(cli: Cli, options: CommonOptions): Output {
+  return new Output(cli.process, options.json ?? false);
+}
+
+/** Connects and does the work of a command. */
+export function connected<T>(
+  cli: Cli,
+  options: CommonOptions,
+  work: (connection: Connection, output: Output) => Promise<T>,
+): Promise<T> {
+  return withConnection(options, cli.process, (connection) => work(connection, outputOf(cli, options)));
+}

@@ -1,0 +1,116 @@
+/** `jobforge doctor`: what is wrong, and what to do about it. */
+import { ForbiddenError, NotInstalledError } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import type { Check, Finding, Patient, Verdict } from "../doctor/check.ts";
+import { drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
+import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
+import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
+import { exitCodes } from "../failures.ts";
+import type { Output } from "../output/output.ts";
+import type { Tone } from "../output/style.ts";
+import { plain } from "../output/table.ts";
+
+interface DoctorOptions extends CommonOptions {
+  readonly strict?: boolean;
+}
+
+const checks: readonly Check[] = [
+  ...[serverVersion, migrations, drift, grants, rowSecurity, timeTravel],
+  ...[listening, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
+];
+
+export function doctorCommand(program: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(program, "doctor", {
+      summary: "Look for what is wrong, and say what to do about it",
+      details: "Exit code 1 when there is a problem.",
+      examples: ["jobforge doctor", "jobforge doctor --strict --json"],
+    }),
+  )
+    .option("--strict", "exit code 1 for warnings, too")
+    .action(action(cli, (options: DoctorOptions) => examine(cli, options)));
+}
+
+async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
+  return await connected(cli, options, async (connection, output) => {
+    const client = await connection.pool.connect();
+    try {
+      const findings = await findingsOf({ ...connection, client });
+      const count = (verdict: Verdict): number => findings.filter((each) => each.verdict === verdict).length;
+      const summary = { problems: count("problem"), warnings: count("warning"), skipped: count("skipped") };
+      output.answer({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
+        describe(output, findings, summary),
+      );
+      const bad = summary.problems + (options.strict ? summary.warnings : 0);
+      return bad === 0 ? exitCodes.ok : exitCodes.failed;
+    } finally {
+      client.release();
+    }
+  });
+}
+
+async function findingsOf(connection: Connection & Pick<Patient, "client">): Promise<Finding[]> {
+  const findings: Finding[] = [{ name: "connection", verdict: "ok", message: "The database answers." }];
+  const known = await knownTo(connection);
+  if (known === "not installed") {
+    const advice = "Run jobforge migrate. If JobForge is in another schema, pass --api-schema.";
+    return [
+      ...findings,
+      {
+        name: "migrations",
+        verdict: "problem",
+        message: "JobForge is not installed here, or an older one.",
+        advice,
+      },
+    ];
+  }
+  for (const check of checks) {
+    findings.push({ name: check.name, ...(await check.run({ ...connection, ...known }).catch(failed)) });
+  }
+  return findings;
+}
+
+/** A check that cannot be made says why; the others go on. */
+function failed(error: unknown): Omit<Finding, "name"> {
+  const message = error instanceof Error ? error.message : String(error);
+  return { verdict: "problem", message: `The check failed: ${message}`, advice: "See the message." };
+}
+
+/** What the kernel says about itself. A login without the right to ask is examined all the same, as far as it goes. */
+async function knownTo({
+  forge,
+}: Connection): Promise<Pick<Patient, "health" | "types" | "workers"> | "not installed"> {
+  try {
+    const health = await forge.health();
+    return { health, types: await forge.types(), workers: await forge.workers() };
+  } catch (error) {
+    if (error instanceof ForbiddenError) return { health: undefined, types: [], workers: [] };
+    if (error instanceof NotInstalledError) return "not installed";
+    throw error;
+  }
+}
+
+const marks: Readonly<Record<Verdict, readonly [mark: string, tone: Tone]>> = {
+  ok: ["✓", "green"],
+  warning: ["!", "yellow"],
+  problem: ["✗", "red"],
+  skipped: ["-", "gray"],
+};
+
+function describe(
+  output: Output,
+  findings: readonly Finding[],
+  { problems, warnings, skipped }: Readonly<Record<"problems" | "warnings" | "skipped", number>>,
+): string {
+  const lines = findings.flatMap(({ name, verdict, message, advice }) => {
+    const [mark, tone] = marks[verdict];
+    const line = `${output.style(tone, mark)} ${name.padEnd(16)} ${plain(message)}`;
+    return advice === undefined || verdict === "ok"
+      ? [line]
+      : [line, `  ${"".padEnd(16)} → ${plain(advice)}`];
+  });
+  const verdict = `${problems} problems, ${warnings} warnings, ${skipped} skipped`;
+  return `${lines.join("\n")}\n\n${output.style(problems > 0 ? "red" : "green", verdict)}\n`;
+}

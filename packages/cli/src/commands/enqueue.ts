@@ -1,0 +1,145 @@
+/** `jobforge enqueue`: one job by hand. */
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { defineJob, globalTenant, type JobForge } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import {
+  action,
+  addCommand,
+  type Cli,
+  type CommonOptions,
+  connected,
+  onDatabase,
+  outputOf,
+} from "../command.ts";
+import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
+import { collect, readSpan, readTime, readWhole } from "../output/values.ts";
+
+interface EnqueueOptions extends CommonOptions {
+  readonly tenant: string;
+  readonly runAt?: Date;
+  readonly in?: number;
+  readonly expiresAt?: Date;
+  readonly priority?: number;
+  readonly maxAttempts?: number;
+  readonly idempotencyKey?: string;
+  readonly dedupeKey?: string;
+  readonly dedupeMode?: "skip" | "replace" | "debounce";
+  readonly concurrencyKey?: string;
+  readonly subject?: string;
+  readonly tag?: string[];
+  readonly wait?: number | true;
+}
+
+export function enqueueCommand(program: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(program, "enqueue <type> [payload]", {
+      summary: "Enqueue a job",
+      details: "The payload is JSON; @file reads it from a file, - from standard input.",
+      examples: [
+        `jobforge enqueue mail.send '{"to": "ada@example.com"}'`,
+        "jobforge enqueue report.build @report.json --in 2h --priority 5",
+        "jobforge enqueue mail.send '{}' --tenant 11111111-1111-4111-8111-111111111111 --wait",
+      ],
+    }),
+  )
+    .option("--tenant <uuid>", "whose job it is; without it work of no tenant", globalTenant)
+    .option("--run-at <time>", "when to run it: 2026-01-31T12:00:00Z", (given) => readTime(given, "ahead"))
+    .option("--in <span>", "run it after a span such as 90s, 15m, 2h, 7d", readSpan)
+    .option("--expires-at <time>", "do not start it after this time, or span", (given) =>
+      readTime(given, "ahead"),
+    )
+    .option("--priority <number>", "higher first", (given) =>
+      readWhole(given, "--priority", -1_000_000, 1_000_000),
+    )
+    .option("--max-attempts <number>", "executions in total", (given) =>
+      readWhole(given, "--max-attempts", 1, 100_000),
+    )
+    .option("--idempotency-key <key>", "enqueue it once for as long as it is remembered")
+    .option("--dedupe-key <key>", "one live job with this key")
+    .option("--dedupe-mode <mode>", "skip, replace or debounce")
+    .option("--concurrency-key <key>", "what limits on running at once count by")
+    .option("--subject <text>", "what the job is about")
+    .option("--tag <tag>", "tags, repeated or separated by commas", collect)
+    .option(
+      "--wait [span]",
+      "wait for its end, at most so long (default: 60s), and show its result",
+      readSpan,
+    )
+    .action(
+      action(cli, (type: string, payload: string | undefined, options: EnqueueOptions) =>
+        enqueue(cli, type, payload, options),
+      ),
+    );
+}
+
+async function enqueue(
+  cli: Cli,
+  type: string,
+  given: string | undefined,
+  options: EnqueueOptions,
+): Promise<number> {
+  if (options.runAt !== undefined && options.in !== undefined)
+    throw new UsageError("--run-at and --in are two ways to say the same: pass one.");
+  const payload = await readPayload(cli, given);
+  return await connected(cli, options, async ({ forge }, output) => {
+    const definition = defineJob({ type });
+    const runAt = options.in === undefined ? options.runAt : new Date(Date.now() + options.in);
+    const { tenant: tenantId, tag: tags, wait, ...rest } = options;
+    const { expiresAt, priority, maxAttempts, idempotencyKey, dedupeKey, dedupeMode } = rest;
+    const { concurrencyKey, subject } = rest;
+    const job = await forge.enqueue(definition, payload, {
+      ...{ tenantId, runAt, expiresAt, priority, maxAttempts, idempotencyKey, dedupeKey, dedupeMode },
+      ...{ concurrencyKey, subject, tags },
+    });
+    if (wait !== undefined) return await awaitEnd(cli, forge, job, options);
+    const { id, outcome } = job;
+    output.answer({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
+    return exitCodes.ok;
+  });
+}
+
+/** The job's end: its result, or exit code 1 when it did not succeed. */
+async function awaitEnd(
+  cli: Cli,
+  forge: JobForge,
+  job: { readonly id: string; readonly outcome: string },
+  options: EnqueueOptions,
+): Promise<number> {
+  const output = outputOf(cli, options);
+  const { id } = job;
+  const timeoutMs = options.wait === true || options.wait === undefined ? 60_000 : options.wait;
+  output.remark(`${id} ${job.outcome}; waiting for its end …`);
+  const result = await forge.result(id, { tenantId: options.tenant, timeoutMs });
+  output.answer({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
+    result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,
+  );
+  return exitCodes.ok;
+}
+
+async function readPayload(cli: Cli, given: string | undefined): Promise<unknown> {
+  if (given === undefined) return {};
+  const source =
+    given === "-" ? await standardInput(cli) : given.startsWith("@") ? await fileText(given.slice(1)) : given;
+  try {
+    return JSON.parse(source);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The payload is no JSON: ${reason}`);
+  }
+}
+
+async function standardInput(cli: Cli): Promise<string> {
+  const { stdin } = cli.process;
+  if (stdin === undefined || stdin.isTTY)
+    throw new UsageError("- reads the payload from a pipe, and there is none.");
+  return await text(stdin);
+}
+
+async function fileText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    throw new NotFoundError(`There is no file ${path} to read the payload from.`);
+  }
+}

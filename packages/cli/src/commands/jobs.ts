@@ -1,0 +1,14 @@
+/** `jobforge jobs`: see jobs and steer them. */
+import type { Command } from "commander";
+import { addFamily, type Cli } from "../command.ts";
+import { exportCommand } from "../jobs/export.ts";
+import { listCommand } from "../jobs/list.ts";
+import { showCommand } from "../jobs/show.ts";
+import { cancelCommand, retryCommand } from "../jobs/steer.ts";
+import { tailCommand } from "../jobs/tail.ts";
+
+export function jobsCommands(program: Command, cli: Cli): void {
+  const jobs = addFamily(program, "jobs", "See jobs and steer them");
+  const commands = [listCommand, showCommand, tailCommand, cancelCommand, retryCommand, exportCommand];
+  for (const add of commands) add(jobs, cli);
+}

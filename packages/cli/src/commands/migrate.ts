@@ -1,0 +1,61 @@
+/** `jobforge migrate`: applies, previews or prints the migrations. */
+import { migrate, migrationScript, migrationStatus } from "@jobforge/sql";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../command.ts";
+import { databaseUrl } from "../connection.ts";
+import { exitCodes } from "../failures.ts";
+
+interface MigrateOptions extends CommonOptions {
+  readonly status?: boolean;
+  readonly print?: boolean;
+}
+
+export function migrateCommand(program: Command, cli: Cli): void {
+  addCommand(program, "migrate", {
+    summary: "Bring a database to this version of JobForge",
+    details: "Safe to run from many processes at once.",
+    examples: [
+      "jobforge migrate --database-url postgres://me@localhost/app",
+      "jobforge migrate --status --json",
+      "jobforge migrate --print --api-schema jobs > install.sql",
+    ],
+  })
+    .option(
+      "--database-url <url>",
+      "the database (default: DATABASE_URL); its role must own the database and may create roles",
+    )
+    .option("--api-schema <name>", "where functions and views go (default: where they are, else public)")
+    .option("--status", "show what is installed and what is pending; exit code 1 when something is")
+    .option("--print", "print the SQL of a first installation instead of running anything")
+    .action(action(cli, (options: MigrateOptions) => runMigrate(cli, options)));
+}
+
+async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
+  const output = outputOf(cli, options);
+  const { apiSchema } = options;
+  if (options.print) {
+    output.raw(migrationScript(apiSchema));
+    return exitCodes.ok;
+  }
+  const database = databaseUrl(options, cli.process);
+  if (options.status) {
+    const status = await migrationStatus({ database, apiSchema });
+    output.answer(status, () => describeStatus(status));
+    return status.upToDate ? exitCodes.ok : exitCodes.failed;
+  }
+  const result = await migrate({ database, apiSchema, onProgress: (message) => output.remark(message) });
+  const changed = result.refreshed ? "is now at" : "was already at";
+  output.answer(
+    result,
+    () => `The database ${changed} JobForge ${result.version} (API schema "${result.apiSchema}").\n`,
+  );
+  return exitCodes.ok;
+}
+
+function describeStatus(status: Awaited<ReturnType<typeof migrationStatus>>): string {
+  const installed =
+    status.installedVersion === null ? "not installed" : `JobForge ${status.installedVersion}`;
+  const pending =
+    status.pending.length > 0 ? status.pending.join(", ") : status.upToDate ? "none" : "functions and views";
+  return `Installed:  ${installed}\nThis is:    JobForge ${status.version}\nAPI schema: ${status.apiSchema}\nPending:    ${pending}\n`;
+}

@@ -1,0 +1,80 @@
+/** `jobforge stats`: the whole in a few numbers. */
+import type { Gate, TypeInfo, WorkerInfo } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected } from "../command.ts";
+import { exitCodes } from "../failures.ts";
+import type { Output } from "../output/output.ts";
+import { ago, count, span } from "../output/values.ts";
+import { typeColumns, withSpan } from "./types.ts";
+
+interface StatsOptions extends CommonOptions {
+  readonly span: number;
+}
+
+const counted = ["due", "scheduled", "running", "succeeded", "failed", "dead", "canceled"] as const;
+
+type Totals = Record<(typeof counted)[number], number>;
+
+export function statsCommand(program: Command, cli: Cli): void {
+  withSpan(
+    addCommand(program, "stats", {
+      summary: "Show what waits, runs and has ended lately, in numbers",
+      examples: ["jobforge stats", "jobforge stats --span 1d --json"],
+    }),
+  ).action(action(cli, (options: StatsOptions) => stats(cli, options)));
+}
+
+async function stats(cli: Cli, options: StatsOptions): Promise<number> {
+  return await connected(cli, options, async ({ forge }, output) => {
+    const [types, workers, gates] = [
+      await forge.types({ spanMs: options.span }),
+      await forge.workers(),
+      await forge.gates(),
+    ];
+    const totals = totalsOf(types);
+    const oldestDueAt = types
+      .flatMap((type) => type.oldestDueAt ?? [])
+      .reduce<Date | undefined>(
+        (oldest, at) => (oldest === undefined || at < oldest ? at : oldest),
+        undefined,
+      );
+    const alive = workers.filter((worker) => worker.status === "alive");
+    const document = { ...totals, oldestDueAt, workersAlive: alive.length, paused: gates, types };
+    output.answer({ spanMs: options.span, ...document }, () =>
+      describe(output, { totals, types, alive, gates, oldestDueAt, spanMs: options.span }),
+    );
+    return exitCodes.ok;
+  });
+}
+
+function totalsOf(types: readonly TypeInfo[]): Totals {
+  const sum = (key: (typeof counted)[number]): number => types.reduce((total, type) => total + type[key], 0);
+  return Object.fromEntries(counted.map((key) => [key, sum(key)])) as Totals;
+}
+
+interface Described {
+  readonly totals: Totals;
+  readonly types: readonly TypeInfo[];
+  readonly alive: readonly WorkerInfo[];
+  readonly gates: readonly Gate[];
+  readonly oldestDueAt: Date | undefined;
+  readonly spanMs: number;
+}
+
+function describe(output: Output, { totals, types, alive, gates, oldestDueAt, spanMs }: Described): string {
+  const n = (value: number): string => value.toLocaleString("en");
+  const oldest = oldestDueAt === undefined ? "" : `, the oldest ${ago(oldestDueAt)}`;
+  const slots = alive.reduce((sum, worker) => sum + (worker.concurrency ?? 0), 0);
+  const lines = [
+    `now       ${n(totals.due)} due${oldest}; ${n(totals.scheduled)} scheduled; ${n(totals.running)} running`,
+    `last ${span(spanMs).padEnd(4)} ${n(totals.succeeded)} succeeded; ${n(totals.failed + totals.dead)} failed or dead; ${n(totals.canceled)} canceled`,
+    `workers   ${count(alive.length, "worker")} alive with ${count(slots, "slot")}`,
+    ...(gates.length === 0 ? [] : [output.style("yellow", `paused    ${gates.map(named).join(", ")}`)]),
+  ];
+  const busy = types.filter((type) => counted.some((key) => type[key] > 0));
+  return `${lines.join("\n")}\n${busy.length === 0 ? "" : `\n${output.table(busy, typeColumns)}`}`;
+}
+
+function named(gate: Gate): string {
+  return gate.scope === "all" ? "everything" : `${gate.scope} ${gate.key}`;
+}

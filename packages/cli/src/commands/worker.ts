@@ -1,0 +1,158 @@
+/** `jobforge worker` and `jobforge tick`: run the handlers of a file or folder, for good or once. */
+import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
+import { createWorker, type TickSummary, type WorkerOptions } from "@jobforge/worker-ts";
+import type { Command } from "commander";
+import {
+  action,
+  addCommand,
+  type Cli,
+  type CommonOptions,
+  connected,
+  onDatabase,
+  outputOf,
+} from "../command.ts";
+import { apiSchema, databaseUrl } from "../connection.ts";
+import { exitCodes } from "../failures.ts";
+import { loadHandlers, ofTypes } from "../handlers/load.ts";
+import { jsonLogger } from "../handlers/log.ts";
+import { endWithParent, runWatched } from "../handlers/watch.ts";
+import { collect, readSpan, readWhole } from "../output/values.ts";
+import { interruption } from "../process.ts";
+
+interface HandlerOptions extends CommonOptions {
+  readonly concurrency?: number;
+  readonly types?: string[];
+  readonly tenant?: string;
+  readonly id?: string;
+  readonly sync?: boolean;
+}
+
+interface WorkerCommandOptions extends HandlerOptions {
+  readonly watch?: boolean;
+  readonly grace?: number;
+  readonly listen: boolean;
+}
+
+interface TickOptions extends HandlerOptions {
+  readonly limit: number;
+}
+
+export function workerCommand(program: Command, cli: Cli): void {
+  withHandlers(
+    addCommand(program, "worker <path>", {
+      summary: "Run the handlers of a file or folder until told to stop",
+      details:
+        "Every exported definition.handle(…) is run. SIGTERM and Ctrl-C let running jobs finish; a second one does not wait. Logs are JSON lines, pretty in a terminal.",
+      examples: [
+        "jobforge worker ./handlers",
+        "jobforge worker ./handlers --concurrency 50 --types mail.send,report.build",
+        "jobforge worker ./handlers/mail.ts --watch",
+      ],
+    }),
+  )
+    .option("--watch", "start again when a file changes")
+    .option("--grace <span>", "how long running jobs may go on after a signal (default: 30s)", readSpan)
+    .option("--no-listen", "poll only: for poolers in transaction mode")
+    .action(action(cli, (path: string, options: WorkerCommandOptions) => work(cli, path, options)));
+}
+
+export function tickCommand(program: Command, cli: Cli): void {
+  withHandlers(
+    addCommand(program, "tick <path>", {
+      summary: "Run what is due now with the handlers of a file or folder, and end",
+      details: "For cron, where no worker is to stay.",
+      examples: ["jobforge tick ./handlers", "jobforge tick ./handlers --limit 20 --json"],
+    }),
+  )
+    .option("--limit <number>", "jobs, at most", (given) => readWhole(given, "--limit", 1, 1_000_000), 100)
+    .action(action(cli, (path: string, options: TickOptions) => tick(cli, path, options)));
+}
+
+function withHandlers(command: Command): Command {
+  return onDatabase(command)
+    .option("--concurrency <number>", "handlers at once (default: 10)", (given) =>
+      readWhole(given, "--concurrency", 1, 100_000),
+    )
+    .option("--types <types>", "only these types, separated by commas", collect)
+    .option("--tenant <uuid>", "only the jobs of this tenant")
+    .option("--id <name>", "the worker's name (default: host, process and a random part)")
+    .option("--sync", "first write what the definitions say to the types' policies; needs jobforge_operator");
+}
+
+async function work(cli: Cli, path: string, options: WorkerCommandOptions): Promise<number> {
+  const output = outputOf(cli, options);
+  const cwd = cli.process.cwd?.() ?? process.cwd();
+  const url = databaseUrl(options, cli.process);
+  if (options.watch) {
+    using interrupted = interruption(cli.process);
+    await runWatched({
+      args: ["worker", path, ...argumentsOf(options)],
+      env: { ...cli.process.env, DATABASE_URL: url },
+      cwd,
+      path,
+      signal: interrupted.signal,
+      onRestart: (file) => output.remark(`${file} has changed: starting again`),
+    });
+    return exitCodes.ok;
+  }
+  endWithParent();
+  const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
+  await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
+  // A wrong address or a database without JobForge is told at once; later the worker waits for the database by itself.
+  await forge.transport.call("jobforge_get_policy", { p_type: "*" });
+  if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
+  const worker = createWorker(forge, {
+    ...workerOptions(options, handlers),
+    listen: options.listen,
+    graceMs: options.grace,
+    logger: options.json ? jsonLogger(cli.process.stdout, cli.process.env) : undefined,
+  });
+  await worker.run();
+  return exitCodes.ok;
+}
+
+function workerOptions(options: HandlerOptions, handlers: readonly JobHandler[]): WorkerOptions {
+  const { concurrency, tenant: tenantId, id } = options;
+  return { handlers, concurrency, tenantId, id };
+}
+
+/** What the watched process is told: all but the database, which it finds in its environment, and --watch. */
+function argumentsOf(options: WorkerCommandOptions): string[] {
+  const { concurrency, types, tenant, id, grace, apiSchema: schema } = options;
+  const given: readonly (readonly [flag: string, value: string | number | undefined])[] = [
+    ["--concurrency", concurrency],
+    ["--types", types?.join(",")],
+    ["--tenant", tenant],
+    ["--id", id],
+    ["--grace", grace === undefined ? undefined : `${grace}ms`],
+    ["--api-schema", schema],
+  ];
+  return [
+    ...given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
+    ...(options.sync ? ["--sync"] : []),
+    ...(options.json ? ["--json"] : []),
+    ...(options.listen ? [] : ["--no-listen"]),
+  ];
+}
+
+async function tick(cli: Cli, path: string, options: TickOptions): Promise<number> {
+  const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
+  return await connected(cli, options, async ({ forge }, output) => {
+    if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
+    const worker = createWorker(forge, {
+      ...workerOptions(options, handlers),
+      // Standard output is for the answer.
+      logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),
+    });
+    const summary = await worker.tick({ limit: options.limit });
+    output.answer(summary, () => describe(summary));
+    return exitCodes.ok;
+  });
+}
+
+function describe(summary: TickSummary): string {
+  const { claimed, ...ends } = summary;
+  if (claimed === 0) return "Nothing was due.\n";
+  const parts = Object.entries(ends).flatMap(([name, value]) => (value === 0 ? [] : [`${value} ${name}`]));
+  return `${claimed} run: ${parts.join(", ")}\n`;
+}

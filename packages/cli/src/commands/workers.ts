@@ -1,0 +1,54 @@
+/** `jobforge workers`: who is at work. */
+import type { WorkerInfo } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import { exitCodes, NotFoundError } from "../failures.ts";
+import { toneOf } from "../output/style.ts";
+import type { Column } from "../output/table.ts";
+import { ago } from "../output/values.ts";
+
+interface WorkersOptions extends CommonOptions {
+  readonly alive?: boolean;
+  readonly id?: string;
+}
+
+const columns: readonly Column<WorkerInfo>[] = [
+  { title: "id", value: (worker) => worker.id, shrinks: true },
+  { title: "status", value: (worker) => worker.status, tone: (worker) => toneOf(worker.status) },
+  { title: "seen", value: (worker) => ago(worker.seenAt) },
+  { title: "started", value: (worker) => ago(worker.startedAt) },
+  { title: "running", value: (worker) => `${worker.running}/${worker.concurrency ?? "?"}`, align: "right" },
+  { title: "version", value: (worker) => worker.version },
+  { title: "types", value: (worker) => worker.types?.join(", ") ?? "any", shrinks: true },
+];
+
+export function workersCommand(program: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(program, "workers", {
+      summary: "List workers, the last seen first",
+      details: "A worker is gone after a minute of silence, and forgotten after a day.",
+      examples: [
+        "jobforge workers",
+        "jobforge workers --alive --json",
+        "jobforge workers --alive --id worker-1",
+      ],
+    }),
+  )
+    .option("--alive", "only those that are alive")
+    .option("--id <name>", "only this one; exit code 4 when it is not there, for probes")
+    .action(
+      action(cli, (options: WorkersOptions) =>
+        connected(cli, options, async ({ forge }, output) => {
+          const items = (await forge.workers()).filter((worker) => isMeant(worker, options));
+          if (options.id !== undefined && items.length === 0)
+            throw new NotFoundError(`There is no worker ${options.id}${options.alive ? " alive" : ""}.`);
+          output.list(items, columns, { empty: "No workers." });
+          return exitCodes.ok;
+        }),
+      ),
+    );
+}
+
+function isMeant(worker: WorkerInfo, { alive, id }: WorkersOptions): boolean {
+  return (!alive || worker.status === "alive") && (id === undefined || worker.id === id);
+}

@@ -1,0 +1,39 @@
+/** A small real mix of jobs: some succeed, at once, later or after retries; some end as failed, dead or canceled; one waits. */
+import { globalTenant, type Job, type JobForge } from "@jobforge/sdk-ts";
+import { broken, demoHandlers, flaky, greet, refused, report } from "./handlers.ts";
+
+export interface Mix {
+  /** Jobs that end within seconds. */
+  readonly ending: readonly string[];
+  readonly all: readonly string[];
+}
+
+const tenant = { tenantId: globalTenant };
+
+export async function enqueueMix(forge: JobForge): Promise<Mix> {
+  await forge.sync(demoHandlers.map(({ definition }) => definition));
+  const inMs = (ms: number): Date => new Date(Date.now() + ms);
+  const ending = [
+    await forge.enqueue(greet, { name: "Ada" }, tenant),
+    await forge.enqueue(report, { pages: 3 }, tenant),
+    await forge.enqueue(greet, { name: "Grace" }, { ...tenant, runAt: inMs(2000) }),
+    await forge.enqueue(flaky, {}, tenant),
+    await forge.enqueue(broken, {}, tenant),
+    await forge.enqueue(refused, { to: "nobody" }, tenant),
+  ];
+  const waiting = await forge.enqueue(greet, { name: "tomorrow" }, { ...tenant, runAt: inMs(86_400_000) });
+  const canceled = await forge.enqueue(greet, { name: "never" }, { ...tenant, runAt: inMs(86_400_000) });
+  await canceled.cancel();
+  const ids = ending.map(({ id }) => id);
+  return { ending: ids, all: [...ids, waiting.id, canceled.id] };
+}
+
+/** Comes back when the jobs have ended, however they did. */
+export async function mixEnded(forge: JobForge, { ending }: Mix, signal: AbortSignal): Promise<void> {
+  await Promise.all(ending.map((id) => forge.result(id, { ...tenant, signal }).catch(() => undefined)));
+}
+
+export async function jobsOfMix(forge: JobForge, { all }: Mix): Promise<Job[]> {
+  const jobs = await Promise.all(all.map((id) => forge.get(id, tenant)));
+  return jobs.filter((job) => job !== undefined);
+}

@@ -1,0 +1,112 @@
+/** Checks of what is installed: migrations, drift, grants, row security. */
+import { migrationStatus, schemaDrift, version } from "@jobforge/sql";
+import type { Check } from "./check.ts";
+import { notAllowed } from "./check.ts";
+
+export const migrations: Check = {
+  name: "migrations",
+  run: async ({ client, schema, health }) => {
+    const status = await migrationStatus({ database: client, apiSchema: schema }).catch((error: unknown) => {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    });
+    if (status === undefined) {
+      if (health === undefined) return notAllowed;
+      return health.version === version
+        ? { verdict: "ok", message: `The schema is of JobForge ${version}; its files were not compared.` }
+        : {
+            verdict: "problem",
+            message: `The schema is of JobForge ${health.version}; this is ${version}.`,
+            advice: "Run jobforge migrate as the owner, or use that version.",
+          };
+    }
+    if (status.upToDate) return { verdict: "ok", message: `The schema is of JobForge ${version}.` };
+    const pending = status.pending.length > 0 ? status.pending.join(", ") : "functions and views";
+    return { verdict: "problem", message: `Pending: ${pending}.`, advice: "Run jobforge migrate." };
+  },
+};
+
+export const drift: Check = {
+  name: "drift",
+  run: async ({ client, schema }) => {
+    const status = await migrationStatus({ database: client, apiSchema: schema }).catch(() => undefined);
+    if (status === undefined)
+      return { ...notAllowed, advice: "Run the doctor as a member of jobforge_owner to compare the schema." };
+    if (!status.upToDate)
+      return { verdict: "skipped", message: "Migrate first, then there is something to compare." };
+    const { missing, unexpected } = await schemaDrift(client, schema);
+    const count = missing.length + unexpected.length;
+    if (count === 0) return { verdict: "ok", message: "The schema is the one that the migrations made." };
+    const [first = ""] = [
+      ...missing.map((line) => `missing: ${line}`),
+      ...unexpected.map((line) => `new: ${line}`),
+    ];
+    return {
+      verdict: "problem",
+      message: `${count} facts differ from the schema that the migrations made, such as ${first}`,
+      advice:
+        "Somebody changed JobForge's objects by hand. Undo it; functions, views and grants come back with: delete from jobforge.repeatables, then jobforge migrate.",
+      details: { missing, unexpected },
+    };
+  },
+};
+
+export const grants: Check = {
+  name: "roles and grants",
+  run: async ({ client, health }) => {
+    if (health === undefined) return notAllowed;
+    const { rows } = await client.query<{ role: string }>(
+      `select r as role
+       from unnest(array['jobforge_owner', 'jobforge_view', 'jobforge_tenant', 'jobforge_app', 'jobforge_worker',
+         'jobforge_operator', 'jobforge_reader']) r
+       where to_regrole(r) is null`,
+    );
+    if (rows.length > 0)
+      return {
+        verdict: "problem",
+        message: `Roles are missing: ${rows.map(({ role }) => role).join(", ")}.`,
+        advice: "Run jobforge migrate: it makes them.",
+      };
+    if (health.grants.length === 0) return { verdict: "ok", message: "Rights are as they should be." };
+    return {
+      verdict: "problem",
+      message: `${health.grants.length} objects have other rights than they should, such as ${health.grants[0]?.object}.`,
+      advice:
+        "Grants by hand open what JobForge keeps closed. They go with: delete from jobforge.repeatables, then jobforge migrate.",
+      details: health.grants,
+    };
+  },
+};
+
+export const rowSecurity: Check = {
+  name: "row security",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    if (health.openTables.length === 0)
+      return { verdict: "ok", message: "Row security is on for every table." };
+    return {
+      verdict: "problem",
+      message: `Row security is off for ${health.openTables.join(", ")}.`,
+      advice: `Switch it on: ${health.openTables.map((table) => `alter table jobforge.${table} enable row level security;`).join(" ")}`,
+      details: health.openTables,
+    };
+  },
+};
+
+export const timeTravel: Check = {
+  name: "time travel",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    if (!health.timeTravel) return { verdict: "ok", message: "The clock cannot be moved." };
+    return {
+      verdict: "warning",
+      message: "Sessions may move JobForge's clock, which is for tests.",
+      advice: "Not in production: select jobforge.allow_time_travel(false);",
+    };
+  },
+};
+
+function isForbidden(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "42501" || code === "insufficient_privilege";
+}

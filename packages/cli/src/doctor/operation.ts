@@ -1,0 +1,88 @@
+/** Checks of what goes on: partitions, maintenance, workers, types that nobody runs. */
+import { count, span } from "../output/values.ts";
+import type { Check } from "./check.ts";
+import { notAllowed } from "./check.ts";
+
+const dayMs = 86_400_000;
+
+export const partitions: Check = {
+  name: "partitions",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    const now = Date.parse(health.now);
+    const behind = health.leaves.filter((leaf) => Date.parse(leaf.ahead_to) < now + dayMs);
+    const advice =
+      "Nothing is lost: ended jobs go to default partitions meanwhile. Workers tend them; without workers run: select jobforge_maintain();";
+    if (behind.length > 0 || health.lacksShelf)
+      return {
+        verdict: "warning",
+        message: health.lacksShelf
+          ? "A policy asks for a time of keeping that has no partitions yet."
+          : `Partitions of ${behind.map((leaf) => `${leaf.branch}_${leaf.keep_days}`).join(", ")} end within a day.`,
+        advice,
+        details: health.leaves,
+      };
+    if (health.overdueLeaves > 0)
+      return {
+        verdict: "warning",
+        message: `${count(health.overdueLeaves, "partition")} should have been dropped over a day ago.`,
+        advice:
+          "A long reader may be in the way (the check xmin), or no worker runs: select jobforge_maintain();",
+      };
+    return { verdict: "ok", message: "Partitions are made ahead, and old ones are gone." };
+  },
+};
+
+const upkeepAllowedMs = 10 * 60_000;
+
+export const maintenance: Check = {
+  name: "maintenance",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    const last = health.maintainedAt?.["upkeep"];
+    const idleMs = last === undefined ? undefined : Date.parse(health.now) - Date.parse(last);
+    if (idleMs !== undefined && idleMs <= upkeepAllowedMs)
+      return { verdict: "ok", message: `Lost leases were last looked for ${span(Math.max(0, idleMs))} ago.` };
+    return {
+      verdict: "warning",
+      message:
+        idleMs === undefined ? "Maintenance has never run." : `Maintenance last ran ${span(idleMs)} ago.`,
+      advice: "Workers do it as they go. Start one, or call jobforge_maintain() from a cron.",
+    };
+  },
+};
+
+export const workers: Check = {
+  name: "workers",
+  run: async ({ workers: known, types, health }) => {
+    if (health === undefined) return notAllowed;
+    const alive = known.filter((worker) => worker.status === "alive");
+    const gone = known.length - alive.length;
+    const waiting = types.reduce((sum, type) => sum + type.due, 0);
+    if (alive.length === 0)
+      return {
+        verdict: waiting > 0 ? "problem" : "warning",
+        message: `No worker is alive; ${count(waiting, "job")} due.`,
+        advice: "Start one: jobforge worker ./handlers",
+      };
+    const lost = gone === 0 ? "" : `, ${gone} gone within a day`;
+    return { verdict: "ok", message: `${count(alive.length, "worker")} alive${lost}.` };
+  },
+};
+
+export const orphanTypes: Check = {
+  name: "types",
+  run: async ({ types, health }) => {
+    if (health === undefined) return notAllowed;
+    const orphans = types.filter((type) => type.workers === 0 && type.due + type.scheduled > 0);
+    if (orphans.length === 0) return { verdict: "ok", message: "Every type with jobs has a worker." };
+    const due = orphans.reduce((sum, type) => sum + type.due, 0);
+    return {
+      verdict: due > 0 ? "problem" : "warning",
+      message: `No worker runs ${orphans.map((type) => type.type).join(", ")}; ${count(due, "job")} due.`,
+      advice:
+        "Start a worker that has a handler for it, or cancel the jobs: jobforge jobs cancel --type TYPE",
+      details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
+    };
+  },
+};

@@ -1,0 +1,166 @@
+/** Checks of the server: its version, notifications, clock, vacuum, and who holds it back. */
+import type { Check } from "./check.ts";
+import { notAllowed } from "./check.ts";
+
+export const serverVersion: Check = {
+  name: "server",
+  run: async ({ client }) => {
+    const { rows } = await client.query<{ number: number; name: string; standby: boolean }>(
+      `select current_setting('server_version_num')::int as number, current_setting('server_version') as name,
+         pg_is_in_recovery() as standby`,
+    );
+    const { number = 0, name = "", standby = false } = rows[0] ?? {};
+    if (number < 150_000)
+      return {
+        verdict: "problem",
+        message: `PostgreSQL ${name} is too old.`,
+        advice: "JobForge needs 15 or newer.",
+      };
+    if (standby)
+      return {
+        verdict: "problem",
+        message: "This server is a standby.",
+        advice: "Connect to the primary: jobs are written.",
+      };
+    return { verdict: "ok", message: `PostgreSQL ${name}.` };
+  },
+};
+
+export const listening: Check = {
+  name: "listen",
+  run: async ({ forge }) => {
+    const { listen } = forge.transport;
+    if (listen === undefined) return { verdict: "warning", message: "This connection cannot listen." };
+    let up = false;
+    const listener = await listen(["jobforge_wake"], {
+      onNotification: () => undefined,
+      onState: (state) => {
+        up = state === "up";
+      },
+    });
+    await listener.close();
+    if (up) return { verdict: "ok", message: "Notifications arrive." };
+    return {
+      verdict: "warning",
+      message: "Notifications do not arrive: behind a pooler in transaction mode they never do.",
+      advice:
+        "Workers poll then, up to two seconds late. Give them a direct connection, or run them with --no-listen.",
+    };
+  },
+};
+
+const skewAllowedMs = 2000;
+
+export const clock: Check = {
+  name: "clock",
+  run: async ({ client }) => {
+    const before = Date.now();
+    const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
+    const after = Date.now();
+    const server = rows[0]?.now.getTime() ?? after;
+    // The answer was written at some moment between the two.
+    const skewMs = server < before ? before - server : server > after ? server - after : 0;
+    if (skewMs <= skewAllowedMs)
+      return { verdict: "ok", message: "This machine's clock and the server's agree." };
+    return {
+      verdict: "warning",
+      message: `This machine's clock and the server's differ by ${(skewMs / 1000).toFixed(1)} s.`,
+      advice:
+        "Only the server's clock decides when jobs run, but times that applications compute are off. Run NTP on both.",
+    };
+  },
+};
+
+/** Rows of the hot table that vacuum should have removed: twice what its settings allow. */
+const deadAllowed = 40_000;
+/** A job takes a few hundred bytes and its index entries as much again. */
+const bytesPerJob = 20_000;
+const bytesAllowed = 256 * 2 ** 20;
+
+export const vacuum: Check = {
+  name: "vacuum",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    const { hot } = health;
+    const bytes = hot.table_bytes + hot.index_bytes;
+    const size = `${(bytes / 2 ** 20).toFixed(1)} MB, ${hot.live.toLocaleString("en")} live and ${hot.dead.toLocaleString("en")} dead rows`;
+    if (!hot.autovacuum)
+      return {
+        verdict: "problem",
+        message: `Autovacuum is off for jobforge.jobs (${size}).`,
+        advice:
+          "Switch it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
+        details: hot,
+      };
+    if (hot.dead > Math.max(deadAllowed, hot.live))
+      return {
+        verdict: "warning",
+        message: `Dead rows pile up in jobforge.jobs: ${size}.`,
+        advice: "See who keeps vacuum from removing them (the check xmin), then: vacuum jobforge.jobs;",
+        details: hot,
+      };
+    if (bytes > bytesAllowed && bytes > hot.live * bytesPerJob)
+      return {
+        verdict: "warning",
+        message: `jobforge.jobs is bloated: ${size}.`,
+        advice: "Its indexes shrink with: reindex table concurrently jobforge.jobs;",
+        details: hot,
+      };
+    return { verdict: "ok", message: `The hot table is in shape: ${size}.`, details: hot };
+  },
+};
+
+const transactionAllowedSeconds = 300;
+
+interface Holder {
+  readonly who: string;
+  readonly seconds: number | null;
+  readonly transactions: number;
+}
+
+/** Whoever keeps old row versions from being removed, the oldest first. */
+export const holdersOfXmin = `
+  select h.who, h.seconds::int as seconds, h.transactions
+  from (
+    select format('session %s (%s, %s, %s)', pid, usename, nullif(application_name, ''), state) as who,
+      extract(epoch from clock_timestamp() - xact_start) as seconds,
+      greatest(age(backend_xmin), age(backend_xid)) as transactions
+    from pg_stat_activity
+    where pid <> pg_backend_pid() and (backend_xmin is not null or backend_xid is not null)
+    union all
+    select format('replication slot %s', slot_name), null, greatest(age(xmin), age(catalog_xmin))
+    from pg_replication_slots where xmin is not null
+    union all
+    select format('prepared transaction %s', gid), extract(epoch from clock_timestamp() - prepared), age(transaction)
+    from pg_prepared_xacts
+  ) h
+  where h.transactions is not null
+  order by h.seconds desc nulls last, h.transactions desc
+  limit 1`;
+
+export const xmin: Check = {
+  name: "xmin",
+  run: async ({ client }) => {
+    const { rows: seen } = await client.query<{ all: boolean }>(
+      "select pg_has_role('pg_read_all_stats', 'usage') as all",
+    );
+    const { rows } = await client.query<Holder>(holdersOfXmin);
+    const oldest = rows[0];
+    const old = oldest?.seconds != null && oldest.seconds > transactionAllowedSeconds;
+    if (oldest !== undefined && (old || oldest.transactions > 1_000_000))
+      return {
+        verdict: "warning",
+        message: `${oldest.who} has kept old rows from being removed for ${oldest.seconds ?? "?"} s and ${oldest.transactions} transactions.`,
+        advice:
+          "End it: select pg_terminate_backend(PID); or drop the slot. Until then claims walk over dead rows.",
+        details: oldest,
+      };
+    if (seen[0]?.all !== true)
+      return {
+        verdict: "skipped",
+        message: "This login sees its own sessions only.",
+        advice: "Grant it pg_read_all_stats to look for long transactions of others.",
+      };
+    return { verdict: "ok", message: "No transaction is old enough to hold vacuum back." };
+  },
+};

@@ -1,0 +1,32 @@
+/** Handlers in TypeScript: by Node itself where it can (22.18 and newer), else by tsx where the project has it. */
+import { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { CommandError } from "../failures.ts";
+
+export function isTypeScript(file: string): boolean {
+  return [".ts", ".mts"].includes(extname(file));
+}
+
+/** Makes imports of TypeScript work in this process, or says what is missing. */
+export async function enableTypeScript(path: string): Promise<void> {
+  if (Reflect.get(process.features, "typescript")) return;
+  const tsx = findTsx(path);
+  if (tsx === undefined)
+    throw new CommandError(
+      "no_typescript",
+      `Node ${process.versions.node} cannot load TypeScript.`,
+      "Use Node 22.18 or newer, install tsx in your project, or pass the built JavaScript files.",
+    );
+  // What `node --import tsx` loads: from here on, modules in TypeScript can be imported.
+  await import(pathToFileURL(tsx).href);
+}
+
+/** The tsx of the project that the handlers are in. */
+function findTsx(path: string): string | undefined {
+  try {
+    return createRequire(join(dirname(path), "handlers.js")).resolve("tsx");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+/** Jobs as rows of a table. */
+import type { Job } from "@jobforge/sdk-ts";
+import { toneOf } from "../output/style.ts";
+import type { Column } from "../output/table.ts";
+import { ago } from "../output/values.ts";
+
+export const jobColumns: readonly Column<Job>[] = [
+  { title: "id", value: (job) => job.id, tone: () => "dim" },
+  { title: "type", value: (job) => job.type, shrinks: true },
+  { title: "status", value: (job) => job.status, tone: (job) => toneOf(job.status) },
+  { title: "attempts", value: (job) => `${job.attempts}/${job.maxAttempts}`, align: "right" },
+  { title: "when", value: whenOf },
+  { title: "subject", value: (job) => job.subject, shrinks: true },
+  { title: "error", value: (job) => job.lastError, shrinks: true, tone: () => "red" },
+];
+
+/** The time that matters in a job's state: when it runs next, since when it runs, when it ended. */
+function whenOf(job: Job): string {
+  if (job.status === "queued") return job.runAt.getTime() > Date.now() ? ago(job.runAt) : "due";
+  if (job.status === "running") return `since ${ago(job.startedAt)}`;
+  return ago(job.finishedAt);
+}

@@ -1,0 +1,105 @@
+/** `jobforge jobs show`: everything about one job. */
+import type { Job, JobAttempt } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import type { Output } from "../output/output.ts";
+import { toneOf } from "../output/style.ts";
+import { type Column, plain } from "../output/table.ts";
+import { ago, span } from "../output/values.ts";
+import { findJob } from "./find.ts";
+import { redactor } from "./redact.ts";
+
+interface ShowOptions extends CommonOptions {
+  readonly tenant?: string;
+}
+
+export function showCommand(jobs: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(jobs, "show <id>", {
+      summary: "Show a job, its attempts and its result",
+      examples: [
+        "jobforge jobs show 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
+        "jobforge jobs show 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10 --json",
+      ],
+    }),
+  )
+    .option("--tenant <uuid>", "whose job it is (default: found by the id, for operators)")
+    .action(action(cli, (id: string, options: ShowOptions) => show(cli, id, options)));
+}
+
+async function show(cli: Cli, id: string, options: ShowOptions): Promise<undefined> {
+  await connected(cli, options, async (connection, output) => {
+    const { forge } = connection;
+    const found = await findJob(connection, id, options.tenant);
+    const job = await redactor(forge)(found);
+    const tenant = { tenantId: job.tenantId };
+    const attempts = await forge.attempts(id, tenant);
+    const outcome = await forge.transport.call<{ result: unknown; artifact_ref: string | null } | null>(
+      "jobforge_get_result",
+      { p_job_id: id, p_tenant_id: job.tenantId },
+    );
+    const result = outcome?.result ?? undefined;
+    const artifactRef = outcome?.artifact_ref ?? undefined;
+    output.answer({ ...job, attemptList: attempts, result, artifactRef }, () =>
+      describe(output, { job, attempts, result, artifactRef }),
+    );
+  });
+}
+
+interface Shown {
+  readonly job: Job;
+  readonly attempts: readonly JobAttempt[];
+  readonly result: unknown;
+  readonly artifactRef: string | undefined;
+}
+
+const attemptColumns: readonly Column<JobAttempt>[] = [
+  { title: "attempt", value: (attempt) => attempt.attemptNo, align: "right" },
+  { title: "status", value: (attempt) => attempt.status, tone: (attempt) => toneOf(attempt.status) },
+  { title: "started", value: (attempt) => ago(attempt.startedAt) },
+  {
+    title: "took",
+    value: (attempt) => (attempt.durationMs === undefined ? undefined : span(attempt.durationMs)),
+    align: "right",
+  },
+  { title: "worker", value: (attempt) => attempt.workerId, shrinks: true },
+  { title: "error", value: (attempt) => attempt.error?.message, shrinks: true, tone: () => "red" },
+];
+
+function describe(output: Output, { job, attempts, result, artifactRef }: Shown): string {
+  const { style } = output;
+  const at = (time: Date | undefined): string | undefined =>
+    time === undefined ? undefined : `${time.toISOString()} (${ago(time)})`;
+  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
+    ["type", plain(job.type)],
+    ["status", style(toneOf(job.status), job.reason ? `${job.status} (${job.reason})` : job.status)],
+    ["tenant", job.tenantId],
+    ["attempts", `${job.attempts} of ${job.maxAttempts}`],
+    ["priority", String(job.priority)],
+    ["created", at(job.createdAt)],
+    ["runs", job.status === "queued" ? at(job.runAt) : undefined],
+    ["started", at(job.startedAt)],
+    ["finished", at(job.finishedAt)],
+    ["expires", at(job.expiresAt)],
+    ["worker", job.lockedBy],
+    ["subject", job.subject],
+    ["tags", job.tags.length > 0 ? job.tags.join(", ") : undefined],
+    ["idempotency", job.idempotencyKey],
+    ["dedupe", job.dedupeKey],
+    ["trace", job.traceId],
+    ["cost", job.costCents === undefined ? undefined : `${job.costCents} cents`],
+    ["error", job.lastError],
+    ["payload", JSON.stringify(job.payload)],
+    ["progress", job.progress === undefined ? undefined : JSON.stringify(job.progress)],
+    ["result", result === undefined ? undefined : JSON.stringify(result)],
+    ["artifact", artifactRef],
+    ["cancel", job.cancelRequested && job.status === "running" ? "asked for" : undefined],
+  ];
+  const lines = facts.flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [`${style("bold", name.padEnd(12))}${name === "status" ? value : plain(value)}`],
+  );
+  const table = attempts.length === 0 ? "" : `\n${output.table(attempts, attemptColumns)}`;
+  return `${job.id}\n${lines.join("\n")}\n${table}`;
+}

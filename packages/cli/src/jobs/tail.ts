@@ -1,0 +1,145 @@
+/** `jobforge jobs tail`: jobs as they come, start and end, until Ctrl-C; or one job until it has ended. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Job } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { exitCodes } from "../failures.ts";
+import type { Output } from "../output/output.ts";
+import { toneOf } from "../output/style.ts";
+import { plain } from "../output/table.ts";
+import { readSpan } from "../output/values.ts";
+import { interruption } from "../process.ts";
+import { type FilterOptions, jobsOf, statuses, withFilters } from "./filters.ts";
+import { findJob } from "./find.ts";
+import { type Redact, redactor } from "./redact.ts";
+
+interface TailOptions extends CommonOptions, FilterOptions {
+  readonly every: number;
+  readonly since: number;
+}
+
+/** A commit becomes visible later than the time it carries; so far back is looked again. */
+const overlapMs = 10_000;
+
+export function tailCommand(jobs: Command, cli: Cli): void {
+  const command = addCommand(jobs, "tail [id]", {
+    summary: "Follow jobs as they come, run and end",
+    details:
+      "With an id: one job, until it has ended; exit code 1 when it did not succeed. --json prints a document a line.",
+    examples: [
+      "jobforge jobs tail --type mail.send --status failed,dead",
+      "jobforge jobs tail --since 5m --json",
+    ],
+  });
+  withFilters(onDatabase(command))
+    .option("--every <span>", "how often to look", readSpan, 1000)
+    .option("--since <span>", "begin with what happened in this span before now", readSpan, 0)
+    .action(
+      action(cli, (id: string | undefined, options: TailOptions) =>
+        connected(cli, options, async (connection, output) => {
+          using interrupted = interruption(cli.process);
+          const printer = new Printer(output, redactor(connection.forge));
+          if (id === undefined) return await followAll(connection, options, printer, interrupted.signal);
+          const find = (): Promise<Job> => findJob(connection, id, options.tenant);
+          return await followOne(find, options.every, printer, interrupted.signal);
+        }),
+      ),
+    );
+}
+
+/** Prints each state of a job once. */
+class Printer {
+  readonly #seen = new Map<string, string>();
+  readonly #output: Output;
+  readonly #redact: Redact;
+
+  constructor(output: Output, redact: Redact) {
+    this.#output = output;
+    this.#redact = redact;
+  }
+
+  async print(job: Job): Promise<void> {
+    const state = `${job.status} ${job.attempts} ${JSON.stringify(job.progress ?? null)}`;
+    if (this.#seen.get(job.id) === state) return;
+    this.#seen.set(job.id, state);
+    const { style } = this.#output;
+    const detail =
+      job.status === "queued" && job.attempts === 0 ? undefined : (job.lastError ?? progressOf(job));
+    const words = [
+      style("dim", job.updatedAt.toISOString()),
+      job.id,
+      style(toneOf(job.status), job.status.padEnd(9)),
+      `${job.attempts}/${job.maxAttempts}`,
+      plain(job.type),
+      ...(detail === undefined ? [] : [plain(detail)]),
+    ];
+    this.#output.line(this.#output.json ? await this.#redact(job) : undefined, words.join(" "));
+  }
+
+  /** What is not looked at any more need not be remembered. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
+  }
+}
+
+function progressOf(job: Job): string | undefined {
+  return job.status === "running" && job.progress !== undefined ? JSON.stringify(job.progress) : undefined;
+}
+
+async function followOne(
+  find: () => Promise<Job>,
+  everyMs: number,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<number> {
+  for (;;) {
+    const job = await find();
+    await printer.print(job);
+    if (job.finishedAt !== undefined) return job.status === "succeeded" ? exitCodes.ok : exitCodes.failed;
+    if (signal.aborted) return exitCodes.ok;
+    await pause(everyMs, signal);
+  }
+}
+
+async function followAll(
+  { forge, pool }: Connection,
+  options: TailOptions,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<number> {
+  const [live, ended] = halves(options.status);
+  // The database's clock, not this machine's: the two may differ.
+  const clock = async (): Promise<number> => {
+    const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+    return rows[0]?.now.getTime() ?? Date.now();
+  };
+  const begin = (await clock()) - options.since;
+  let since = begin;
+  while (!signal.aborted) {
+    const started = await clock();
+    const found: Job[] = [];
+    if (ended.length > 0) {
+      const recent = { ...options, status: ended, finishedAfter: new Date(since) };
+      for await (const job of jobsOf(forge, recent, 1000)) found.push(job);
+    }
+    if (live.length > 0)
+      found.push(...(await jobsOf(forge, { ...options, status: live }, 1000).page()).items);
+    found.sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime());
+    for (const job of found) if (job.updatedAt.getTime() >= begin) await printer.print(job);
+    printer.keepOnly(new Set(found.map((job) => job.id)));
+    since = Math.max(since, started - overlapMs);
+    await pause(options.every, signal);
+  }
+  return exitCodes.ok;
+}
+
+/** Jobs that are live are read newest first; those that have ended, by the time of their end. */
+function halves(status: readonly string[] = statuses): readonly [live: string[], ended: string[]] {
+  const isLive = (each: string): boolean => each === "queued" || each === "running";
+  return [status.filter(isLive), status.filter((each) => !isLive(each))];
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}

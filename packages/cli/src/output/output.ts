@@ -1,0 +1,71 @@
+/** Where a command's answers go: text for people or one JSON document for programs on standard output, remarks on standard error. */
+import type { CliProcess } from "../process.ts";
+import { type Style, styleFor } from "./style.ts";
+import { type Column, table } from "./table.ts";
+
+export class Output {
+  readonly json: boolean;
+  readonly style: Style;
+  readonly #cli: CliProcess;
+
+  constructor(cli: CliProcess, json: boolean) {
+    this.#cli = cli;
+    this.json = json;
+    this.style = styleFor(cli.stdout, cli.env);
+  }
+
+  /** The command's answer: the document with --json, else the text. */
+  answer(document: unknown, text: () => string): void {
+    this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : text());
+  }
+
+  /** A list: `{items, cursor}` with --json, else a table, or what to say when it is empty. */
+  list<Row>(
+    items: readonly Row[],
+    columns: readonly Column<Row>[],
+    { empty, cursor }: { readonly empty: string; readonly cursor?: string | undefined },
+  ): void {
+    this.answer({ items, cursor: cursor ?? null }, () =>
+      items.length === 0 ? `${empty}\n` : this.table(items, columns),
+    );
+    if (cursor !== undefined && items.length > 0) this.remark(`There are more: --cursor ${cursor}`);
+  }
+
+  table<Row>(items: readonly Row[], columns: readonly Column<Row>[]): string {
+    const { isTTY, columns: width } = this.#cli.stdout;
+    return table(columns, items, { style: this.style, width: isTTY ? width : undefined });
+  }
+
+  /** A line on standard output while the command goes on. */
+  line(document: unknown, text: string): void {
+    this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : `${text}\n`);
+  }
+
+  raw(text: string): void {
+    this.#cli.stdout.write(text);
+  }
+
+  /** For people; on standard error, so that output can be piped. */
+  remark(text: string): void {
+    if (!this.json) this.#cli.stderr.write(`${text}\n`);
+  }
+
+  /** How far a long command is: one line that is written over, in a terminal only. Answers how to end it. */
+  progress(label: string): { at(done: number, total: number): void; end(): void } {
+    const { stderr } = this.#cli;
+    if (this.json || stderr.isTTY !== true) return { at: () => undefined, end: () => undefined };
+    return {
+      at: (done, total) => {
+        const share = total === 0 ? 1 : Math.min(1, done / total);
+        const bar = "█".repeat(Math.round(share * 20)).padEnd(20, "░");
+        stderr.write(`\r${label} ${bar} ${done.toLocaleString("en")}/${total.toLocaleString("en")}\u001b[K`);
+      },
+      end: () => void stderr.write("\r\u001b[K"),
+    };
+  }
+}
+
+/** What is absent is null, so that a program finds every key. */
+export function toJson(document: unknown): string {
+  return JSON.stringify(document, (_, value: unknown) => (value === undefined ? null : value));
+}

@@ -1,0 +1,43 @@
+/** Colours, where they help: in a terminal that wants them. */
+import { inspect } from "node:util";
+import type { CliProcess, OutputStream } from "../process.ts";
+
+export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray" | "bold" | "dim";
+
+export type Style = (tone: Tone, text: string) => string;
+
+/** See https://no-color.org: NO_COLOR wins, then FORCE_COLOR, then whether it is a terminal. */
+export function styleFor(stream: OutputStream, env: CliProcess["env"]): Style {
+  const colours =
+    !env["NO_COLOR"] && (isSet(env["FORCE_COLOR"]) || (stream.isTTY === true && env["TERM"] !== "dumb"));
+  return colours ? paint : (_, text) => text;
+}
+
+/** Not `styleText`, which asks the real standard output whether it is a terminal. */
+function paint(tone: Tone, text: string): string {
+  const [on, off] = inspect.colors[tone] ?? [0, 0];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "0";
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  queued: "blue",
+  running: "cyan",
+  succeeded: "green",
+  failed: "red",
+  dead: "red",
+  canceled: "gray",
+  lost: "magenta",
+  deferred: "yellow",
+  released: "gray",
+  alive: "green",
+  gone: "red",
+};
+
+/** The tone of a status, of jobs, attempts and workers. */
+export function toneOf(status: string): Tone {
+  return tones[status] ?? "bold";
+}

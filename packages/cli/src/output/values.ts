@@ -1,0 +1,75 @@
+/** Times, spans and numbers as people read them, and as they type them. */
+import { UsageError } from "../failures.ts";
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+] as const;
+
+/** `3d 4h`, `12m 5s`, `350ms`: the two largest units. */
+export function span(ms: number): string {
+  if (Math.abs(ms) < 1000) return `${Math.round(ms)}ms`;
+  let rest = Math.round(Math.abs(ms) / 1000) * 1000;
+  const parts: string[] = [];
+  for (const [name, size] of units) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${count}${name}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}
+
+/** `5m ago` or `in 2h`. */
+export function ago(at: Date | undefined, now: number = Date.now()): string {
+  if (at === undefined) return "";
+  const ms = now - at.getTime();
+  if (Math.abs(ms) < 1000) return "now";
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
+}
+
+export function count(value: number, noun: string): string {
+  return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+const spanMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `15m`, `2h`, `7d` → milliseconds. */
+export function readSpan(given: string): number {
+  const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(given.trim()) ?? [];
+  if (digits === undefined) throw new UsageError(`"${given}" is no span of time. Write 90s, 15m, 2h or 7d.`);
+  return Number(digits) * (spanMs[unit] ?? 0);
+}
+
+/** An ISO time, or a span counted from now: `2h` is in two hours, or two hours ago. */
+export function readTime(given: string, direction: "ahead" | "back"): Date {
+  if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(given.trim())) {
+    return new Date(Date.now() + (direction === "ahead" ? 1 : -1) * readSpan(given));
+  }
+  const time = new Date(given);
+  if (!/^\d{4}-\d\d-\d\d/.test(given) || Number.isNaN(time.getTime())) {
+    throw new UsageError(
+      `"${given}" is no time. Write 2026-01-31T12:00:00Z, or a span such as 15m, 2h or 7d.`,
+    );
+  }
+  return time;
+}
+
+export function readWhole(given: string, name: string, least: number, most: number): number {
+  const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new UsageError(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
+  return value;
+}
+
+/** Values of an option that may be repeated or separated by commas. */
+export function collect(given: string, before: readonly string[] | undefined): string[] {
+  const values = given
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+  return [...(before ?? []), ...values];
+}

@@ -1,0 +1,47 @@
+/** What a command needs of its process; tests pass their own. */
+import { once } from "node:events";
+
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+export interface CliProcess {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Asked for answers only when it is a terminal. */
+  readonly stdin?: (NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined }) | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: (() => string) | undefined;
+  /** Ends what would go on until Ctrl-C. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Aborted by Ctrl-C, SIGTERM, a closed terminal, and by the signal that a test passed. Dispose of it to give the signals back. */
+export function interruption(cli: CliProcess): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  if (cli.signal?.aborted) abort();
+  cli.signal?.addEventListener("abort", abort, { once: true });
+  for (const name of endings) process.on(name, abort);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      cli.signal?.removeEventListener("abort", abort);
+      for (const name of endings) process.off(name, abort);
+    },
+  };
+}
+
+/** Waits for the signal, and keeps the process alive until then. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  const alive = setInterval(() => undefined, 60_000);
+  try {
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    clearInterval(alive);
+  }
+}

@@ -1,0 +1,54 @@
+/** All commands. A new family is a file in commands/ and a line here. */
+import { version } from "@jobforge/sql";
+import { Command } from "commander";
+import type { Cli } from "./command.ts";
+import { deadCommands } from "./commands/dead.ts";
+import { devCommand } from "./commands/dev.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { enqueueCommand } from "./commands/enqueue.ts";
+import { gatesCommands } from "./commands/gates.ts";
+import { jobsCommands } from "./commands/jobs.ts";
+import { migrateCommand } from "./commands/migrate.ts";
+import { statsCommand } from "./commands/stats.ts";
+import { typesCommands } from "./commands/types.ts";
+import { tickCommand, workerCommand } from "./commands/worker.ts";
+import { workersCommand } from "./commands/workers.ts";
+
+const families: readonly ((program: Command, cli: Cli) => void)[] = [
+  devCommand,
+  migrateCommand,
+  workerCommand,
+  tickCommand,
+  enqueueCommand,
+  jobsCommands,
+  deadCommands,
+  typesCommands,
+  gatesCommands,
+  workersCommand,
+  statsCommand,
+  doctorCommand,
+];
+
+export function createProgram(cli: Cli): Command {
+  const { stdout } = cli.process;
+  const program = new Command("jobforge")
+    .description("Background jobs that live in Postgres.")
+    .version(version, "-v, --version", "show the version")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stdout.write(text),
+      // Errors are thrown, and told by whoever catches them.
+      outputError: () => undefined,
+      getOutHelpWidth: () => stdout.columns ?? 100,
+      getErrHelpWidth: () => stdout.columns ?? 100,
+    })
+    .addHelpText(
+      "after",
+      `
+Run jobforge <command> --help for options and examples.
+Exit codes: 0 ok, 1 failed or problem found, 2 wrong usage, 3 no connection, 4 not found.`,
+    );
+  for (const add of families) add(program, cli);
+  return program;
+}

@@ -1,0 +1,127 @@
+/** The files in deploy/: they can be read, name commands and options that exist, and keep the promises of deploy/README.md. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { test as onDatabase } from "../../../test/database.ts";
+import { repository } from "./files.ts";
+import { run } from "./support.ts";
+
+const read = (name: string): string => readFileSync(join(repository, "deploy", name), "utf8");
+const documents = (name: string): Resource[] =>
+  parseAllDocuments(read(name), { merge: true }).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS() as Resource;
+  });
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly resources: { readonly limits: object; readonly requests: object };
+  readonly securityContext: object;
+  readonly startupProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+}
+
+interface Probe {
+  readonly exec: { readonly command: readonly string[] };
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly terminationGracePeriodSeconds?: number;
+        readonly securityContext: object;
+        readonly containers: readonly Container[];
+      };
+    };
+    readonly scaleTargetRef: { readonly name: string };
+    readonly triggers: readonly { readonly metadata: { readonly query: string } }[];
+  };
+}
+
+/** Fails when the command or one of its options does not exist. */
+async function expectCommand(words: readonly string[]): Promise<void> {
+  const [command = ""] = words;
+  const { exitCode, stdout } = await run([command, "--help"]);
+  expect(exitCode, command).toBe(0);
+  for (const option of words.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
+}
+
+describe("the Kubernetes manifests", () => {
+  const workloads = ["kubernetes/migrate.yaml", "kubernetes/worker.yaml"].flatMap(documents);
+  const pods = workloads.filter(({ kind }) => kind !== "PodDisruptionBudget");
+
+  test("run commands that exist, not as root, with limits", async () => {
+    expect(pods.map(({ kind }) => kind)).toEqual(["Job", "Deployment"]);
+    for (const { spec } of pods.map((pod) => pod.spec.template)) {
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true });
+      for (const container of spec.containers) {
+        await expectCommand(container.args);
+        expect(container.image).toMatch(/:\d+\.\d+\.\d+$/);
+        expect(container.resources).toMatchObject({
+          limits: { memory: expect.stringMatching(/Mi$/) },
+          requests: { cpu: expect.stringMatching(/m$/) },
+        });
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+      }
+    }
+  });
+
+  test("probe workers with commands that exist, and give them time to finish", async () => {
+    const spec = pods.find(({ kind }) => kind === "Deployment")?.spec.template.spec;
+    const [worker] = spec?.containers ?? [];
+    const grace = worker?.args[worker.args.indexOf("--grace") + 1];
+    expect(spec?.terminationGracePeriodSeconds).toBeGreaterThan(Number.parseInt(grace ?? "", 10) + 10);
+    for (const probe of [worker?.startupProbe, worker?.readinessProbe, worker?.livenessProbe]) {
+      const [shell, flag, script = ""] = probe?.exec.command ?? [];
+      expect([shell, flag]).toEqual(["sh", "-c"]);
+      await expectCommand(script.replace(/^jobforge /, "").split(/[ ;]/));
+    }
+  });
+
+  onDatabase("scale what there is, by a query that answers a number", async ({ db }) => {
+    for (const { spec } of documents("kubernetes/scaling.yaml")) {
+      expect(spec.scaleTargetRef.name).toBe("jobforge-worker");
+      for (const { metadata } of spec.triggers ?? [])
+        expect(Object.values((await db.query(metadata.query))[0] ?? {})).toEqual(["0"]);
+    }
+  });
+});
+
+test("docker-compose.yml migrates before workers start, and lets them finish", async () => {
+  const { services } = parse(read("docker-compose.yml"), { merge: true }) as {
+    services: Record<
+      string,
+      { command: string[]; depends_on: object; stop_grace_period: string; build: { dockerfile: string } }
+    >;
+  };
+  for (const name of ["migrate", "worker"]) await expectCommand(services[name]?.command ?? []);
+  expect(services["worker"]?.depends_on).toEqual({
+    migrate: { condition: "service_completed_successfully" },
+  });
+  expect(Number.parseInt(services["worker"]?.stop_grace_period ?? "", 10)).toBeGreaterThan(30);
+  expect(existsSync(join(repository, services["worker"]?.build.dockerfile ?? "nothing"))).toBe(true);
+});
+
+test("the Dockerfile copies what there is, in stages, and does not run as root", () => {
+  const lines = read("Dockerfile")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const stages = lines.filter((line) => line.startsWith("FROM "));
+  expect(stages).toHaveLength(2);
+  for (const stage of stages) expect(stage).toMatch(/^FROM node:\d+\.\d+-/);
+  expect(lines.filter((line) => line.startsWith("USER "))).toEqual(["USER 1000:1000"]);
+  for (const line of lines.filter((each) => each.startsWith("COPY ") && !each.includes("--from="))) {
+    for (const source of line.split(" ").slice(1, -1))
+      expect(existsSync(join(repository, source)), line).toBe(true);
+  }
+});

@@ -1,0 +1,113 @@
+/** jobforge dev and npm start: everything with one command, and nothing left when it ends. */
+import { join } from "node:path";
+import { findEmbedded } from "@jobforge/embedded";
+import { expect } from "vitest";
+import { startJobforge, startNode } from "./child.ts";
+import { projectFolder, repository, temporaryFolder } from "./files.ts";
+import { json, run, test } from "./support.ts";
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("--demo starts a database, runs a mix of jobs and shows what became of them; Ctrl-C leaves nothing running", async () => {
+  await using folder = await temporaryFolder();
+  const dev = startJobforge(["dev", "--demo"], { cwd: folder.path });
+  await dev.printed("The worker goes on until Ctrl-C");
+  const text = dev.stdout();
+  expect(text).toMatch(/^• Schema of JobForge \S+ installed$/m);
+  expect(text).toContain("✗ demo.flaky attempt 1: The upstream answered 503 (attempt 1) → tried again");
+  expect(text).toContain("✓ demo.flaky attempt 3: succeeded");
+  expect(text).toContain("✗ demo.broken attempt 3: The mail server does not exist → dead");
+  const rows = text.slice(text.indexOf("\nid ")).trim().split("\n").slice(1, 9);
+  expect(rows.map((row) => row.split(/ +/).slice(1, 4))).toEqual([
+    ["demo.greet", "succeeded", "1/5"],
+    ["demo.report", "succeeded", "1/5"],
+    ["demo.greet", "succeeded", "1/5"],
+    ["demo.flaky", "succeeded", "3/5"],
+    ["demo.broken", "dead", "3/3"],
+    ["demo.refused", "failed", "1/5"],
+    ["demo.greet", "queued", "0/5"],
+    ["demo.greet", "canceled", "0/5"],
+  ]);
+
+  // Another command in the same directory finds the database without being told.
+  const stats = startJobforge(["stats", "--json"], { cwd: folder.path });
+  expect(await stats.ended).toMatchObject({ code: 0 });
+  expect(JSON.parse(stats.stdout())).toMatchObject({ scheduled: 1, dead: 1, failed: 1, workersAlive: 1 });
+
+  const server = findEmbedded({ directory: join(folder.path, ".jobforge") });
+  expect(server && isRunning(server.pid)).toBe(true);
+  expect(text).not.toContain(new URL(server?.url ?? "").password);
+  dev.process.kill("SIGINT");
+  expect(await dev.ended).toEqual({ code: 0, signal: null });
+  expect(server && isRunning(server.pid)).toBe(false);
+  expect(findEmbedded({ directory: join(folder.path, ".jobforge") })).toBeUndefined();
+});
+
+test("runs the handlers of a folder on the database it is told, and again when they change", async ({
+  db,
+}) => {
+  const handler = (text: string): string =>
+    `import { defineJob } from "@jobforge/sdk-ts";
+     export const it = defineJob({ type: "it" }).handle(() => "${text}");`;
+  await using project = await projectFolder({ "handlers/it.js": handler("old") });
+  const dev = startJobforge(["dev"], { cwd: project.path, env: { DATABASE_URL: db.url } });
+  await dev.printed("Handlers of handlers");
+  const result = async (): Promise<unknown> =>
+    (
+      await json<{ result: unknown }>(["enqueue", "it", "--wait"], db.url).catch(() => ({
+        result: "waiting",
+      }))
+    ).result;
+  expect(await result()).toBe("old");
+  await project.write("handlers/it.js", handler("new"));
+  await dev.printed("it.js has changed");
+  while ((await result()) !== "new");
+  dev.process.kill("SIGTERM");
+  expect(await dev.ended).toEqual({ code: 0, signal: null });
+  expect(dev.stdout()).toContain("Stopping");
+  expect(dev.stdout()).not.toContain(new URL(db.url).password);
+  // Its worker has said goodbye, or at least is no longer connected.
+  expect(
+    await db.value(
+      "select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'jobforge%'",
+    ),
+  ).toBe(0);
+});
+
+test("without handlers it says so and keeps the database up; --json prints events", async ({ empty }) => {
+  await using project = await projectFolder({});
+  const dev = startJobforge(["dev", "--json"], { cwd: project.path, env: { DATABASE_URL: empty.url } });
+  await dev.printed('"event":"no_handlers"');
+  dev.process.kill("SIGINT");
+  expect(await dev.ended).toMatchObject({ code: 0 });
+  const events = dev
+    .stdout()
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { event: string }).event);
+  expect(events).toEqual(["migrated", "ready", "no_handlers", "stopping"]);
+});
+
+test("a path that is not there is told before anything starts", async () => {
+  expect(await run(["dev", "./nothing"], { DATABASE_URL: "postgres://me@127.0.0.1:1/app" })).toMatchObject({
+    exitCode: 4,
+    stdout: "",
+  });
+});
+
+test("npm start is the demo, and ends with a signal", async ({ empty }) => {
+  const start = startNode(join(repository, "scripts/start.js"), [], {
+    cwd: repository,
+    env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1" },
+  });
+  await start.printed("The worker goes on until Ctrl-C");
+  start.process.kill("SIGINT");
+  expect(await start.ended).toEqual({ code: 0, signal: null });
+});

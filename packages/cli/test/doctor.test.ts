@@ -1,0 +1,145 @@
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { holdersOfXmin } from "../src/doctor/server.ts";
+import { json, run, T, test } from "./support.ts";
+
+interface Examination {
+  readonly healthy: boolean;
+  readonly problems: number;
+  readonly warnings: number;
+  readonly skipped: number;
+  readonly checks: readonly { name: string; verdict: string; message: string; advice?: string | null }[];
+}
+
+async function examine(url: string, exitCode: number): Promise<Record<string, string>> {
+  const { checks } = await json<Examination>(["doctor"], url, exitCode);
+  return Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
+}
+
+/** As after a first day in production: a worker lives and has done maintenance, and nobody travels in time. */
+async function healthy(db: TestDatabase): Promise<void> {
+  await db.query("select jobforge_heartbeat_worker('w1', '{\"types\": [\"mail.send\"]}')");
+  await db.query("select jobforge.allow_time_travel(false)");
+}
+
+describe("jobforge doctor", () => {
+  test("finds nothing wrong with a database in good health", async ({ db }) => {
+    await healthy(db);
+    const examination = await json<Examination>(["doctor", "--strict"], db.url);
+    expect(examination).toMatchObject({ healthy: true, problems: 0, warnings: 0, skipped: 0 });
+    expect(examination.checks.map(({ name }) => name)).toEqual([
+      ...["connection", "server", "migrations", "drift", "roles and grants", "row security", "time travel"],
+      ...["listen", "clock", "vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
+    ]);
+    const text = await run(["doctor"], { DATABASE_URL: db.url });
+    expect(text.exitCode).toBe(0);
+    expect(text.stdout).toMatch(/^✓ server +PostgreSQL \d+/m);
+    expect(text.stdout).toContain("0 problems, 0 warnings, 0 skipped");
+    const terminal = await run(["doctor"], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(terminal.stdout).toContain("\u001b[32m✓");
+  });
+
+  test("says that JobForge is not installed", async ({ empty }) => {
+    expect(await examine(empty.url, 1)).toEqual({ connection: "ok", migrations: "problem" });
+    expect((await run(["doctor"], { DATABASE_URL: empty.url })).stdout).toContain("→ Run jobforge migrate");
+  });
+
+  test("ends with 3 when nothing answers", async () => {
+    expect(await run(["doctor"], { DATABASE_URL: "postgres://me@127.0.0.1:1/app" })).toMatchObject({
+      exitCode: 3,
+    });
+  });
+
+  test.for<readonly [check: string, verdict: "problem" | "warning", change: string]>([
+    ["migrations", "problem", "update jobforge.repeatables set checksum = 'x'"],
+    ["drift", "problem", "alter table jobforge.jobs add column extra text"],
+    ["drift", "problem", "drop index jobforge.jobs_ready"],
+    [
+      "drift",
+      "problem",
+      "create or replace function jobforge.caller() returns text language sql stable as 'select ''x'''",
+    ],
+    ["roles and grants", "problem", "grant select on jobforge.jobs to jobforge_reader"],
+    ["row security", "problem", "alter table jobforge.jobs disable row level security"],
+    ["time travel", "warning", "select jobforge.allow_time_travel(true)"],
+    ["vacuum", "problem", "alter table jobforge.jobs set (autovacuum_enabled = false)"],
+    ["partitions", "warning", "select jobforge_set_policy('a', '{\"retention_days\": 1}')"],
+    ["partitions", "warning", "update jobforge.leaves set to_at = from_at + interval '1 second'"],
+    ["maintenance", "warning", "update jobforge.maintenance set ran_at = now() - interval '1 day'"],
+    ["workers", "warning", "update jobforge.workers set seen_at = now() - interval '1 hour'"],
+    ["types", "problem", `select jobforge_enqueue_job('${T}', 'orphan')`],
+    [
+      "types",
+      "warning",
+      `select jobforge_enqueue_job('${T}', 'orphan', p_run_at => now() + interval '1 day')`,
+    ],
+  ])("%s: %s after %s", async ([check, verdict, change], { db }) => {
+    await healthy(db);
+    await db.query(change);
+    const { exitCode, stdout } = await run(["doctor", "--json"], { DATABASE_URL: db.url });
+    const examination: Examination = JSON.parse(stdout);
+    const found = examination.checks.find(({ name }) => name === check);
+    expect(found).toMatchObject({ verdict, advice: expect.stringMatching(/\w+/) });
+    expect(exitCode).toBe(examination.problems > 0 ? 1 : 0);
+    if (verdict === "problem") expect(exitCode).toBe(1);
+  });
+
+  test("warnings end with 1 when they are to be strict", async ({ db }) => {
+    await healthy(db);
+    await db.query("select jobforge.allow_time_travel(true)");
+    expect(await run(["doctor"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 0 });
+    expect(await run(["doctor", "--strict"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 1 });
+  });
+
+  test("names a missing worker as a problem when jobs are due", async ({ db }) => {
+    await db.query("select jobforge_enqueue_job($1, 'mail.send')", [T]);
+    expect(await examine(db.url, 1)).toMatchObject({ workers: "problem", types: "problem" });
+  });
+
+  test("new shelves of the archive are no drift", async ({ db }) => {
+    await healthy(db);
+    await db.query(`select jobforge_set_policy('a', '{"retention_days": 7}')`);
+    await db.query("select jobforge_maintain()");
+    expect(await examine(db.url, 0)).toMatchObject({ drift: "ok", partitions: "ok" });
+  });
+
+  test("finds whoever holds vacuum back", async ({ db }) => {
+    await healthy(db);
+    await using holder = await db.connect();
+    await holder.query("begin isolation level repeatable read");
+    await holder.query("select count(*) from jobforge.jobs");
+    // A transaction of five minutes cannot be had at once; one that so many others have passed by can.
+    const { checks } = await json<Examination>(["doctor"], db.url);
+    expect(checks.find(({ name }) => name === "xmin")).toMatchObject({ verdict: "ok" });
+    expect(await db.query(holdersOfXmin)).toMatchObject([{ who: expect.stringContaining("session ") }]);
+  });
+
+  test("examines as far as a login may see", async ({ db }) => {
+    await healthy(db);
+    const reader = await db.createLogin("jobforge_reader");
+    expect(await examine(reader.url, 0)).toMatchObject({
+      migrations: "ok",
+      drift: "skipped",
+      "roles and grants": "ok",
+      xmin: "skipped",
+      workers: "ok",
+    });
+    const worker = await db.createLogin("jobforge_worker");
+    expect(await examine(worker.url, 0)).toMatchObject({
+      server: "ok",
+      listen: "ok",
+      migrations: "skipped",
+      workers: "skipped",
+    });
+  });
+
+  test("works where the API is in another schema", async ({ empty }) => {
+    expect(await run(["migrate", "--api-schema", "jobs_api"], { DATABASE_URL: empty.url })).toMatchObject({
+      exitCode: 0,
+    });
+    const env = { DATABASE_URL: empty.url, JOBFORGE_API_SCHEMA: "jobs_api" };
+    const { stdout } = await run(["doctor", "--json"], env);
+    const { checks }: Examination = JSON.parse(stdout);
+    expect(checks.find(({ name }) => name === "drift")).toMatchObject({ verdict: "ok" });
+  });
+});

@@ -1,0 +1,298 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { temporaryFolder } from "./files.ts";
+import { json, run, T, test, U } from "./support.ts";
+
+interface Listed {
+  readonly items: readonly { readonly id: string; readonly type: string; readonly payload: unknown }[];
+  readonly cursor: string | null;
+}
+
+async function enqueue(db: TestDatabase, type: string, tenant = T, payload: object = {}): Promise<string> {
+  return await db.value<string>("select jobforge_enqueue_job($1, $2, $3) ->> 'id'", [tenant, type, payload]);
+}
+
+async function failOnce(db: TestDatabase, type: string, message: string, retry = false): Promise<void> {
+  await db.query(
+    `select jobforge_complete_job(id, 'w', 'failed', jsonb_build_object('message', $2::text), p_retry => $3)
+     from jobforge_claim_jobs('w', 10, array[$1])`,
+    [type, message, retry],
+  );
+}
+
+describe("jobforge jobs list", () => {
+  test("lists the jobs of all tenants, the newest first", async ({ db }) => {
+    const first = await enqueue(db, "mail.send");
+    const second = await enqueue(db, "report.build", U);
+    const { exitCode, stdout, stderr } = await run(["jobs", "list"], { DATABASE_URL: db.url });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [header, ...rows] = stdout.trim().split("\n");
+    expect(header?.split(/ +/)).toEqual(["id", "type", "status", "attempts", "when", "subject", "error"]);
+    expect(rows.map((row) => row.split(/ +/).slice(0, 4))).toEqual([
+      [second, "report.build", "queued", "0/5"],
+      [first, "mail.send", "queued", "0/5"],
+    ]);
+  });
+
+  test("is coloured and cut to the width in a terminal, and plain with NO_COLOR", async ({ db }) => {
+    await enqueue(db, "a.type.with.quite.a.long.name");
+    const env = { DATABASE_URL: db.url };
+    const coloured = await run(["jobs", "list"], env, { terminal: { columns: 80 } });
+    expect(coloured.stdout).toContain("\u001b[34mqueued");
+    expect(coloured.stdout).toContain("…");
+    const plain = await run(["jobs", "list"], { ...env, NO_COLOR: "1" }, { terminal: { columns: 200 } });
+    expect(plain.stdout).not.toContain("\u001b");
+    expect(plain.stdout).toContain("a.type.with.quite.a.long.name");
+  });
+
+  test("--json is one document of items and a cursor, page after page", async ({ db }) => {
+    const ids = [await enqueue(db, "a"), await enqueue(db, "a"), await enqueue(db, "a")];
+    const first = await json<Listed>(["jobs", "list", "--limit", "2"], db.url);
+    expect(first.items.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
+    expect(first.cursor).toBe(ids[1]);
+    const second = await json<Listed>(
+      ["jobs", "list", "--limit", "2", "--cursor", first.cursor ?? ""],
+      db.url,
+    );
+    expect(second).toMatchObject({ items: [{ id: ids[0], subject: null }], cursor: null });
+  });
+
+  test("filters as the kernel does", async ({ db }) => {
+    await enqueue(db, "a");
+    await enqueue(db, "b", U);
+    await enqueue(db, "c");
+    await failOnce(db, "c", "Mailbox full");
+    const types = async (...filters: string[]): Promise<string[]> =>
+      (await json<Listed>(["jobs", "list", ...filters], db.url)).items.map(({ type }) => type);
+    expect(await types("--tenant", U)).toEqual(["b"]);
+    expect(await types("--type", "a,b")).toEqual(["b", "a"]);
+    expect(await types("--status", "failed", "--status", "dead")).toEqual(["c"]);
+    expect(await types("--error", "mailbox")).toEqual(["c"]);
+    expect(await types("--finished-after", "1h")).toEqual(["c"]);
+    expect(await types("--created-before", "1h")).toEqual([]);
+    const refused = await run(["jobs", "list", "--status", "broken"], { DATABASE_URL: db.url });
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused.stderr).toContain("status");
+  });
+
+  test("says that there are none", async ({ db }) => {
+    expect(await run(["jobs", "list"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 0,
+      stdout: "No jobs.\n",
+    });
+    expect(await json(["jobs", "list"], db.url)).toEqual({ items: [], cursor: null });
+  });
+
+  test("hides what a policy redacts, and the whole payload from those who may not read policies", async ({
+    db,
+  }) => {
+    await db.query(`select jobforge_set_policy('login', '{"redact": ["token"]}')`);
+    await enqueue(db, "login", T, { user: "ada", token: "s3cret", deep: [{ token: "s3cret" }] });
+    const hidden = await json<Listed>(["jobs", "list"], db.url);
+    expect(hidden.items[0]?.payload).toEqual({
+      user: "ada",
+      token: "[redacted]",
+      deep: [{ token: "[redacted]" }],
+    });
+    const { role, url } = await db.createLogin("jobforge_tenant");
+    await db.query("select jobforge_bind_role($1, $2)", [role, T]);
+    const tenants = await json<Listed>(["jobs", "list", "--tenant", T], url);
+    expect(tenants.items[0]?.payload).toBe("[redacted]");
+  });
+
+  test("a login that may not see all tenants is told so", async ({ db }) => {
+    const { role, url } = await db.createLogin("jobforge_tenant");
+    await db.query("select jobforge_bind_role($1, $2)", [role, T]);
+    const { exitCode, stderr } = await run(["jobs", "list"], { DATABASE_URL: url });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/permission denied/i);
+  });
+});
+
+describe("jobforge jobs show", () => {
+  test("shows a job with its attempts and its result", async ({ db }) => {
+    const id = await enqueue(db, "mail.send", T, { to: "ada" });
+    await failOnce(db, "mail.send", "Mailbox full", true);
+    await db.travel("1 hour");
+    await db.query(
+      `select jobforge_complete_job(id, 'w', 'succeeded', p_result => '{"message": 1}') from jobforge_claim_jobs('w')`,
+    );
+    const { exitCode, stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^status +succeeded \(done\)$/m);
+    expect(stdout).toMatch(/^attempts +2 of 5$/m);
+    expect(stdout).toMatch(/^payload +{"to":"ada"}$/m);
+    expect(stdout).toMatch(/^result +{"message":1}$/m);
+    expect(stdout).toMatch(/^ +1 +failed .*Mailbox full$/m);
+    expect(stdout).toMatch(/^ +2 +succeeded/m);
+    expect(await json(["jobs", "show", id], db.url)).toMatchObject({
+      id,
+      tenantId: T,
+      status: "succeeded",
+      result: { message: 1 },
+      attemptList: [
+        { attemptNo: 1, status: "failed" },
+        { attemptNo: 2, status: "succeeded" },
+      ],
+    });
+  });
+
+  test("is coloured in a terminal", async ({ db }) => {
+    const id = await enqueue(db, "mail.send");
+    const { stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(stdout).toContain("\u001b[34mqueued");
+  });
+
+  test("ends with 4 when there is no such job, also of the tenant", async ({ db }) => {
+    const id = await enqueue(db, "mail.send");
+    for (const args of [
+      ["jobs", "show", U],
+      ["jobs", "show", id, "--tenant", U],
+    ]) {
+      const { exitCode, stdout, stderr } = await run(args, { DATABASE_URL: db.url });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "" });
+      expect(stderr).toContain("There is no job");
+    }
+    const document = await run(["jobs", "show", U, "--json"], { DATABASE_URL: db.url });
+    expect(JSON.parse(document.stderr)).toMatchObject({ error: { name: "not_found", exitCode: 4 } });
+    expect(await run(["jobs", "show", "42"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 2 });
+  });
+});
+
+describe("jobforge jobs export", () => {
+  test("writes every job, a document a line, through pages", async ({ db }) => {
+    await db.query("select count(jobforge_enqueue_job($1, 'bulk')) from generate_series(1, 1005)", [T]);
+    const { exitCode, stdout, stderr } = await run(["jobs", "export", "--type", "bulk"], {
+      DATABASE_URL: db.url,
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "1,005 jobs written.\n" });
+    const ids = stdout
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { id: string }).id);
+    expect(new Set(ids).size).toBe(1005);
+  });
+
+  test("--json is one document", async ({ db }) => {
+    const id = await enqueue(db, "a");
+    expect(await json(["jobs", "export"], db.url)).toMatchObject({ items: [{ id }], cursor: null });
+  });
+
+  test("writes tables to a file, without formulas", async ({ db }) => {
+    await db.query("select jobforge_enqueue_job($1, 'a', $2, p_subject => '=1+1')", [
+      T,
+      { text: 'a "b", c' },
+    ]);
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, "jobs.csv");
+    const { exitCode, stdout } = await run(["jobs", "export", "--format", "csv", "--output", file], {
+      DATABASE_URL: db.url,
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
+    const [header, row] = (await readFile(file, "utf8")).split("\n");
+    expect(header).toMatch(/^id,tenantId,type,status,/);
+    expect(row).toContain(",'=1+1,");
+    expect(row).toContain('"{""text"":""a \\""b\\"", c""}"');
+  });
+
+  test("refuses other formats", async ({ db }) => {
+    expect(await run(["jobs", "export", "--format", "xml"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 2,
+    });
+  });
+});
+
+describe("jobforge jobs tail", () => {
+  interface Line {
+    readonly id: string;
+    readonly status: string;
+    readonly type: string;
+  }
+
+  test("prints each state of a job once, until it is told to stop", async ({ db }) => {
+    await enqueue(db, "first");
+    const stopping = new AbortController();
+    const lines: Line[] = [];
+    const then: Readonly<Record<string, () => unknown>> = {
+      "first queued": () => enqueue(db, "a"),
+      "a queued": () => db.query("select from jobforge_claim_jobs('w', 10, array['a'])"),
+      "a running": () =>
+        db.query(
+          "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_jobs where status = 'running'",
+        ),
+      "a succeeded": () => stopping.abort(),
+    };
+    const options = ["--every", "20ms", "--since", "1h", "--json"];
+    const { exitCode } = await run(
+      ["jobs", "tail", ...options],
+      { DATABASE_URL: db.url },
+      {
+        signal: stopping.signal,
+        onOutput: (text) => {
+          const line: Line = JSON.parse(text);
+          lines.push(line);
+          then[`${line.type} ${line.status}`]?.();
+        },
+      },
+    );
+    expect(exitCode).toBe(0);
+    expect(lines.map(({ type, status }) => `${type} ${status}`)).toEqual(Object.keys(then));
+  });
+
+  test("begins with what happens now, and shows only what the filters mean", async ({ db }) => {
+    const before = await enqueue(db, "a");
+    const stopping = new AbortController();
+    let line: Line | undefined;
+    const tail = run(
+      ["jobs", "tail", "--type", "a", "--every", "20ms", "--json"],
+      { DATABASE_URL: db.url },
+      {
+        signal: stopping.signal,
+        onOutput: (text) => {
+          line ??= JSON.parse(text) as Line;
+          stopping.abort();
+        },
+      },
+    );
+    while (line === undefined) {
+      await enqueue(db, "b");
+      await enqueue(db, "a");
+    }
+    expect(await tail).toMatchObject({ exitCode: 0 });
+    expect(line).toMatchObject({ type: "a", status: "queued" });
+    expect(line.id).not.toBe(before);
+  });
+
+  test("follows one job to its end, whose status is the exit code", async ({ db }) => {
+    const good = await enqueue(db, "good");
+    const bad = await enqueue(db, "bad");
+    await db.query(
+      "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 1, array['good'])",
+    );
+    await failOnce(db, "bad", "boom");
+    const env = { DATABASE_URL: db.url };
+    const one = await run(["jobs", "tail", good], env, { terminal: {} });
+    expect(one.exitCode).toBe(0);
+    expect(one.stdout).toContain("\u001b[32msucceeded");
+    const other = await run(["jobs", "tail", bad], env);
+    expect(other.exitCode).toBe(1);
+    expect(other.stdout).toMatch(/failed +1\/5 bad boom\n$/);
+    expect(await run(["jobs", "tail", U], env)).toMatchObject({ exitCode: 4 });
+  });
+
+  test("--since begins with what happened before", async ({ db }) => {
+    await enqueue(db, "a");
+    const stopping = new AbortController();
+    const { stdout } = await run(
+      ["jobs", "tail", "--since", "1h", "--every", "20ms"],
+      { DATABASE_URL: db.url },
+      {
+        signal: stopping.signal,
+        onOutput: () => stopping.abort(),
+      },
+    );
+    expect(stdout).toMatch(/queued +0\/5 a\n$/);
+  });
+});

@@ -1,0 +1,101 @@
+/** How answers look: spans and times as people write them, tables, colours. */
+import { describe, expect, test } from "vitest";
+import { UsageError } from "../src/failures.ts";
+import { styleFor } from "../src/output/style.ts";
+import { type Column, plain, table } from "../src/output/table.ts";
+import { ago, readSpan, readTime, readWhole, span } from "../src/output/values.ts";
+
+describe("spans of time", () => {
+  test.for([
+    [0, "0ms"],
+    [350, "350ms"],
+    [1000, "1s"],
+    [90_000, "1m 30s"],
+    [3_600_000, "1h"],
+    [3_599_999, "1h"],
+    [90_061_000, "1d 1h"],
+    [86_400_000 * 400, "400d"],
+  ] as const)("%d ms are %s", ([ms, text]) => {
+    expect(span(ms)).toBe(text);
+  });
+
+  test("are read as they are written", () => {
+    expect(["90s", "15m", "2h", "7d", "1.5h", "250ms"].map(readSpan)).toEqual([
+      90_000, 900_000, 7_200_000, 604_800_000, 5_400_000, 250,
+    ]);
+    for (const wrong of ["", "90", "s", "1 hour", "-5m", "1h30m"])
+      expect(() => readSpan(wrong), wrong).toThrow(UsageError);
+  });
+
+  test("count from now, ahead or back", () => {
+    const now = Date.now();
+    expect(readTime("2h", "ahead").getTime() - now).toBeGreaterThanOrEqual(7_200_000);
+    expect(readTime("2h", "back").getTime() - now).toBeLessThan(-7_190_000);
+    expect(readTime("2026-01-31T12:00:00Z", "ahead").toISOString()).toBe("2026-01-31T12:00:00.000Z");
+    for (const wrong of ["tomorrow", "12:00", "2026-13-01T00:00:00Z"])
+      expect(() => readTime(wrong, "ahead"), wrong).toThrow(UsageError);
+  });
+
+  test("say how long ago it was", () => {
+    expect(ago(new Date(0), 61_000)).toBe("1m 1s ago");
+    expect(ago(new Date(61_000), 0)).toBe("in 1m 1s");
+    expect(ago(new Date(500), 0)).toBe("now");
+    expect(ago(undefined)).toBe("");
+  });
+});
+
+test("whole numbers have a range", () => {
+  expect(readWhole("-3", "--priority", -10, 10)).toBe(-3);
+  for (const wrong of ["11", "1.5", "x", "", "1e3"])
+    expect(() => readWhole(wrong, "--limit", 1, 10), wrong).toThrow(
+      "--limit must be a whole number from 1 to 10",
+    );
+});
+
+describe("colours", () => {
+  const coloured = (env: Record<string, string>, isTTY: boolean): boolean =>
+    styleFor({ write: () => undefined, isTTY }, env)("red", "x") !== "x";
+
+  test("are for terminals", () => {
+    expect([coloured({}, true), coloured({}, false), coloured({ TERM: "dumb" }, true)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("are never there with NO_COLOR, and always with FORCE_COLOR", () => {
+    expect(coloured({ NO_COLOR: "1" }, true)).toBe(false);
+    expect(coloured({ NO_COLOR: "1", FORCE_COLOR: "1" }, true)).toBe(false);
+    expect(coloured({ NO_COLOR: "" }, true)).toBe(true);
+    expect(coloured({ FORCE_COLOR: "1" }, false)).toBe(true);
+    expect(coloured({ FORCE_COLOR: "0" }, false)).toBe(false);
+  });
+});
+
+describe("tables", () => {
+  const columns: readonly Column<{ name: string; jobs: number }>[] = [
+    { title: "name", value: (row) => row.name, shrinks: true },
+    { title: "jobs", value: (row) => row.jobs, align: "right" },
+  ];
+  const style = (_: unknown, text: string): string => text;
+
+  test("align their columns", () => {
+    const rows = [
+      { name: "mail.send", jobs: 5 },
+      { name: "x", jobs: 1200 },
+    ];
+    expect(table(columns, rows, { style, width: undefined })).toBe(
+      ["name       jobs", "mail.send     5", "x          1200", ""].join("\n"),
+    );
+  });
+
+  test("give way to a narrow terminal", () => {
+    const text = table(columns, [{ name: "a.very.long.type.of.job", jobs: 5 }], { style, width: 20 });
+    expect(text.split("\n")[1]).toBe("a.very.long.t…     5");
+  });
+
+  test("show nothing that could paint over the terminal", () => {
+    expect(plain("a\u001b[2Jb\nc\rd\u0007")).toBe("ab c d ");
+  });
+});

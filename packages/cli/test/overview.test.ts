@@ -1,0 +1,182 @@
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { json, run, T, test } from "./support.ts";
+
+/** A due and a scheduled mail, a report that failed, a worker for mails. */
+async function populate(db: TestDatabase): Promise<void> {
+  await db.query("select jobforge_enqueue_job($1, 'report.build')", [T]);
+  await db.query(
+    `select jobforge_complete_job(id, 'w', 'failed', '{"message": "boom"}', p_retry => false) from jobforge_claim_jobs('w')`,
+  );
+  await db.query("select jobforge_enqueue_job($1, 'mail.send')", [T]);
+  await db.query("select jobforge_enqueue_job($1, 'mail.send', p_run_at => now() + interval '1 hour')", [T]);
+  await db.query(
+    `select jobforge_heartbeat_worker('w1', '{"types": ["mail.send"], "concurrency": 10, "version": "9.9.9"}')`,
+  );
+}
+
+describe("jobforge types", () => {
+  test("lists types with their numbers", async ({ db }) => {
+    await populate(db);
+    expect(await json(["types", "list"], db.url)).toMatchObject({
+      items: [
+        { type: "mail.send", due: 1, scheduled: 1, running: 0, workers: 1 },
+        { type: "report.build", due: 0, failed: 1, workers: 0 },
+      ],
+      cursor: null,
+    });
+    const { stdout } = await run(["types", "list", "--span", "1d"], { DATABASE_URL: db.url });
+    const [header, mails] = stdout.split("\n");
+    expect(header?.trim().split(/ +/).slice(0, 4)).toEqual(["type", "due", "scheduled", "running"]);
+    expect(mails?.trim().split(/ +/).slice(0, 4)).toEqual(["mail.send", "1", "1", "0"]);
+    const coloured = await run(["types", "list"], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(coloured.stdout).toContain("\u001b[31m");
+    expect(await run(["types", "list", "--span", "8d"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 2,
+    });
+  });
+
+  test("shows one with its policy", async ({ db }) => {
+    await populate(db);
+    await db.query(
+      `select jobforge_set_policy('mail.send', '{"max_attempts": 3, "base_ms": 5000, "timeout_ms": 60000}')`,
+    );
+    const { exitCode, stdout } = await run(["types", "show", "mail.send"], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^retries +3 executions, 5s × 2 each time up to 1h$/m);
+    expect(stdout).toMatch(/^timeout +1m$/m);
+    expect(stdout).toMatch(/^policy +its own$/m);
+    expect(await json(["types", "show", "report.build"], db.url)).toMatchObject({
+      type: "report.build",
+      hasPolicy: false,
+      policy: { type: "*", maxAttempts: 5 },
+    });
+    expect(await run(["types", "show", "nothing"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 4 });
+  });
+
+  test("says when there are none", async ({ db }) => {
+    expect(await run(["types", "list"], { DATABASE_URL: db.url })).toMatchObject({
+      stdout: "No types yet.\n",
+    });
+  });
+});
+
+describe("jobforge stats", () => {
+  test("sums it up", async ({ db }) => {
+    await populate(db);
+    await db.query("select jobforge_set_gate('type', 'mail.send', true)");
+    const { exitCode, stdout } = await run(["stats"], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^now +1 due, the oldest .*; 1 scheduled; 0 running$/m);
+    expect(stdout).toMatch(/^last 1h +0 succeeded; 1 failed or dead; 0 canceled$/m);
+    expect(stdout).toMatch(/^workers +1 worker alive with 10 slots$/m);
+    expect(stdout).toMatch(/^paused +type mail.send$/m);
+    expect(await json(["stats"], db.url)).toMatchObject({
+      spanMs: 3_600_000,
+      due: 1,
+      scheduled: 1,
+      running: 0,
+      failed: 1,
+      workersAlive: 1,
+      paused: [{ scope: "type", key: "mail.send" }],
+      types: [{ type: "mail.send" }, { type: "report.build" }],
+    });
+    const coloured = await run(["stats"], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(coloured.stdout).toContain("\u001b[33mpaused");
+  });
+
+  test("readers may have it", async ({ db }) => {
+    const { url } = await db.createLogin("jobforge_reader");
+    expect(await json(["stats"], url)).toMatchObject({ due: 0, oldestDueAt: null });
+  });
+});
+
+describe("jobforge workers", () => {
+  test("lists them, or only those that are alive", async ({ db }) => {
+    await populate(db);
+    await db.travel("-1 hour");
+    await db.query("select jobforge_heartbeat_worker('old')");
+    const listed = await json<{ items: { id: string; status: string }[] }>(["workers"], db.url);
+    expect(listed.items.map(({ id, status }) => `${id} ${status}`)).toEqual(["w1 alive", "old gone"]);
+    expect(await json(["workers", "--alive"], db.url)).toMatchObject({ items: [{ id: "w1" }], cursor: null });
+    expect(await json(["workers", "--alive", "--id", "w1"], db.url)).toMatchObject({ items: [{ id: "w1" }] });
+    expect(await run(["workers", "--alive", "--id", "old"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 4,
+    });
+    const { stdout } = await run(["workers"], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(stdout).toContain("\u001b[32malive");
+    expect(stdout).toContain("\u001b[31mgone");
+    expect((await run(["workers"], { DATABASE_URL: db.url })).stdout).toMatch(
+      /^w1 +alive .* 0\/10 +9\.9\.9 +mail\.send$/m,
+    );
+  });
+
+  test("says when there are none", async ({ db }) => {
+    expect(await run(["workers"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 0,
+      stdout: "No workers.\n",
+    });
+  });
+});
+
+describe("jobforge gates", () => {
+  test("pauses a type, lists it, and resumes it", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    expect(
+      await run(["gates", "pause", "--type", "mail.send", "--reason", "down", "--until", "2h"], env),
+    ).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Type mail\.send is paused until 2/),
+    });
+    expect(await json(["gates", "list"], db.url)).toMatchObject({
+      items: [{ scope: "type", key: "mail.send", reason: "down" }],
+      cursor: null,
+    });
+    expect((await run(["gates", "list"], env, { terminal: {} })).stdout).toContain("mail.send");
+    expect(await json(["gates", "resume", "--type", "mail.send"], db.url)).toEqual({
+      scope: "type",
+      key: "mail.send",
+      paused: false,
+    });
+    expect(await run(["gates", "list"], env)).toMatchObject({ exitCode: 0, stdout: "Nothing is paused.\n" });
+  });
+
+  test("pauses a tenant", async ({ db }) => {
+    expect(await json(["gates", "pause", "--tenant", T], db.url)).toEqual({
+      scope: "tenant",
+      key: T,
+      paused: true,
+      reason: null,
+      until: null,
+    });
+  });
+
+  test("asks before it pauses everything", async ({ db }) => {
+    await populate(db);
+    const env = { DATABASE_URL: db.url };
+    const declined = await run(["gates", "pause", "--all"], env, { terminal: { typed: "\n" } });
+    expect(declined).toMatchObject({ exitCode: 1 });
+    expect(declined.stderr).toContain("This pauses every type of every tenant; 1 job is due or running.");
+    expect(await run(["gates", "pause", "--all"], env)).toMatchObject({ exitCode: 2 });
+    expect(await json(["gates", "list"], db.url)).toMatchObject({ items: [] });
+    expect(await run(["gates", "pause", "--all", "--yes"], env)).toMatchObject({
+      stdout: "Everything is paused.\n",
+    });
+    expect(await run(["gates", "resume", "--all"], env)).toMatchObject({
+      stdout: "Everything is no longer paused.\n",
+    });
+  });
+
+  test("needs to be told what", async ({ db }) => {
+    for (const args of [
+      ["gates", "pause"],
+      ["gates", "resume"],
+      ["gates", "pause", "--type", "a", "--tenant", T],
+    ])
+      expect(await run(args, { DATABASE_URL: db.url })).toMatchObject({ exitCode: 2, stdout: "" });
+    const past = await run(["gates", "pause", "--type", "a", "--until", "2020-01-01"], {
+      DATABASE_URL: db.url,
+    });
+    expect(past).toMatchObject({ exitCode: 2 });
+  });
+});

@@ -1,0 +1,221 @@
+/** jobforge worker and jobforge tick: handlers of files and folders, in processes of their own. */
+import { join } from "node:path";
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { startJobforge } from "./child.ts";
+import { type Folder, projectFolder, temporaryFolder } from "./files.ts";
+import { json, run, T, test } from "./support.ts";
+
+const greet = `
+import { defineJob } from "@jobforge/sdk-ts";
+export const greet = defineJob({ type: "greet", retry: { maxAttempts: 7 } });
+export const handler = greet.handle((input) => ({ greeting: "Hello, " + input.name }));
+`;
+const others = `
+import { defineJob } from "@jobforge/sdk-ts";
+export default [
+  defineJob({ type: "count" }).handle((input) => input.n + 1),
+  defineJob({ type: "break" }).handle(() => { throw new Error("boom"); }),
+];
+export const notAHandler = { definition: "no" };
+`;
+
+async function enqueue(db: TestDatabase, type: string, payload: object = {}): Promise<string> {
+  return await db.value<string>("select jobforge_enqueue_job($1, $2, $3) ->> 'id'", [T, type, payload]);
+}
+
+/** Waits until the job has ended, and answers its status and result. Asks without a pause: each question is a round trip. */
+async function ended(db: TestDatabase, id: string): Promise<{ status: string; result: unknown }> {
+  for (;;) {
+    const [answer] = await db.query<{ status: string; result: unknown; over: boolean }>(
+      `select r ->> 'status' as status, r -> 'result' as result, r ->> 'finished_at' is not null as over
+       from jobforge_get_result($1, $2) r`,
+      [id, T],
+    );
+    if (answer?.over) return { status: answer.status, result: answer.result };
+    await db.query("select pg_sleep(0.05)");
+  }
+}
+
+const handlers = (): Promise<Folder> =>
+  projectFolder({
+    "handlers/greet.js": greet,
+    "handlers/more/others.mjs": others,
+    "handlers/greet.test.js": "throw new Error('a test is no handler');",
+    "handlers/types.d.ts": "export {};",
+    "handlers/index.js": `export * from "./greet.js";`,
+    "handlers/notes.txt": "no module",
+  });
+
+describe("jobforge worker", () => {
+  test("runs what a folder exports until SIGTERM", async ({ db }) => {
+    await using project = await handlers();
+    const first = await enqueue(db, "greet", { name: "Ada" });
+    const worker = startJobforge(["worker", "./handlers", "--id", "w1", "--concurrency", "3", "--sync"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    expect(await ended(db, first)).toEqual({ status: "succeeded", result: { greeting: "Hello, Ada" } });
+    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toEqual({ status: "succeeded", result: 2 });
+    expect(await json(["workers"], db.url)).toMatchObject({
+      items: [{ id: "w1", concurrency: 3, types: ["greet", "count", "break"] }],
+    });
+    expect(await db.value("select jobforge_get_policy('greet') ->> 'max_attempts'")).toBe("7");
+    worker.process.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, signal: null });
+    // Not in a terminal, its log is JSON.
+    for (const line of worker.stdout().trim().split("\n"))
+      expect(JSON.parse(line)).toHaveProperty("worker_id", "w1");
+  });
+
+  test("runs one file, and only the types asked for", async ({ db }) => {
+    await using project = await handlers();
+    const left = await enqueue(db, "break");
+    const done = await enqueue(db, "count", { n: 1 });
+    const worker = startJobforge(
+      ["worker", "handlers/more/others.mjs", "--types", "count", "--no-listen", "--json"],
+      {
+        cwd: project.path,
+        env: { DATABASE_URL: db.url },
+      },
+    );
+    expect(await ended(db, done)).toMatchObject({ status: "succeeded" });
+    worker.process.kill("SIGINT");
+    expect(await worker.ended).toMatchObject({ code: 0 });
+    expect(await db.value("select attempts from jobforge_jobs where id = $1", [left])).toBe(0);
+    expect(JSON.parse(worker.stdout().split("\n")[0] ?? "")).toMatchObject({
+      level: "info",
+      message: "Worker started",
+    });
+  });
+
+  test("starts again when a file changes", async ({ db }) => {
+    await using project = await handlers();
+    const version = (text: string): string =>
+      `import { defineJob } from "@jobforge/sdk-ts";
+       export const it = defineJob({ type: "version" }).handle(() => "${text}");`;
+    await project.write("watched/it.js", version("old"));
+    const worker = startJobforge(["worker", "watched", "--watch", "--grace", "1s"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    expect(await ended(db, await enqueue(db, "version"))).toMatchObject({ result: "old" });
+    await project.write("watched/it.js", version("new"));
+    let result: unknown;
+    while (result !== "new") ({ result } = await ended(db, await enqueue(db, "version")));
+    expect(worker.stderr()).toContain("it.js has changed: starting again");
+    worker.process.kill("SIGINT");
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  test("a watched worker ends with the one that started it, even if that was killed", async ({ db }) => {
+    await using project = await handlers();
+    const worker = startJobforge(["worker", "handlers", "--watch", "--id", "w1"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toMatchObject({ status: "succeeded" });
+    worker.process.kill("SIGKILL");
+    // Its output is closed when the last process that writes to it is gone.
+    expect(await worker.ended).toMatchObject({ signal: "SIGKILL" });
+    expect(worker.stdout()).toContain("Worker stopped");
+  });
+
+  test("goes on after a change that does not load, once it is mended", async ({ db }) => {
+    await using project = await projectFolder({ "watched/it.js": "this is no JavaScript" });
+    const worker = startJobforge(["worker", "watched", "--watch"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    while (!worker.stderr().includes("cannot be loaded")) await db.query("select pg_sleep(0.05)");
+    const id = await enqueue(db, "greet", { name: "Ada" });
+    await project.write("watched/it.js", greet);
+    expect(await ended(db, id)).toMatchObject({ status: "succeeded" });
+    worker.process.kill("SIGTERM");
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  test("loads TypeScript with the project's tsx where Node cannot by itself", async ({ db }) => {
+    const typed = `
+      import { defineJob, typed } from "@jobforge/sdk-ts";
+      export const double = defineJob({ type: "double", input: typed<{ n: number }>() }).handle(({ n }): number => n * 2);`;
+    await using project = await projectFolder({ "handlers/double.ts": typed });
+    const id = await enqueue(db, "double", { n: 4 });
+    const tick = startJobforge(["tick", "handlers", "--json"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    expect(await tick.ended, tick.stderr()).toMatchObject({ code: 0 });
+    expect(await ended(db, id)).toEqual({ status: "succeeded", result: 8 });
+  });
+
+  test.skipIf(Boolean(Reflect.get(process.features, "typescript")))(
+    "says what is missing where there is neither",
+    async ({ db }) => {
+      await using project = await handlers();
+      await using bare = await temporaryFolder();
+      await bare.write("double.ts", "export const n: number = 1;");
+      const tick = startJobforge(["tick", join(bare.path, "double.ts")], {
+        cwd: project.path,
+        env: { DATABASE_URL: db.url },
+      });
+      expect(await tick.ended).toMatchObject({ code: 1 });
+      expect(tick.stderr()).toContain("cannot load TypeScript");
+      expect(tick.stderr()).toContain("install tsx");
+    },
+  );
+
+  test.for<readonly [files: Record<string, string>, path: string, exitCode: number, message: string]>([
+    [{}, "nothing", 4, "There is no file or folder"],
+    [{ "h/a.txt": "" }, "h/a.txt", 2, "is no module"],
+    [{ "h/a.js": "export const x = 1;" }, "h", 1, "There are no handlers in"],
+    [{ "h/a.js": greet, "h/b.js": greet }, "h", 1, 'Two handlers are for the type "greet"'],
+    [{ "h/a.js": "export default nothing;" }, "h", 1, "nothing is not defined"],
+  ])("%j, %s: ends with %d and says why", async ([files, path, exitCode, message], { db }) => {
+    await using project = await projectFolder(files);
+    const worker = startJobforge(["worker", path], { cwd: project.path, env: { DATABASE_URL: db.url } });
+    expect(await worker.ended).toMatchObject({ code: exitCode });
+    expect(worker.stderr()).toContain(message);
+  });
+
+  test("ends with 3 when the database cannot be reached at the start, and says when JobForge is not in it", async ({
+    empty,
+  }) => {
+    await using project = await handlers();
+    const start = (url: string) =>
+      startJobforge(["worker", "handlers"], { cwd: project.path, env: { DATABASE_URL: url } });
+    expect(await start("postgres://me@127.0.0.1:1/app").ended).toMatchObject({ code: 3 });
+    const uninstalled = start(empty.url);
+    expect(await uninstalled.ended).toMatchObject({ code: 1 });
+    expect(uninstalled.stderr()).toContain("jobforge migrate");
+  });
+});
+
+describe("jobforge tick", () => {
+  test("runs what is due and says how it went", async ({ db }) => {
+    await using project = await handlers();
+    await enqueue(db, "count", { n: 1 });
+    await enqueue(db, "break");
+    const path = join(project.path, "handlers");
+    expect(await run(["tick", path, "--limit", "1"], { DATABASE_URL: db.url })).toMatchObject({
+      exitCode: 0,
+      stdout: "1 run: 1 succeeded\n",
+    });
+    const { stdout } = await run(["tick", path, "--json"], { DATABASE_URL: db.url });
+    expect(JSON.parse(stdout)).toMatchObject({ claimed: 1, succeeded: 0, retried: 1 });
+    const idle = await run(["tick", path], { DATABASE_URL: db.url }, { terminal: {} });
+    expect(idle).toMatchObject({ exitCode: 0, stdout: "Nothing was due.\n" });
+  });
+
+  test("refuses types that have no handler", async ({ db }) => {
+    await using project = await handlers();
+    const { exitCode, stderr } = await run(
+      ["tick", join(project.path, "handlers"), "--types", "count,mail"],
+      {
+        DATABASE_URL: db.url,
+      },
+    );
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("There is no handler for mail. There is for: ");
+  });
+});

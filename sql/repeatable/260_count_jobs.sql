@@ -1,0 +1,43 @@
+-- How many jobs a filter means, by tenant, type and status: what a list is out of, and what a bulk change would touch when
+-- p_change names it (cancel, reschedule, purge). Counts the newest 100,000 at most.
+-- Who: the tenant itself; with null, operators, for all tenants. Locks nothing.
+create or replace function :"api_schema".jobforge_count_jobs(
+  p_tenant_id uuid default null,
+  p_filters jsonb default '{}',
+  p_change text default null
+) returns table (tenant_id uuid, type text, status text, jobs integer)
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off as $$
+declare
+  v_filter job_filter;
+begin
+  perform require_tenant_or_operator(p_tenant_id);
+  v_filter := read_filters(p_filters);
+  if p_change is not null then
+    v_filter := narrowed(v_filter, changeable(p_change));
+  end if;
+  v_filter.row_limit := 100000;
+  return query
+  with page as materialized (
+    select p.id, p.finished_at from find_narrowed(p_tenant_id, v_filter) p
+  )
+  select j.tenant_id, j.type, j.status, count(*)::integer
+  from (
+    select l.tenant_id, l.type, case l.state when 'running' then 'running' else 'queued' end as status
+    from page p
+    join jobs l on l.id = p.id
+    where p.finished_at is null
+    union all
+    select f.tenant_id, f.type, f.status
+    from page p
+    cross join lateral (
+      select a.tenant_id, a.type, a.status from archive a where a.id = p.id and a.finished_at = p.finished_at limit 1
+    ) f
+    where p.finished_at is not null
+  ) j
+  group by 1, 2, 3
+  order by 4 desc, 1, 2, 3;
+end $$;

@@ -1,0 +1,68 @@
+-- The types there are: with jobs, with jobs that ended within p_span (an hour; at most seven days), with a policy of their own,
+-- or with a worker. For each: due, scheduled and running jobs, the time of the oldest that is due, how runs ended within the
+-- span with the median of waiting and of running in milliseconds, how many workers are alive for it, and whether it is paused.
+-- A role that is bound to a tenant counts that tenant's jobs.
+-- Who: operators, readers. Locks nothing; reads all live jobs and those that ended within the span.
+create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
+returns table (
+  type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer, failed integer,
+  dead integer, canceled integer, wait_ms bigint, run_ms bigint, workers integer, paused boolean, has_policy boolean
+)
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set jit = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_bound uuid := bound_tenant();
+begin
+  if p_span is null or p_span <= interval '0' or p_span > interval '7 days' then
+    perform fail_argument('span', 'span must be more than nothing and at most 7 days');
+  end if;
+  return query
+  with live as (
+    select j.type,
+      count(*) filter (where j.state <> 'running' and j.run_at <= v_now)::integer as due,
+      count(*) filter (where j.state <> 'running' and j.run_at > v_now)::integer as scheduled,
+      count(*) filter (where j.state = 'running')::integer as running,
+      min(j.run_at) filter (where j.state <> 'running' and j.run_at <= v_now) as oldest_due_at
+    from jobs j
+    where v_bound is null or j.tenant_id = v_bound
+    group by 1
+  ), ended as (
+    select f.type,
+      count(*) filter (where f.status = 'succeeded')::integer as succeeded,
+      count(*) filter (where f.status = 'failed')::integer as failed,
+      count(*) filter (where f.status = 'dead')::integer as dead,
+      count(*) filter (where f.status = 'canceled')::integer as canceled,
+      percentile_disc(0.5) within group (order by extract(epoch from f.started_at - f.run_at) * 1000)
+        filter (where f.last_run is not null)::bigint as wait_ms,
+      percentile_disc(0.5) within group (order by extract(epoch from f.finished_at - f.started_at) * 1000)
+        filter (where f.last_run is not null)::bigint as run_ms
+    from archive f
+    where f.finished_at > v_now - p_span
+      and (v_bound is null or f.tenant_id = v_bound)
+    group by 1
+  ), alive as (
+    select w.id, worker_types(w.info) as types
+    from workers w
+    where w.seen_at >= v_now - interval '1 minute'
+      and (v_bound is null or w.scope in (v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  ), named as (
+    select l.type from live l
+    union select e.type from ended e
+    union select p.type from policies p where p.type <> '*'
+    union select unnest(a.types) from alive a
+  )
+  select n.type, coalesce(l.due, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), l.oldest_due_at,
+    coalesce(e.succeeded, 0), coalesce(e.failed, 0), coalesce(e.dead, 0), coalesce(e.canceled, 0), e.wait_ms, e.run_ms,
+    (select count(*)::integer from alive a where a.types is null or n.type = any (a.types)),
+    exists (
+      select from gates g
+      where (g.scope, g.key) in (('all', ''), ('type', n.type)) and (g.until is null or g.until > v_now)),
+    exists (select from policies p where p.type = n.type)
+  from named n
+  left join live l on l.type = n.type
+  left join ended e on e.type = n.type
+  order by n.type;
+end $$;

@@ -1,0 +1,50 @@
+-- Facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions, what differs from
+-- the list of grants, tables without row security, the hot table's rows and size, how far leaves reach ahead, what lies in
+-- default leaves, when maintenance last ran. Numbers only, nothing of any tenant; the judgement is the reader's.
+-- Who: operators, readers; not when they are bound to a tenant, because this concerns every tenant. Locks nothing.
+create or replace function :"api_schema".jobforge_health() returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+begin
+  if bound_tenant() is not null then
+    perform fail_forbidden('Permission denied: this concerns every tenant', 'Call it as a role that is bound to no tenant.');
+  end if;
+  return (select jsonb_build_object(
+    'version', i.version,
+    'min_client', i.min_client,
+    'api_schema', i.api_schema,
+    'time_travel', i.time_travel,
+    'now', jobforge.now(),
+    'grants', (
+      select coalesce(jsonb_agg(jsonb_build_object('object', g.name, 'wanted', g.wanted, 'granted', g.granted) order by g.name), '[]')
+      from grants(i.api_schema) g
+      where array(select unnest(g.wanted) order by 1) <> array(select unnest(g.granted) order by 1)),
+    'open_tables', (
+      select coalesce(jsonb_agg(c.relname order by c.relname), '[]')
+      from pg_class c
+      where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity),
+    'hot', jsonb_build_object(
+      'live', pg_stat_get_live_tuples('jobs'::regclass),
+      'dead', pg_stat_get_dead_tuples('jobs'::regclass),
+      'table_bytes', pg_table_size('jobs'::regclass),
+      'index_bytes', pg_indexes_size('jobs'::regclass),
+      'vacuumed_at', greatest(pg_stat_get_last_vacuum_time('jobs'::regclass), pg_stat_get_last_autovacuum_time('jobs'::regclass)),
+      'autovacuum', current_setting('autovacuum') = 'on' and not exists (
+        select from pg_class c where c.oid = 'jobs'::regclass and 'autovacuum_enabled=false' = any (c.reloptions))),
+    'leaves', (
+      select coalesce(jsonb_agg(jsonb_build_object('branch', l.branch, 'keep_days', l.keep_days, 'ahead_to', l.ahead_to)), '[]')
+      from (
+        select l.branch, l.keep_days, max(l.to_at) as ahead_to
+        from leaves l
+        where l.keep_days in (select shelf(p.retention_days) from policies p)
+        group by 1, 2
+        order by 1, 2
+      ) l),
+    'lacks_shelf', lacks_shelf(),
+    'overdue_leaves', (
+      select count(*) from leaves l where l.to_at + make_interval(days => l.keep_days) <= jobforge.now() - interval '1 day'),
+    'maintained_at', (select jsonb_object_agg(m.task, m.ran_at) from maintenance m where isfinite(m.ran_at)),
+    'outbox', (select count(*) from outbox))
+  from installation i);
+end $$;
