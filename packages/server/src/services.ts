@@ -1,0 +1,66 @@
+/** What every route works with. */
+import type { Context } from "hono";
+import { type Authenticate, authenticator, digestOf, tokenOf } from "./auth.ts";
+import { Catalog } from "./catalog.ts";
+import { Database, type Session } from "./database.ts";
+import { RequestError } from "./errors.ts";
+import type { Settings } from "./options.ts";
+import { RateLimiter } from "./rate-limit.ts";
+
+export interface Environment {
+  Variables: {
+    /** The W3C header that the request came with, or one that was made for it. */
+    traceparent: string;
+    /** For the access log: who it was, as far as that is known. */
+    role: string;
+    tenantId: string;
+  };
+  /** What the Node adapter hands on; nothing when the server is embedded elsewhere. */
+  Bindings: { incoming?: { socket?: { remoteAddress?: string } } };
+}
+
+type RequestContext = Context<Environment>;
+
+/** Wrong tokens from one address: guessing is hopeless, but it must not be cheap for the database either. */
+const WRONG_TOKENS = { perSecond: 5, burst: 50 };
+
+export class Services {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly catalog: Catalog;
+  readonly #authenticate: Authenticate;
+  readonly #limiter: RateLimiter | undefined;
+  readonly #refused: RateLimiter = new RateLimiter(WRONG_TOKENS);
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+    this.database = new Database(settings);
+    this.catalog = new Catalog(this.database, settings.apiSchema);
+    this.#authenticate = authenticator(settings);
+    this.#limiter = settings.rateLimit === false ? undefined : new RateLimiter(settings.rateLimit);
+  }
+
+  /** Runs a request's work as whoever sent it, in one transaction. */
+  async as<T>(c: RequestContext, work: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      this.#limiter?.take(digestOf(tokenOf(c.req.raw.headers) ?? addressOf(c)));
+      const credential = await this.#authenticate(c.req.raw.headers);
+      return await this.database.as(credential, async (session) => {
+        c.set("role", session.caller.role);
+        if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
+        return await work(session);
+      });
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401) this.#refused.take(addressOf(c));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.database.close();
+  }
+}
+
+function addressOf(c: RequestContext): string {
+  return c.env?.incoming?.socket?.remoteAddress ?? "unknown";
+}
