@@ -10,6 +10,7 @@ import { healthRoutes } from "./health.ts";
 import { accessLog } from "./log.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
+import { v1Routes } from "./v1/routes.ts";
 
 export function buildApp(services: Services, logger: Logger, closing: AbortSignal): Hono<Environment> {
   const { settings } = services;
@@ -39,6 +40,7 @@ export function buildApp(services: Services, logger: Logger, closing: AbortSigna
     healthRoutes(services, () => closing.aborted),
   );
   app.route("/rest/v1", restRoutes(services));
+  app.route("/", v1Routes(services));
   if (settings.tick !== undefined) {
     const { tick } = settings;
     app.all("/api/jobs/tick", (c) => tick(c.req.raw));

@@ -26,7 +26,7 @@ const FRESH_MS = 30_000;
 /** How often a name that is not there makes it look again. */
 const RETRY_MS = 1000;
 
-interface Contents {
+export interface Contents {
   readonly functions: ReadonlyMap<string, ApiFunction>;
   readonly views: ReadonlyMap<string, View>;
 }
@@ -40,6 +40,11 @@ export class Catalog {
   constructor(database: Database, schema: string) {
     this.#database = database;
     this.#schema = schema;
+  }
+
+  /** Everything, as it was at most half a minute ago. */
+  async contents(): Promise<Contents> {
+    return await this.#read(FRESH_MS);
   }
 
   async function(name: string): Promise<ApiFunction | undefined> {

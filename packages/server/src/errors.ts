@@ -1,4 +1,5 @@
 /** What a request can fail with, and which status that is: as PostgREST answers it under /rest/v1, and as problems under /v1. */
+import { HTTPException } from "hono/http-exception";
 import pg from "pg";
 
 export interface Failure {
@@ -90,6 +91,9 @@ export function failureOf(error: unknown): Answered {
       status === 500 ? unexpected(code) : { code, message, details: detail, hint: hint || null };
     return { status, failure, headers: retryHeader(status) };
   }
+  // What Hono itself refuses, such as a body that is not JSON.
+  if (error instanceof HTTPException && error.status < 500)
+    return failureOf(new RequestError(error.status, "PGRST102", error.message));
   if (isConnectionError(error)) {
     const failure = {
       code: "PGRST000",

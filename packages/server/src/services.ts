@@ -1,8 +1,9 @@
 /** What every route works with. */
 import type { Context } from "hono";
 import { type Authenticate, authenticator, digestOf, tokenOf } from "./auth.ts";
+import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
-import { Database, type Session } from "./database.ts";
+import { Database } from "./database.ts";
 import { RequestError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
@@ -41,14 +42,16 @@ export class Services {
   }
 
   /** Runs a request's work as whoever sent it, in one transaction. */
-  async as<T>(c: RequestContext, work: (session: Session) => Promise<T>): Promise<T> {
+  async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
     try {
       this.#limiter?.take(digestOf(tokenOf(c.req.raw.headers) ?? addressOf(c)));
       const credential = await this.#authenticate(c.req.raw.headers);
+      // Before a connection is taken: whoever holds one must not wait for another.
+      const { functions } = await this.catalog.contents();
       return await this.database.as(credential, async (session) => {
         c.set("role", session.caller.role);
         if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
-        return await work(session);
+        return await work(apiSession(session, functions));
       });
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) this.#refused.take(addressOf(c));

@@ -1,5 +1,6 @@
 /** PostgREST's API, as far as clients of JobForge use it: functions at /rest/v1/rpc/{function}, views at /rest/v1/{view}. */
 import { type Context, Hono } from "hono";
+import { callText } from "../calls.ts";
 import type { ApiFunction } from "../catalog.ts";
 import type { Session } from "../database.ts";
 import { RequestError } from "../errors.ts";
@@ -86,17 +87,6 @@ function argumentNames(text: string): string[] {
       name: "invalid_argument",
     });
   return Object.keys(read);
-}
-
-/** The names are the catalog's: a name that is not was refused before. */
-function callText(called: ApiFunction, names: readonly string[], place: string): string {
-  const given = names.map((each) => `${each} => a.${each}`);
-  const columns = names.map((each) => `${each} ${called.parameters.get(each)}`);
-  const from =
-    names.length === 0
-      ? `(select ${place}::json) a`
-      : `json_to_record(${place}::json) as a(${columns.join()})`;
-  return `${from}, lateral ${called.name}(${given.join()}) as f`;
 }
 
 async function answerValue(
