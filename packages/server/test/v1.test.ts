@@ -247,6 +247,14 @@ describe("a request that does not fit the document", () => {
     expect(answer.body).toMatchObject({ status: 400, detail: expect.any(String), name: "invalid_argument" });
   });
 
+  test("that is not JSON, or has no body, is told so", async ({ http }) => {
+    const token = await appToken(T);
+    for (const headers of [{}, { "content-type": "text/plain" }]) {
+      const answer = await http.request("/v1/jobs", { method: "POST", token, headers });
+      expect([answer.status, await answer.json()]).toMatchObject([415, { name: "unsupported_media_type" }]);
+    }
+  });
+
   test("of another method or path is told so", async ({ app }) => {
     const method = await app("/v1/stats", { method: "DELETE" });
     expect([method.status, method.headers.get("allow")]).toEqual([405, "GET"]);

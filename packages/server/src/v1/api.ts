@@ -1,5 +1,6 @@
 /** What routes of /v1 share: how they are declared, answered and paged. Each file beside this one is a resource. */
 import { type OpenAPIHono, type RouteConfig, type RouteHandler, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import type { Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
@@ -19,7 +20,19 @@ export function serve<R extends RouteConfig>(
   route: R,
   work: (c: ContextOf<R>) => Promise<Response>,
 ): void {
+  if (route.request?.body?.required === true)
+    app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), requireJson);
   app.openapi(route, work as unknown as RouteHandler<R, Environment>);
+}
+
+/** Without it, a body that is missing or something else would count as an empty object. */
+async function requireJson(c: Context<Environment>, next: () => Promise<void>): Promise<void> {
+  if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(c.req.header("content-type") ?? ""))
+    throw new RequestError(415, "PGRST102", "The body must be JSON", {
+      name: "unsupported_media_type",
+      hint: "Send it with `Content-Type: application/json`.",
+    });
+  await next();
 }
 
 type Answers = RouteConfig["responses"];
@@ -43,6 +56,7 @@ export const problems: Answers = {
   401: problem("There is no token, or it is not valid"),
   403: problem("The token may not do this, or not for this tenant"),
   413: problem("The request is too large"),
+  415: problem("The request's body is not JSON"),
   429: problem("Too many requests with this token"),
   503: problem("The database cannot be reached or is overloaded"),
   504: problem("The database took too long"),
