@@ -8,14 +8,17 @@ import type { Logger } from "pino";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog } from "./log.ts";
+import { Metrics, metricsRoutes } from "./metrics.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
 import { v1Routes } from "./v1/routes.ts";
 
-export function buildApp(services: Services, logger: Logger, closing: AbortSignal): Hono<Environment> {
+export function buildApp(services: Services, logger: Logger): Hono<Environment> {
   const { settings } = services;
   const app = new Hono<Environment>();
+  const metrics = new Metrics(services);
   app.use(accessLog(logger));
+  app.use(metrics.middleware);
   app.use(
     secureHeaders({
       crossOriginResourcePolicy: settings.corsOrigins.length === 0 ? "same-origin" : "cross-origin",
@@ -35,10 +38,8 @@ export function buildApp(services: Services, logger: Logger, closing: AbortSigna
       },
     }),
   );
-  app.route(
-    "/",
-    healthRoutes(services, () => closing.aborted),
-  );
+  app.route("/", healthRoutes(services));
+  app.route("/", metricsRoutes(services, metrics));
   app.route("/rest/v1", restRoutes(services));
   app.route("/", v1Routes(services));
   if (settings.tick !== undefined) {

@@ -2,12 +2,12 @@
 import { Hono } from "hono";
 import type { Environment, Services } from "./services.ts";
 
-export function healthRoutes({ database }: Services, isClosing: () => boolean): Hono<Environment> {
+export function healthRoutes({ database, closing }: Services): Hono<Environment> {
   const app = new Hono<Environment>();
   app.get("/healthz", (c) => c.json({ ok: true }));
   // Not ready while it shuts down, so that no new requests are sent here.
   app.get("/readyz", async (c) => {
-    if (isClosing()) return c.json({ ok: false, reason: "shutting down" }, 503);
+    if (closing.aborted) return c.json({ ok: false, reason: "shutting down" }, 503);
     try {
       const [row] = await database.query<{ installed: boolean }>(
         "select to_regnamespace('jobforge') is not null as installed",

@@ -1,4 +1,5 @@
 /** The server: its routes in one Fetch handler, and how it listens and ends. */
+import { setMaxListeners } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
@@ -30,10 +31,11 @@ const DRAIN_MS = 10_000;
 
 export function createServer(options: ServerOptions): JobForgeServer {
   const settings = readOptions(options);
-  const services = new Services(settings);
-  const logger = settings.logger ?? defaultLogger();
   const closing = new AbortController();
-  const app: Hono<Environment> = buildApp(services, logger, closing.signal);
+  // Every stream listens to it.
+  setMaxListeners(0, closing.signal);
+  const services = new Services(settings, closing.signal);
+  const app: Hono<Environment> = buildApp(services, settings.logger ?? defaultLogger());
   let listening: Server | undefined;
   let closed: Promise<void> | undefined;
 
@@ -78,10 +80,12 @@ async function open(
   });
 }
 
+/** Connections that are kept alive without a request are closed as soon as they have none. */
 async function drain(server: Server): Promise<void> {
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
   const impatient = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await ended;
+  clearInterval(idle);
   clearTimeout(impatient);
 }

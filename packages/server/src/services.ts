@@ -7,6 +7,7 @@ import { Database } from "./database.ts";
 import { RequestError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
+import { StreamHub } from "./stream/hub.ts";
 
 export interface Environment {
   Variables: {
@@ -29,11 +30,16 @@ export class Services {
   readonly settings: Settings;
   readonly database: Database;
   readonly catalog: Catalog;
+  readonly streams: StreamHub;
+  /** Aborted when the server ends. */
+  readonly closing: AbortSignal;
   readonly #authenticate: Authenticate;
   readonly #limiter: RateLimiter | undefined;
   readonly #refused: RateLimiter = new RateLimiter(WRONG_TOKENS);
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, closing: AbortSignal) {
+    this.closing = closing;
+    this.streams = new StreamHub(Math.floor(settings.poolSize / 4));
     this.settings = settings;
     this.database = new Database(settings);
     this.catalog = new Catalog(this.database, settings.apiSchema);
@@ -45,18 +51,25 @@ export class Services {
   async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
     try {
       this.#limiter?.take(digestOf(tokenOf(c.req.raw.headers) ?? addressOf(c)));
-      const credential = await this.#authenticate(c.req.raw.headers);
-      // Before a connection is taken: whoever holds one must not wait for another.
-      const { functions } = await this.catalog.contents();
-      return await this.database.as(credential, async (session) => {
+      return await this.asToken(c.req.raw.headers)(async (session) => {
         c.set("role", session.caller.role);
         if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
-        return await work(apiSession(session, functions));
+        return await work(session);
       });
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) this.#refused.take(addressOf(c));
       throw error;
     }
+  }
+
+  /** Runs work as the holder of the token in a request's headers. The token is looked at anew each time: it may be over. */
+  asToken(headers: Headers): <T>(work: (session: ApiSession) => Promise<T>) => Promise<T> {
+    return async (work) => {
+      const credential = await this.#authenticate(headers);
+      // Before a connection is taken: whoever holds one must not wait for another.
+      const { functions } = await this.catalog.contents();
+      return await this.database.as(credential, (session) => work(apiSession(session, functions)));
+    };
   }
 
   async close(): Promise<void> {

@@ -87,6 +87,13 @@ export const limitParameter = {
   limit: z.coerce.number().int().min(1).max(1000).default(50).openapi({ type: "integer" }),
 };
 
+/** One value or several: `status=dead&status=failed`. */
+export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[] | undefined> =>
+  z.preprocess(
+    (given) => (typeof given === "string" ? [given] : given),
+    z.array(schema).max(100).optional(),
+  ) as never;
+
 export const idParameter = z.object({ id: Id });
 
 /** JSON text as an answer. */

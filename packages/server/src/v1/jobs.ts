@@ -15,6 +15,7 @@ import {
   respond,
   respondPage,
   serve,
+  several,
   tenantParameter,
 } from "./api.ts";
 import {
@@ -91,13 +92,6 @@ function enqueue(api: Api): void {
       : respond(text ?? "");
   });
 }
-
-/** One value or several: `status=dead&status=failed`. */
-const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[] | undefined> =>
-  z.preprocess(
-    (given) => (typeof given === "string" ? [given] : given),
-    z.array(schema).max(100).optional(),
-  ) as never;
 
 const listQuery = z.strictObject({
   ...tenantParameter,

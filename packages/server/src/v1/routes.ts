@@ -8,6 +8,7 @@ import { bulkRoutes } from "./bulk.ts";
 import { jobRoutes } from "./jobs.ts";
 import { gateRoutes, policyRoutes, workerRoutes } from "./operate.ts";
 import { statsRoutes } from "./stats.ts";
+import { streamRoutes } from "./stream.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 const resources = [
@@ -18,6 +19,7 @@ const resources = [
   workerRoutes,
   auditRoutes,
   statsRoutes,
+  streamRoutes,
   tokenRoutes,
 ];
 
