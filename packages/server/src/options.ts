@@ -21,15 +21,15 @@ export interface RateLimit {
 }
 
 export interface ServerOptions {
-  /** The URL of the database. Its login must be a member of the five client roles, and needs no other right. */
-  readonly database: string;
+  /** The URL of the database. Its login must be a member of the five client roles, and needs no other right. Default: `DATABASE_URL`. */
+  readonly database?: string | undefined;
   /** The API schema that was chosen when migrating. Default `public`. */
   readonly apiSchema?: string | undefined;
   /** Connections to the database. Default 10. */
   readonly poolSize?: number | undefined;
-  /** The secret of tokens signed with HS256, at least 32 bytes. */
+  /** The secret of tokens signed with HS256, at least 32 bytes. Default: `JOBFORGE_JWT_SECRET`. */
   readonly jwtSecret?: string | undefined;
-  /** Where the public keys of tokens are, for RS256, ES256 and EdDSA. */
+  /** Where the public keys of tokens are, for RS256, ES256 and EdDSA. Default: `JOBFORGE_JWKS_URL`. */
   readonly jwksUrl?: string | undefined;
   /** Only tokens of this issuer. */
   readonly jwtIssuer?: string | undefined;
@@ -66,6 +66,7 @@ export interface MetricsOptions {
 
 /** The options with every default filled in. */
 export interface Settings extends ServerOptions {
+  readonly database: string;
   readonly apiSchema: string;
   readonly poolSize: number;
   readonly rateLimit: RateLimit | false;
@@ -79,9 +80,15 @@ const MIN_SECRET_BYTES = 32;
 
 /** Fails for a server that nobody could use, or that anybody could. */
 export function readOptions(options: ServerOptions): Settings {
-  const { jwtSecret, jwksUrl } = options;
-  if (typeof options.database !== "string" || options.database === "")
-    throw new TypeError("database must be the URL of a Postgres database");
+  const {
+    database = process.env["DATABASE_URL"],
+    jwtSecret = process.env["JOBFORGE_JWT_SECRET"],
+    jwksUrl = process.env["JOBFORGE_JWKS_URL"],
+  } = options;
+  if (database === undefined || database === "")
+    throw new TypeError(
+      "database must be the URL of a Postgres database: pass it, or set the environment variable DATABASE_URL",
+    );
   if (jwtSecret !== undefined && Buffer.byteLength(jwtSecret) < MIN_SECRET_BYTES)
     throw new TypeError(
       `jwtSecret must have at least ${MIN_SECRET_BYTES} bytes: a shorter one can be guessed from a token`,
@@ -90,6 +97,9 @@ export function readOptions(options: ServerOptions): Settings {
     throw new TypeError("jwksUrl must be an http or https URL");
   return {
     ...options,
+    database,
+    jwtSecret,
+    jwksUrl,
     apiSchema: options.apiSchema ?? "public",
     poolSize: options.poolSize ?? 10,
     rateLimit: options.rateLimit ?? { perSecond: 1000, burst: 2000 },

@@ -11,7 +11,7 @@ import { readOptions, type ServerOptions } from "./options.ts";
 import { type Environment, Services } from "./services.ts";
 
 export interface ListenOptions {
-  /** Default 4470; 0 takes a free one. */
+  /** Default: `PORT`, or 4470; 0 takes a free one. */
   readonly port?: number | undefined;
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
@@ -47,7 +47,7 @@ export function createServer(options: ServerOptions): JobForgeServer {
 
   return {
     fetch: (request) => app.fetch(request),
-    listen: async ({ port = 4470, host = "127.0.0.1" } = {}) => {
+    listen: async ({ port = Number(process.env["PORT"] ?? 4470), host = "127.0.0.1" } = {}) => {
       if (settings.anonymousRole !== undefined && !isLoopback(host))
         throw new TypeError(`A server that asks for no token listens on this machine only, not on ${host}`);
       listening = await open(app, port, host, settings.timeoutMs);

@@ -17,9 +17,6 @@ const FASTEST_MS = 250;
 const SLOWEST_MS = 2000;
 /** While the database is away. */
 const PATIENT_MS = 5000;
-/** Looking takes a tenth of the time at most, however dear it is. */
-const SHARE = 10;
-
 const NIL = "00000000-0000-0000-0000-000000000000";
 
 export function cursorOf(finishedAt: string, id: string = NIL): string {
@@ -44,6 +41,7 @@ export function messagesOf({ at, queued, running, more }: Glance, ended: readonl
 
 export class StreamGroup {
   readonly #look: Look;
+  readonly #rest: (tookMs: number) => number;
   readonly #ended: () => void;
   readonly #subscribers: Set<Subscriber> = new Set();
   #since: string | undefined;
@@ -52,9 +50,10 @@ export class StreamGroup {
   #pauseMs = FASTEST_MS;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `ended` is called when nobody is left. */
-  constructor(look: Look, ended: () => void) {
+  /** `rest` says how long to wait at least after a look that took so long; `ended` is called when nobody is left. */
+  constructor(look: Look, rest: (tookMs: number) => number, ended: () => void) {
     this.#look = look;
+    this.#rest = rest;
     this.#ended = ended;
   }
 
@@ -96,7 +95,7 @@ export class StreamGroup {
       this.#pauseMs = Math.min(this.#pauseMs * 2, PATIENT_MS);
     }
     if (this.#subscribers.size === 0) return;
-    const pause = Math.max(this.#pauseMs, (performance.now() - started) * SHARE);
+    const pause = Math.max(this.#pauseMs, this.#rest(performance.now() - started));
     this.#timer = setTimeout(() => void this.#turn(), pause);
   }
 

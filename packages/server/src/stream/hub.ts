@@ -2,6 +2,10 @@
 import { StreamGroup, type Subscriber } from "./group.ts";
 import type { Glance } from "./watch.ts";
 
+/** All groups together look a quarter of the time, as if there were one connection, however many and dear they are. */
+const SHARE = 4;
+const LONGEST_REST_MS = 10_000;
+
 export interface Membership {
   leave(): void;
   /** From when on the member must be told what ended. */
@@ -33,6 +37,7 @@ export class StreamHub {
     if (group === undefined) {
       const made = new StreamGroup(
         (since) => this.#inTurn(() => look(since)),
+        (tookMs) => Math.min(tookMs * SHARE * this.#groups.size, LONGEST_REST_MS),
         () => {
           if (this.#groups.get(key) === made) this.#groups.delete(key);
         },
