@@ -18,12 +18,17 @@ export function authenticator(settings: Settings): Authenticate {
   return async (headers) => {
     const token = tokenOf(headers);
     if (token === undefined) return anonymous(settings, headers);
-    if (token.startsWith("jf_")) {
+    if (isKey(token)) {
       if (!KEY.test(token)) throw unauthorized("The key is malformed");
       return { kind: "key", digest: digestOf(token) };
     }
     return { kind: "claims", caller: callerOf(await verify(token)) };
   };
+}
+
+/** Whether a token is one of JobForge's own keys, by its form. */
+export function isKey(token: string): boolean {
+  return token.startsWith("jf_");
 }
 
 /** What counts requests of one caller, without keeping its secret. */

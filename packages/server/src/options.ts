@@ -42,6 +42,8 @@ export interface ServerOptions {
   readonly anonymousRole?: ClientRole | undefined;
   /** Requests per token or key. Default 1000 a second, 2000 at once; false: no limit. */
   readonly rateLimit?: RateLimit | false | undefined;
+  /** Keys that the server has not met before, per address: each costs the database a look. Default 50 a second, 500 at once. */
+  readonly unknownKeys?: RateLimit | undefined;
   /** Origins whose pages may call, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** The largest request. Default 8 MiB. */
@@ -70,6 +72,7 @@ export interface Settings extends ServerOptions {
   readonly apiSchema: string;
   readonly poolSize: number;
   readonly rateLimit: RateLimit | false;
+  readonly unknownKeys: RateLimit;
   readonly corsOrigins: readonly string[];
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
@@ -103,6 +106,7 @@ export function readOptions(options: ServerOptions): Settings {
     apiSchema: options.apiSchema ?? "public",
     poolSize: options.poolSize ?? 10,
     rateLimit: options.rateLimit ?? { perSecond: 1000, burst: 2000 },
+    unknownKeys: options.unknownKeys ?? { perSecond: 50, burst: 500 },
     corsOrigins: options.corsOrigins ?? [],
     maxBodyBytes: options.maxBodyBytes ?? 8 * 2 ** 20,
     timeoutMs: options.timeoutMs ?? 30_000,

@@ -1,10 +1,9 @@
 /** What every route works with. */
 import type { Context } from "hono";
-import { type Authenticate, authenticator, digestOf, tokenOf } from "./auth.ts";
+import { type Authenticate, authenticator, digestOf, isKey, tokenOf } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
 import { Database } from "./database.ts";
-import { RequestError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { StreamHub } from "./stream/hub.ts";
@@ -23,8 +22,8 @@ export interface Environment {
 
 type RequestContext = Context<Environment>;
 
-/** Wrong tokens from one address: guessing is hopeless, but it must not be cheap for the database either. */
-const WRONG_TOKENS = { perSecond: 5, burst: 50 };
+/** Keys that were recognised and are remembered, so that they do not count as guesses. */
+const MAX_KNOWN = 10_000;
 
 export class Services {
   readonly settings: Settings;
@@ -35,7 +34,8 @@ export class Services {
   readonly closing: AbortSignal;
   readonly #authenticate: Authenticate;
   readonly #limiter: RateLimiter | undefined;
-  readonly #refused: RateLimiter = new RateLimiter(WRONG_TOKENS);
+  readonly #guesses: RateLimiter;
+  readonly #known: Set<string> = new Set();
 
   constructor(settings: Settings, closing: AbortSignal) {
     this.closing = closing;
@@ -44,22 +44,29 @@ export class Services {
     this.database = new Database(settings);
     this.catalog = new Catalog(this.database, settings.apiSchema);
     this.#authenticate = authenticator(settings);
+    this.#guesses = new RateLimiter(settings.unknownKeys);
     this.#limiter = settings.rateLimit === false ? undefined : new RateLimiter(settings.rateLimit);
   }
 
   /** Runs a request's work as whoever sent it, in one transaction. */
   async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
-    try {
-      this.#limiter?.take(digestOf(tokenOf(c.req.raw.headers) ?? addressOf(c)));
-      return await this.asToken(c.req.raw.headers)(async (session) => {
-        c.set("role", session.caller.role);
-        if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
-        return await work(session);
-      });
-    } catch (error) {
-      if (error instanceof RequestError && error.status === 401) this.#refused.take(addressOf(c));
-      throw error;
-    }
+    const { headers } = c.req.raw;
+    const token = tokenOf(headers);
+    const digest = digestOf(token ?? addressOf(c));
+    this.#limiter?.take(digest);
+    if (token !== undefined && isKey(token) && !this.#known.has(digest)) this.#guesses.take(addressOf(c));
+    return await this.asToken(headers)(async (session) => {
+      this.#remember(digest);
+      c.set("role", session.caller.role);
+      if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
+      return await work(session);
+    });
+  }
+
+  #remember(digest: string): void {
+    this.#known.add(digest);
+    const [oldest] = this.#known;
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** Runs work as the holder of the token in a request's headers. The token is looked at anew each time: it may be over. */

@@ -142,6 +142,12 @@ describe("jobs", () => {
     });
   });
 
+  test("belong to any tenant that Postgres can name", async ({ operator }) => {
+    const tenant = "f0000000-0000-0000-0000-00000000000f";
+    const created = await operator(`/v1/jobs?tenant_id=${tenant}`, { body: { type: "a" } });
+    expect(created).toMatchObject({ status: 201, body: { tenant_id: tenant } });
+  });
+
   test("that are not there are not found", async ({ app }) => {
     const path = "/v1/jobs/99999999-9999-4999-8999-999999999999";
     for (const each of [path, `${path}/result`])

@@ -84,7 +84,13 @@ export const tenantParameter = {
 };
 
 export const limitParameter = {
-  limit: z.coerce.number().int().min(1).max(1000).default(50).openapi({ type: "integer" }),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(50)
+    .openapi({ type: "integer", minimum: 1, maximum: 1000, default: 50 }),
 };
 
 /** One value or several: `status=dead&status=failed`. */

@@ -65,7 +65,6 @@ function enqueue(api: Api): void {
     },
     responses: answers(EnqueuedJob, "A job with this key existed, and is as it was or was replaced", {
       201: json(EnqueuedJob, "The job was created"),
-      409: problem("The tenant's limit does not allow it"),
     }),
   });
   serve(api, route, async (c) => {

@@ -4,7 +4,8 @@ import { z } from "@hono/zod-openapi";
 export const Time = z.iso
   .datetime({ offset: true })
   .openapi({ format: "date-time", example: "2026-01-31T12:00:00Z" });
-export const Id = z.uuid().openapi({ example: "0198c5f0-0000-7000-8000-000000000001" });
+/** Any uuid that Postgres takes, not only those of a version. */
+export const Id = z.guid().openapi({ format: "uuid", example: "0198c5f0-0000-7000-8000-000000000001" });
 /** Any JSON value. */
 export const Json = z.unknown().openapi({ description: "Any JSON value" });
 const Count = z.int().min(0);
