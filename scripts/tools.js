@@ -1,7 +1,7 @@
 /**
  * Programs that some tests need and npm does not carry, such as pgbouncer. One that is installed is used; else, where there
- * is apt, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing is installed and no right is needed.
- * Plain JavaScript without dependencies, like everything in this folder. `node scripts/tools.js pgbouncer` fetches ahead.
+ * is apt or Python, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing is installed and no right is needed.
+ * Plain JavaScript without dependencies, like everything in this folder. `node scripts/tools.js pgbouncer schemathesis` fetches ahead.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,9 +13,10 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 
-/** What can be fetched: the Debian packages that hold a program, and its place in them. */
+/** What can be fetched: the Debian packages that hold a program, and its place in them; or a Python package and the module to run. */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
+  schemathesis: { python: "schemathesis==4.32.5", module: "schemathesis.cli", binary: "bin/run" },
 };
 
 /**
@@ -38,7 +39,8 @@ export async function findTool(name) {
       );
     }
   }
-  const message = `${name} is neither installed nor to be had with apt-get (${reasons.join("; ")})`;
+  const source = tool.python === undefined ? "apt-get" : "Python";
+  const message = `${name} is neither installed nor to be had with ${source} (${reasons.join("; ")})`;
   if (process.env.JOBFORGE_REQUIRE_TOOLS === "1") throw new Error(message);
   console.warn(`!! SKIPPED: the tests that need ${name}. ${message}`);
 }
@@ -63,16 +65,14 @@ function folderOf(name) {
 
 /** Unpacks beside the place and moves there at once, so that test processes that do the same do not meet. */
 async function fetchTool(name, tool) {
-  if (process.platform !== "linux") return undefined;
+  if (tool.python === undefined && process.platform !== "linux") return undefined;
   await mkdir(cache, { recursive: true });
   await writeFile(join(cache, ".gitignore"), "*\n");
   const work = await mkdtemp(join(cache, `${name}-`));
   try {
-    await download(tool.packages, work);
     const folder = join(work, "root");
-    for (const file of await readdir(work)) {
-      if (file.endsWith(".deb")) await run("dpkg", ["-x", join(work, file), folder]);
-    }
+    if (tool.python === undefined) await unpackDebian(tool, work, folder);
+    else await unpackPython(tool, work, folder);
     await unpacked(folder, tool);
     await rename(folder, folderOf(name)).catch((error) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
@@ -81,6 +81,33 @@ async function fetchTool(name, tool) {
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+async function unpackDebian(tool, work, folder) {
+  await download(tool.packages, work);
+  for (const file of await readdir(work)) {
+    if (file.endsWith(".deb")) await run("dpkg", ["-x", join(work, file), folder]);
+  }
+}
+
+/** An environment knows its own path, so it only serves to install; what it installed may be moved. */
+async function unpackPython(tool, work, folder) {
+  const environment = join(work, "environment");
+  await run("python3", ["-m", "venv", environment], { timeout: 120_000 });
+  const pip = [
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--target",
+    folder,
+    tool.python,
+  ];
+  await run(join(environment, "bin/python"), pip, { timeout: 300_000, maxBuffer: 2 ** 26 });
+  await mkdir(join(folder, "bin"), { recursive: true });
+  const start = `#!/bin/sh\nPYTHONPATH="$(dirname "$0")/.." exec python3 -m ${tool.module} "$@"\n`;
+  await writeFile(join(folder, tool.binary), start, { mode: 0o755 });
 }
 
 /** Downloads packages and what they need that this system lacks. */

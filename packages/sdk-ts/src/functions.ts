@@ -16,6 +16,7 @@ const workerCalls = new Set([
   "jobforge_settle_jobs",
   "jobforge_exchange_jobs",
   "jobforge_bind_role",
+  "jobforge_create_token",
 ]);
 
 const settling =
@@ -92,6 +93,12 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_list_types: ["rows", "p_span interval"],
   jobforge_health: ["json", ""],
   jobforge_maintain: ["json", "p_limit integer"],
+  jobforge_create_token: ["json", "p_name text, p_role text, p_tenant_id uuid, p_expires_at timestamptz"],
+  jobforge_list_tokens: ["rows", ""],
+  jobforge_revoke_token: ["json", "p_token_id uuid"],
+  jobforge_recognise_token: ["json", "p_digest text"],
+  jobforge_stats: ["json", "p_tenant_id uuid, p_since timestamptz"],
+  jobforge_metrics: ["json", "p_since timestamptz, p_buckets numeric[], p_by_tenant boolean"],
 };
 
 export const apiFunctions: ReadonlyMap<string, ApiFunction> = new Map(

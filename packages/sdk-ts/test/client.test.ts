@@ -152,7 +152,7 @@ describe.each(transports)("over %s", (transport) => {
     });
     // 8 MiB are one call. Without transactions it stands; with them it is all or none.
     const kept = await db.value("select count(*)::int from jobforge_jobs");
-    expect(kept).toBe(transport === "HTTP" ? 18 : 0);
+    expect(kept).toBe(transport === "Postgres" ? 0 : 18);
   });
 
   test("a job is read with the types of its definition", async ({ connect }) => {
@@ -222,7 +222,7 @@ describe.each(transports)("over %s", (transport) => {
   test("a tenant reaches no other tenant's jobs", async ({ connect }) => {
     const operator = await connect(transport, { role: "jobforge_operator" });
     const { id } = await operator.enqueue(cleanUp, {}, { tenantId: U });
-    const forge = await connect(transport, transport === "HTTP" ? app : { role: "jobforge_tenant" });
+    const forge = await connect(transport, transport === "Postgres" ? { role: "jobforge_tenant" } : app);
     for (const call of [
       () => forge.enqueue(cleanUp, {}, { tenantId: U }),
       () => forge.get(id, { tenantId: U }),

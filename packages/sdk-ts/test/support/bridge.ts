@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import type { TestDatabase } from "@jobforge/testing";
 import pg from "pg";
 
-const secret = "the bridge's secret";
+export const secret = "the secret of bridges and servers of tests";
 
 export interface Claims {
   readonly role: string;

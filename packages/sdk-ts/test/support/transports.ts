@@ -1,9 +1,12 @@
-/** The same test on both transports: a JobForge with the rights of a role, over Postgres or over HTTP. */
+/** The same test on all transports: a JobForge with the rights of a role, over Postgres, over HTTP as PostgREST has it, or over our own server. */
+import { createServer } from "@jobforge/server";
+import type { TestDatabase } from "@jobforge/testing";
+import { pino } from "pino";
 import { test as base } from "../../../../test/database.ts";
 import { JobForge } from "../../src/index.ts";
-import { sign, startBridge } from "./bridge.ts";
+import { secret, sign, startBridge } from "./bridge.ts";
 
-export const transports = ["Postgres", "HTTP"] as const;
+export const transports = ["Postgres", "HTTP", "the server"] as const;
 export type TransportName = (typeof transports)[number];
 
 export interface Rights {
@@ -27,10 +30,23 @@ export const test = base.extend<{ connect: (name: TransportName, rights: Rights)
     };
     await use(async (name, { role, tenantId }) => {
       if (name === "Postgres") return keep(new JobForge({ database: (await db.createLogin(role)).url }));
-      const bridge = keep(await startBridge(db));
+      const bridge = keep(name === "HTTP" ? await startBridge(db) : await startServer(db));
       const token = sign({ role, ...(tenantId === undefined ? {} : { tenant_id: tenantId }) });
       return keep(new JobForge({ url: bridge.url, token }));
     });
     for (const opened of open) await opened[Symbol.asyncDispose]();
   },
 });
+
+/** With the rights that a server needs and no more. */
+async function startServer(db: TestDatabase): Promise<AsyncDisposable & { readonly url: string }> {
+  const { url: database } = await db.createLogin(
+    "jobforge_tenant",
+    "jobforge_app",
+    "jobforge_worker",
+    "jobforge_operator",
+    "jobforge_reader",
+  );
+  const server = createServer({ database, jwtSecret: secret, logger: pino({ level: "silent" }) });
+  return { url: await server.listen({ port: 0 }), [Symbol.asyncDispose]: () => server.close() };
+}

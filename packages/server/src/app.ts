@@ -1,0 +1,72 @@
+/** Puts the routes together, with what holds for all of them: trace and log, security headers, sizes, and what an error looks like. */
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { secureHeaders } from "hono/secure-headers";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Logger } from "pino";
+import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
+import { healthRoutes } from "./health.ts";
+import { accessLog } from "./log.ts";
+import { Metrics, metricsRoutes } from "./metrics.ts";
+import { restRoutes } from "./rest/routes.ts";
+import type { Environment, Services } from "./services.ts";
+import { v1Routes } from "./v1/routes.ts";
+
+export function buildApp(services: Services, logger: Logger): Hono<Environment> {
+  const { settings } = services;
+  const app = new Hono<Environment>();
+  const metrics = new Metrics(services);
+  app.use(accessLog(logger));
+  app.use(metrics.middleware);
+  app.use(
+    secureHeaders({
+      crossOriginResourcePolicy: settings.corsOrigins.length === 0 ? "same-origin" : "cross-origin",
+    }),
+  );
+  app.use("/rest/*", noStore);
+  app.use("/v1/*", noStore);
+  if (settings.corsOrigins.length > 0) app.use(cors({ origin: [...settings.corsOrigins], maxAge: 600 }));
+  app.use(
+    bodyLimit({
+      maxSize: settings.maxBodyBytes,
+      onError: () => {
+        throw new RequestError(413, "PGRST413", `The request is larger than ${settings.maxBodyBytes} bytes`, {
+          name: "payload_too_large",
+          hint: "Send fewer jobs at once, or store the data elsewhere and pass a reference.",
+        });
+      },
+    }),
+  );
+  app.route("/", healthRoutes(services));
+  app.route("/", metricsRoutes(services, metrics));
+  app.route("/rest/v1", restRoutes(services));
+  app.route("/", v1Routes(services));
+  if (settings.tick !== undefined) {
+    const { tick } = settings;
+    app.all("/api/jobs/tick", (c) => tick(c.req.raw));
+  }
+  app.notFound((c) => answerError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`)));
+  app.onError((error, c) => {
+    const answer = answerError(c, error);
+    if (answer.status === 500)
+      logger.error({ err: error, trace_id: c.get("traceparent").slice(3, 35) }, "Request failed");
+    return answer;
+  });
+  return app;
+}
+
+async function noStore(c: Context<Environment>, next: () => Promise<void>): Promise<void> {
+  await next();
+  c.header("cache-control", "no-store");
+}
+
+/** PostgREST's errors for its clients, problems for everybody else. */
+function answerError(c: Context<Environment>, error: unknown): Response {
+  const answered = failureOf(error);
+  for (const [name, value] of Object.entries(answered.headers)) c.header(name, value);
+  if (c.req.path.startsWith("/rest/"))
+    return c.json(answered.failure, answered.status as ContentfulStatusCode);
+  const status = problemStatus(answered) as ContentfulStatusCode;
+  return c.body(JSON.stringify(problemOf(answered)), status, { "content-type": "application/problem+json" });
+}

@@ -1,0 +1,147 @@
+/**
+ * What of JobForge can be called and read, as the database says it: its own functions and views in the API schema and nothing else, however
+ * much else lives there. Names and types that get into a statement come from here, never from a request.
+ */
+import pg from "pg";
+import type { Database } from "./database.ts";
+
+export interface ApiFunction {
+  /** Schema and name, quoted. */
+  readonly name: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly returns: "rows" | "value" | "nothing";
+  /** Columns of the rows; none when it answers a value. */
+  readonly columns: ReadonlyMap<string, string>;
+  /** It changes nothing, so it may be called with GET. */
+  readonly readsOnly: boolean;
+}
+
+export interface View {
+  readonly name: string;
+  readonly columns: ReadonlyMap<string, string>;
+}
+
+/** How long what was read counts: a migration may have come meanwhile. */
+const FRESH_MS = 30_000;
+/** How often a name that is not there makes it look again. */
+const RETRY_MS = 1000;
+
+export interface Contents {
+  readonly functions: ReadonlyMap<string, ApiFunction>;
+  readonly views: ReadonlyMap<string, View>;
+}
+
+export class Catalog {
+  readonly #database: Database;
+  readonly #schema: string;
+  #contents: Promise<Contents> | undefined;
+  #readAt = 0;
+
+  constructor(database: Database, schema: string) {
+    this.#database = database;
+    this.#schema = schema;
+  }
+
+  /** Everything, as it was at most half a minute ago. */
+  async contents(): Promise<Contents> {
+    return await this.#read(FRESH_MS);
+  }
+
+  async function(name: string): Promise<ApiFunction | undefined> {
+    return await this.#find((contents) => contents.functions.get(name));
+  }
+
+  async view(name: string): Promise<View | undefined> {
+    return await this.#find((contents) => contents.views.get(name));
+  }
+
+  async #find<T>(pick: (contents: Contents) => T | undefined): Promise<T | undefined> {
+    return pick(await this.#read(FRESH_MS)) ?? pick(await this.#read(RETRY_MS));
+  }
+
+  #read(freshMs: number): Promise<Contents> {
+    if (this.#contents === undefined || Date.now() - this.#readAt > freshMs) {
+      this.#readAt = Date.now();
+      const reading = readContents(this.#database, this.#schema);
+      this.#contents = reading;
+      reading.catch(() => {
+        if (this.#contents === reading) this.#contents = undefined;
+      });
+    }
+    return this.#contents;
+  }
+}
+
+interface FunctionRow extends pg.QueryResultRow {
+  readonly name: string;
+  readonly parameters: [string, string][];
+  readonly columns: [string, string][];
+  readonly returns: ApiFunction["returns"];
+  readonly reads_only: boolean;
+}
+
+interface ViewRow extends pg.QueryResultRow {
+  readonly name: string;
+  readonly columns: [string, string][];
+}
+
+async function readContents(database: Database, schema: string): Promise<Contents> {
+  const [functions, views] = await Promise.all([
+    database.query<FunctionRow>(FUNCTIONS, [schema]),
+    database.query<ViewRow>(VIEWS, [schema]),
+  ]);
+  const qualified = (name: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+  return {
+    functions: new Map(
+      functions.map((row) => [
+        row.name,
+        {
+          name: qualified(row.name),
+          parameters: new Map(row.parameters),
+          columns: new Map(row.columns),
+          returns: row.returns,
+          readsOnly: row.reads_only,
+        },
+      ]),
+    ),
+    views: new Map(
+      views.map((row) => [row.name, { name: qualified(row.name), columns: new Map(row.columns) }]),
+    ),
+  };
+}
+
+const FUNCTIONS = `
+  select p.proname as name, p.provolatile <> 'v' as reads_only,
+    case
+      when p.proretset then 'rows'
+      when p.prorettype = 'pg_catalog.void'::regtype then 'nothing'
+      else 'value'
+    end as returns,
+    (select coalesce(json_agg(json_build_array(p.proargnames[place], format_type(t, null)) order by place), '[]')
+      from unnest(p.proargtypes::oid[]) with ordinality a(t, place)) as parameters,
+    case
+      when not p.proretset then '[]'
+      when p.proallargtypes is null then
+        (select coalesce(json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum), '[]')
+          from pg_type t join pg_attribute a on a.attrelid = t.typrelid
+          where t.oid = p.prorettype and a.attnum > 0 and not a.attisdropped)
+      else
+        (select coalesce(json_agg(json_build_array(p.proargnames[place], format_type(t, null)) order by place), '[]')
+          from unnest(p.proallargtypes) with ordinality a(t, place)
+          where p.proargmodes[place] in ('t', 'o'))
+    end as columns
+  from pg_proc p
+  where p.pronamespace = to_regnamespace(quote_ident($1))
+    and p.proname like 'jobforge\\_%'
+    and p.proowner = to_regrole('jobforge_owner')`;
+
+const VIEWS = `
+  select c.relname as name,
+    (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum)
+      from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns
+  from pg_class c
+  where c.relnamespace = to_regnamespace(quote_ident($1))
+    and c.relkind = 'v'
+    and c.relname like 'jobforge\\_%'
+    and c.relowner = to_regrole('jobforge_view')`;

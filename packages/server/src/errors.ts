@@ -1,0 +1,177 @@
+/** What a request can fail with, and which status that is: as PostgREST answers it under /rest/v1, and as problems under /v1. */
+import { HTTPException } from "hono/http-exception";
+import pg from "pg";
+
+export interface Failure {
+  /** An SQLSTATE, or PostgREST's own code. */
+  readonly code: string;
+  readonly message: string;
+  /** From the kernel: JSON `{name, field?}`. */
+  readonly details: string | null;
+  readonly hint: string | null;
+}
+
+/** Refuses a request with a status of its own. */
+export class RequestError extends Error {
+  readonly status: number;
+  readonly failure: Failure;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: { hint?: string; name?: string; field?: string; headers?: Record<string, string> } = {},
+  ) {
+    super(message);
+    const { name, field } = more;
+    const details =
+      name === undefined ? null : JSON.stringify(field === undefined ? { name } : { name, field });
+    this.status = status;
+    this.failure = { code, message, details, hint: more.hint ?? null };
+    this.headers = more.headers ?? {};
+  }
+}
+
+/** PostgREST's status for an SQLSTATE or its class; the longer key wins. */
+const restStatuses: Readonly<Record<string, number>> = {
+  "08": 503,
+  "09": 500,
+  "0L": 403,
+  "0P": 403,
+  "23503": 409,
+  "23505": 409,
+  "25006": 405,
+  "25": 500,
+  "28": 403,
+  "2D": 500,
+  "38": 500,
+  "39": 500,
+  "3B": 500,
+  "40": 503,
+  "42501": 403,
+  "42883": 404,
+  "42P01": 404,
+  "42P17": 500,
+  "53": 503,
+  "54": 500,
+  "55": 503,
+  "57014": 504,
+  "57": 503,
+  "58": 500,
+  P0: 500,
+  XX: 500,
+};
+
+/** The kernel's own errors say more than "bad request" to a REST client. */
+const kernelStatuses: Readonly<Record<string, number>> = {
+  JF003: 409,
+  JF005: 409,
+  JF006: 409,
+  JF007: 429,
+  JF008: 413,
+  JF010: 404,
+};
+
+export interface Answered {
+  readonly status: number;
+  readonly failure: Failure;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Whatever was thrown, as a status and PostgREST's error. What nobody foresaw says nothing of the inside. */
+export function failureOf(error: unknown): Answered {
+  if (error instanceof RequestError)
+    return { status: error.status, failure: error.failure, headers: error.headers };
+  if (error instanceof pg.DatabaseError && error.code !== undefined) {
+    const { code, message, detail = null, hint = null } = error;
+    const status = restStatuses[code] ?? restStatuses[code.slice(0, 2)] ?? 400;
+    // A hint of the kernel's is for callers. What is wrong inside is for the log.
+    const failure =
+      status === 500 ? unexpected(code) : { code, message, details: detail, hint: hint || null };
+    return { status, failure, headers: retryHeader(status) };
+  }
+  // What Hono itself refuses, such as a body that is not JSON.
+  if (error instanceof HTTPException && error.status < 500)
+    return failureOf(new RequestError(error.status, "PGRST102", error.message));
+  if (isConnectionError(error)) {
+    const failure = {
+      code: "PGRST000",
+      message: "The database cannot be reached",
+      details: null,
+      hint: "Try again in a moment.",
+    };
+    return { status: 503, failure, headers: retryHeader(503) };
+  }
+  return { status: 500, failure: unexpected("XX000"), headers: {} };
+}
+
+/** The status of the same failure under /v1. */
+export function problemStatus({ status, failure }: Answered): number {
+  return kernelStatuses[failure.code] ?? status;
+}
+
+/** RFC 9457, with the kernel's code, name, field and hint. */
+export function problemOf(answered: Answered): object {
+  const { code, message, details, hint } = answered.failure;
+  const { name = defaultName(answered.status), field } = readDetails(details);
+  return {
+    type: `urn:jobforge:problem:${name}`,
+    title: name.replaceAll("_", " "),
+    status: problemStatus(answered),
+    detail: message,
+    code,
+    name,
+    ...(field === undefined ? {} : { field }),
+    ...(hint === null ? {} : { hint }),
+  };
+}
+
+function readDetails(details: string | null): { name?: string; field?: string } {
+  try {
+    const read: unknown = JSON.parse(details ?? "{}");
+    if (typeof read !== "object" || read === null) return {};
+    const texts = Object.entries(read).filter(([, value]) => typeof value === "string");
+    return Object.fromEntries(texts) as { name?: string; field?: string };
+  } catch {
+    return {};
+  }
+}
+
+const names: Readonly<Record<number, string>> = {
+  400: "invalid_argument",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  405: "method_not_allowed",
+  413: "payload_too_large",
+  429: "too_many_requests",
+  503: "unavailable",
+  504: "timeout",
+};
+
+function defaultName(status: number): string {
+  return names[status] ?? "internal_error";
+}
+
+function unexpected(code: string): Failure {
+  return {
+    code,
+    message: "Something went wrong inside the server",
+    details: null,
+    hint: "The server's log says what.",
+  };
+}
+
+function retryHeader(status: number): Record<string, string> {
+  return status === 503 ? { "retry-after": "1" } : {};
+}
+
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === "string" && /^E[A-Z_]+$/.test(code)) return true;
+  return /connection|timeout exceeded when trying to connect|not queryable|Client was closed/i.test(
+    error.message,
+  );
+}

@@ -1,0 +1,2 @@
+export type { ClientRole, MetricsOptions, RateLimit, ServerOptions } from "./options.ts";
+export { createServer, type JobForgeServer, type ListenOptions } from "./server.ts";

@@ -1,0 +1,44 @@
+/** The access log: one JSON line for each request, with the trace that it belongs to. No line holds a body, a token or a query. */
+import { randomBytes } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import { type Logger, pino } from "pino";
+import type { Environment } from "./services.ts";
+
+export function defaultLogger(): Logger {
+  return pino({
+    level: process.env["LOG_LEVEL"] ?? "info",
+    messageKey: "message",
+    base: null,
+    timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
+    formatters: { level: (level) => ({ level }) },
+  });
+}
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+export function accessLog(logger: Logger): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    const started = performance.now();
+    const given = c.req.header("traceparent") ?? "";
+    const traceparent = TRACEPARENT.test(given) ? given : newTraceparent();
+    c.set("traceparent", traceparent);
+    await next();
+    const { status } = c.res;
+    const fields = {
+      trace_id: TRACEPARENT.exec(traceparent)?.[1] ?? null,
+      method: c.req.method,
+      // The pattern, not the path: what somebody asked for may be a secret.
+      route: routePath(c, -1),
+      status,
+      duration_ms: Math.round(performance.now() - started),
+      role: c.get("role") ?? null,
+      tenant_id: c.get("tenantId") ?? null,
+    };
+    logger[status >= 500 ? "error" : "info"](fields, "Request");
+  };
+}
+
+function newTraceparent(): string {
+  return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
+}

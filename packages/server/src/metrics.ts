@@ -1,0 +1,204 @@
+/**
+ * /metrics, for Prometheus. What concerns jobs is read from the database when somebody asks, so it is of the whole system and the same at every
+ * server; what concerns the server is its own.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { Hono, type MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { digestOf, tokenOf } from "./auth.ts";
+import { type ApiSession, apiSession } from "./calls.ts";
+import { RequestError } from "./errors.ts";
+import type { Environment, Services } from "./services.ts";
+
+/** Seconds. */
+const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
+
+/** What jobforge_metrics answers. */
+interface Figures {
+  readonly until: string;
+  readonly jobs: readonly (Labels & {
+    readonly queued: number;
+    readonly scheduled: number;
+    readonly running: number;
+    readonly oldest_seconds: number;
+  })[];
+  readonly ended: readonly (Labels & { readonly status: string; readonly jobs: number })[];
+  readonly wait: readonly Bucket[];
+  readonly run: readonly Bucket[];
+  readonly workers: Readonly<Record<"alive" | "gone", number>>;
+}
+
+interface Labels {
+  readonly type: string;
+  readonly tenant_id: string | null;
+}
+
+interface Bucket {
+  readonly type: string;
+  readonly jobs: number;
+  /** The mean of its jobs. */
+  readonly seconds: number;
+}
+
+export class Metrics {
+  readonly #services: Services;
+  readonly #registry = new Registry();
+  readonly #tenants: boolean;
+  readonly #jobs: Gauge;
+  readonly #oldest: Gauge;
+  readonly #ended: Counter;
+  readonly #wait: Histogram;
+  readonly #run: Histogram;
+  readonly #workers: Gauge;
+  readonly #pool: Gauge;
+  readonly #streams: Gauge;
+  readonly #xmin: Gauge;
+  readonly #requests: Histogram;
+  #since: string | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#tenants = services.settings.metrics?.tenantLabels ?? false;
+    const registers = [this.#registry];
+    const tenant = this.#tenants ? ["tenant_id"] : [];
+    const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
+      new Gauge({ name: `jobforge_${name}`, help, labelNames, registers });
+    const histogram = (name: string, help: string, labelNames: string[]): Histogram =>
+      new Histogram({ name: `jobforge_${name}`, help, labelNames, buckets: BUCKETS, registers });
+    this.#jobs = gauge("jobs", "Live jobs: queued (due), scheduled (due later), running", [
+      "type",
+      "status",
+      ...tenant,
+    ]);
+    this.#oldest = gauge("oldest_waiting_seconds", "How long the oldest due job has waited", [
+      "type",
+      ...tenant,
+    ]);
+    this.#ended = new Counter({
+      name: "jobforge_jobs_ended_total",
+      help: "Jobs that ended since this server was first asked",
+      labelNames: ["type", "status", ...tenant],
+      registers,
+    });
+    this.#wait = histogram("job_wait_seconds", "From when a job was due to the start of its last run", [
+      "type",
+    ]);
+    this.#run = histogram("job_run_seconds", "How long the run took that ended a job", ["type"]);
+    this.#workers = gauge("workers", "Workers that heartbeat: alive, or gone for up to a day", ["status"]);
+    this.#pool = gauge(
+      "pool_connections",
+      "This server's connections to the database, and requests that wait for one",
+      ["state"],
+    );
+    this.#streams = gauge("streams", "Different live streams of this server");
+    this.#xmin = gauge(
+      "xmin_age_transactions",
+      "Age of the oldest snapshot that keeps dead rows from being cleaned up",
+    );
+    this.#requests = histogram("http_request_seconds", "Requests to this server", [
+      "method",
+      "route",
+      "status",
+    ]);
+  }
+
+  /** Measures requests. */
+  get middleware(): MiddlewareHandler<Environment> {
+    return async (c, next) => {
+      const started = performance.now();
+      await next();
+      const labels = { method: c.req.method, route: routePath(c, -1), status: String(c.res.status) };
+      this.#requests.observe(labels, (performance.now() - started) / 1000);
+    };
+  }
+
+  /** The metrics as text. One reading after the other: each goes on where the one before ended. */
+  async read(): Promise<{ readonly text: string; readonly contentType: string }> {
+    const reading = this.#last.then(() => this.#collect());
+    this.#last = reading.catch(() => undefined);
+    await reading;
+    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
+  }
+
+  async #collect(): Promise<void> {
+    const { database, catalog, streams } = this.#services;
+    const { functions } = await catalog.contents();
+    const caller = { role: "jobforge_reader", tenantId: undefined, claims: {} } as const;
+    const figures = await database.as({ kind: "claims", caller }, (session) =>
+      this.#ask(apiSession(session, functions)),
+    );
+    this.#show(figures);
+    const [row] = await database.query<{ age: number }>(
+      "select coalesce(max(age(backend_xmin)), 0) as age from pg_stat_activity",
+    );
+    this.#xmin.set(row?.age ?? 0);
+    for (const [state, count] of Object.entries(database.connections)) this.#pool.set({ state }, count);
+    this.#streams.set(streams.size);
+  }
+
+  async #ask(session: ApiSession): Promise<Figures> {
+    const text = await session.value("jobforge_metrics", {
+      p_since: this.#since,
+      p_buckets: BUCKETS,
+      p_by_tenant: this.#tenants,
+    });
+    return JSON.parse(text ?? "{}") as Figures;
+  }
+
+  #show({ until, jobs, ended, wait, run, workers }: Figures): void {
+    this.#since = until;
+    // A type without jobs is not there any more.
+    this.#jobs.reset();
+    this.#oldest.reset();
+    for (const row of jobs) {
+      const labels = this.#labelsOf(row);
+      for (const status of ["queued", "scheduled", "running"] as const)
+        this.#jobs.inc({ ...labels, status }, row[status]);
+      this.#oldest.set(labels, row.oldest_seconds);
+    }
+    for (const row of ended) this.#ended.inc({ ...this.#labelsOf(row), status: row.status }, row.jobs);
+    observe(this.#wait, wait);
+    observe(this.#run, run);
+    for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
+  }
+
+  #labelsOf({ type, tenant_id }: Labels): Record<string, string> {
+    return this.#tenants && tenant_id !== null ? { type, tenant_id } : { type };
+  }
+}
+
+/** Jobs of a bucket count as their mean, which lies in the same bucket: counts and sums are exact. */
+function observe(histogram: Histogram, buckets: readonly Bucket[]): void {
+  for (const { type, jobs, seconds } of buckets) {
+    for (let count = 0; count < jobs; count += 1) histogram.observe({ type }, seconds);
+  }
+}
+
+export function metricsRoutes(services: Services, metrics: Metrics): Hono<Environment> {
+  const app = new Hono<Environment>();
+  app.get("/metrics", async (c) => {
+    if (!knowsSecret(services, c.req.raw.headers))
+      await services.as(c, async ({ caller }) => requireReader(caller.role));
+    const { text, contentType } = await metrics.read();
+    return c.body(text, 200, { "content-type": contentType });
+  });
+  return app;
+}
+
+/** Digests are of one length, so comparing takes the same time for every guess. */
+function knowsSecret({ settings }: Services, headers: Headers): boolean {
+  const secret = settings.metrics?.secret;
+  if (secret === undefined || secret === "") return false;
+  const given = tokenOf(headers) ?? "";
+  return timingSafeEqual(Buffer.from(digestOf(given)), Buffer.from(digestOf(secret)));
+}
+
+function requireReader(role: string): void {
+  if (role !== "jobforge_reader" && role !== "jobforge_operator")
+    throw new RequestError(403, "42501", "Metrics are of every tenant", {
+      name: "forbidden",
+      hint: "Use a token of jobforge_reader.",
+    });
+}

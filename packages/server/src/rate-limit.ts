@@ -1,0 +1,50 @@
+/** How often one caller may ask: a bucket of tokens that fills as time goes by. */
+import { RequestError } from "./errors.ts";
+import type { RateLimit } from "./options.ts";
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** Buckets that are full again say nothing; they go when there are so many. */
+const MAX_BUCKETS = 10_000;
+
+export class RateLimiter {
+  readonly #limit: RateLimit;
+  readonly #now: () => number;
+  readonly #buckets: Map<string, Bucket> = new Map();
+
+  constructor(limit: RateLimit, now: () => number = () => performance.now()) {
+    this.#limit = limit;
+    this.#now = now;
+  }
+
+  /** Takes a token of the caller, or refuses with the time after which there is one. */
+  take(caller: string): void {
+    const { perSecond, burst } = this.#limit;
+    const now = this.#now();
+    const { tokens, filledAt } = this.#buckets.get(caller) ?? { tokens: burst, filledAt: now };
+    const filled = Math.min(burst, tokens + ((now - filledAt) * perSecond) / 1000);
+    // The caller that asked last stands last, so those that have been quiet for longest are forgotten first.
+    this.#buckets.delete(caller);
+    this.#buckets.set(caller, { tokens: filled < 1 ? filled : filled - 1, filledAt: now });
+    this.#forget();
+    if (filled < 1) throw tooMany(Math.ceil((1 - filled) / perSecond));
+  }
+
+  #forget(): void {
+    for (const caller of this.#buckets.keys()) {
+      if (this.#buckets.size <= MAX_BUCKETS) return;
+      this.#buckets.delete(caller);
+    }
+  }
+}
+
+function tooMany(seconds: number): RequestError {
+  return new RequestError(429, "PGRST429", "Too many requests with this token", {
+    name: "too_many_requests",
+    hint: `Try again in ${seconds} s.`,
+    headers: { "retry-after": String(seconds) },
+  });
+}

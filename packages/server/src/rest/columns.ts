@@ -1,0 +1,79 @@
+/** The parts of a PostgREST query that name columns: what to select, to compare and to order by. */
+import pg from "pg";
+import { RequestError } from "../errors.ts";
+
+/** A column or a part of a JSON column, as SQL, with its type. */
+export interface Expression {
+  readonly sql: string;
+  readonly type: string;
+  /** What it is called when nobody gives it another name. */
+  readonly name: string;
+}
+
+/** Types that a selected column may be cast to. */
+const castable = new Set([
+  "text",
+  "integer",
+  "bigint",
+  "numeric",
+  "boolean",
+  "timestamptz",
+  "date",
+  "uuid",
+  "jsonb",
+]);
+
+/** Reads `payload->customer->>email`, of the columns there are. */
+export function expressionOf(text: string, columns: ReadonlyMap<string, string>): Expression {
+  const [, column = "", path = ""] = /^(\w+)((?:->>?[^->:,()]+)*)$/.exec(text) ?? [];
+  const type = columns.get(column);
+  if (type === undefined) throw new RequestError(400, "42703", `There is no column ${text}`);
+  const steps = [...path.matchAll(/(->>?)([^->]+)/g)];
+  if (steps.length === 0) return { sql: pg.escapeIdentifier(column), type, name: column };
+  if (type !== "jsonb" && type !== "json")
+    throw new RequestError(400, "42883", `The column ${column} is not JSON, so it has no parts`);
+  const sql = steps.map(([, arrow = "->", key = ""]) => `${arrow}${keyOf(key)}`).join("");
+  const [, lastArrow, lastKey = column] = steps.at(-1) ?? [];
+  return {
+    sql: `${pg.escapeIdentifier(column)}${sql}`,
+    type: lastArrow === "->>" ? "text" : "jsonb",
+    name: lastKey,
+  };
+}
+
+/** A number is a place in an array, everything else a key. */
+function keyOf(key: string): string {
+  return /^-?\d{1,9}$/.test(key) ? key : pg.escapeLiteral(key);
+}
+
+/** `select=id,name:payload->>name,created_at::date` as a list of SQL. */
+export function selectList(text: string | undefined, columns: ReadonlyMap<string, string>): string {
+  const items = (text ?? "*")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  if (items.length === 0) return "*";
+  return items.map((item) => selected(item, columns)).join(", ");
+}
+
+function selected(item: string, columns: ReadonlyMap<string, string>): string {
+  if (item === "*") return "*";
+  if (item.includes("(")) throw new RequestError(400, "PGRST200", `There is no relationship for ${item}`);
+  const [, alias, source = "", cast] = /^(?:([^:]+):(?!:))?([^:]+)(?:::(\w+))?$/.exec(item) ?? [];
+  const { sql, name } = expressionOf(source, columns);
+  if (cast !== undefined && !castable.has(cast))
+    throw new RequestError(400, "42704", `There is no cast to ${cast}`);
+  const value = cast === undefined ? sql : `(${sql})::${cast}`;
+  return `${value} as ${pg.escapeIdentifier(alias ?? name)}`;
+}
+
+/** `order=created_at.desc.nullslast,id` as SQL; nothing for no order. */
+export function orderBy(text: string, columns: ReadonlyMap<string, string>): string {
+  if (text === "") return "";
+  const terms = text.split(",").map((term) => {
+    const [, column = "", way, nulls] = /^(.*?)(?:\.(asc|desc))?(?:\.nulls(first|last))?$/.exec(term) ?? [];
+    const { sql } = expressionOf(column, columns);
+    return `${sql} ${way ?? "asc"}${nulls === undefined ? "" : ` nulls ${nulls}`}`;
+  });
+  return `order by ${terms.join(", ")}`;
+}

@@ -1,0 +1,143 @@
+/** PostgREST's filters as SQL: operators are ours, columns come from the catalog, values are parameters. */
+import { RequestError } from "../errors.ts";
+import { type Expression, expressionOf } from "./columns.ts";
+
+const comparisons: Readonly<Record<string, string>> = {
+  eq: "=",
+  neq: "<>",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+  cs: "@>",
+  cd: "<@",
+  ov: "&&",
+};
+
+const states: Readonly<Record<string, string>> = {
+  null: "is null",
+  not_null: "is not null",
+  true: "is true",
+  false: "is false",
+  unknown: "is unknown",
+};
+
+/** Collects the values of a statement and hands out their places. */
+export class Parameters {
+  readonly values: unknown[] = [];
+
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/** Query parameters that are no filters. */
+const reserved = new Set(["select", "order", "limit", "offset", "columns", "on_conflict"]);
+
+export interface Filtering {
+  readonly columns: ReadonlyMap<string, string>;
+  readonly parameters: Parameters;
+}
+
+/** All filters of a query; "true" when there is none. */
+export function whereOf(
+  query: URLSearchParams,
+  filtering: Filtering,
+  skip: ReadonlySet<string> = new Set(),
+): string {
+  const conditions = [...query.entries()]
+    .filter(([name]) => !reserved.has(name) && !skip.has(name))
+    .map(([name, value]) => conditionOf(name, value, filtering));
+  return conditions.length === 0 ? "true" : conditions.join(" and ");
+}
+
+function conditionOf(name: string, value: string, filtering: Filtering): string {
+  const [, negated, junction] = /^(not\.)?(and|or)$/.exec(name) ?? [];
+  if (junction === undefined) return comparison(name, value, filtering);
+  const joined = joinedConditions(junction, value, filtering);
+  return negated === undefined ? joined : `not ${joined}`;
+}
+
+/** `or=(status.eq.dead,and(type.eq.a,priority.gt.3))`. */
+function joinedConditions(junction: string, list: string, filtering: Filtering): string {
+  const [, inner] = /^\((.*)\)$/s.exec(list) ?? [];
+  if (inner === undefined) throw malformed(list);
+  const conditions = splitList(inner).map((term) => {
+    const [, negated = "", nested, rest = ""] = /^(not\.)?(and|or)(\(.*\))$/s.exec(term) ?? [];
+    if (nested !== undefined) return conditionOf(`${negated}${nested}`, rest, filtering);
+    const [, column = "", value = ""] = /^([^.]+)\.(.*)$/s.exec(term) ?? [];
+    return comparison(column, value, filtering);
+  });
+  return `(${conditions.join(` ${junction} `)})`;
+}
+
+function comparison(column: string, text: string, filtering: Filtering): string {
+  const [, negated, operator = "", value = ""] = /^(not\.)?([a-z]+)\.(.*)$/s.exec(text) ?? [];
+  const compared = comparisonOf(
+    expressionOf(column, filtering.columns),
+    operator,
+    value,
+    filtering.parameters,
+  );
+  if (compared === undefined) throw malformed(text);
+  return negated === undefined ? compared : `not (${compared})`;
+}
+
+function comparisonOf(
+  { sql, type }: Expression,
+  operator: string,
+  value: string,
+  parameters: Parameters,
+): string | undefined {
+  if (operator === "is") {
+    const state = states[value.toLowerCase()];
+    return state === undefined ? undefined : `${sql} ${state}`;
+  }
+  if (operator === "in") {
+    const [, inner] = /^\((.*)\)$/s.exec(value) ?? [];
+    return inner === undefined
+      ? undefined
+      : `${sql} = any (${parameters.add(splitList(inner).map(unquoted))}::${type}[])`;
+  }
+  if (operator === "like" || operator === "ilike")
+    return `(${sql})::text ${operator} ${parameters.add(value.replaceAll("*", "%"))}`;
+  const sign = comparisons[operator];
+  return sign === undefined ? undefined : `${sql} ${sign} ${parameters.add(value)}::${type}`;
+}
+
+/** Splits at commas that are neither quoted nor in brackets. */
+function splitList(text: string): string[] {
+  const items: string[] = [];
+  let item = "";
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text[at] ?? "";
+    if (quoted && letter === "\\") {
+      item += letter + (text[at + 1] ?? "");
+      at += 1;
+      continue;
+    }
+    if (letter === '"') quoted = !quoted;
+    else if (!quoted && "({[".includes(letter)) depth += 1;
+    else if (!quoted && ")}]".includes(letter)) depth -= 1;
+    if (letter === "," && !quoted && depth === 0) {
+      items.push(item);
+      item = "";
+    } else item += letter;
+  }
+  if (item !== "" || items.length > 0) items.push(item);
+  return items;
+}
+
+function unquoted(text: string): string {
+  const [, inner] = /^"(.*)"$/s.exec(text) ?? [];
+  return inner === undefined ? text : inner.replaceAll(/\\(.)/gs, "$1");
+}
+
+function malformed(text: string): RequestError {
+  return new RequestError(400, "PGRST100", `"failed to parse filter (${text})"`, {
+    hint: "Filters are eq, neq, gt, gte, lt, lte, in, is, like, ilike, cs, cd and ov, with not before any of them.",
+  });
+}

@@ -1,0 +1,176 @@
+/** PostgREST's API, as far as clients of JobForge use it: functions at /rest/v1/rpc/{function}, views at /rest/v1/{view}. */
+import { type Context, Hono } from "hono";
+import { callText } from "../calls.ts";
+import type { ApiFunction } from "../catalog.ts";
+import type { Session } from "../database.ts";
+import { RequestError } from "../errors.ts";
+import type { Environment, Services } from "../services.ts";
+import { orderBy, selectList } from "./columns.ts";
+import { Parameters, whereOf } from "./filters.ts";
+import { describeRange, type Window, windowOf } from "./page.ts";
+
+export function restRoutes(services: Services): Hono<Environment> {
+  const app = new Hono<Environment>();
+  // GET answers HEAD, too.
+  app.get("/rpc/:name", (c) => call(services, c, Object.fromEntries(argumentsIn(c))));
+  app.post("/rpc/:name", async (c) => call(services, c, await bodyOf(c)));
+  app.get("/:view", (c) => read(services, c));
+  return app;
+}
+
+type RestContext = Context<Environment>;
+
+/** Where rows come from: what stands after `from`, and the name of one row in it. */
+interface Source {
+  readonly from: string;
+  readonly row: string;
+  readonly columns: ReadonlyMap<string, string>;
+  /** Query parameters that are arguments, not filters. */
+  readonly taken: ReadonlySet<string>;
+  /** Rows in one answer, at most. What a function answers is never cut: its rows may be claimed. */
+  readonly maxRows: number;
+}
+
+function argumentsIn(c: RestContext): [string, string][] {
+  return [...queryOf(c).entries()].filter(([name]) => name.startsWith("p_"));
+}
+
+function queryOf(c: RestContext): URLSearchParams {
+  return new URL(c.req.url).searchParams;
+}
+
+/** The named arguments: a JSON object. Its text goes to the database as it came, so no number loses digits. */
+async function bodyOf(c: RestContext): Promise<string> {
+  const text = await c.req.text();
+  return text.trim() === "" ? "{}" : text;
+}
+
+async function call(
+  services: Services,
+  c: RestContext,
+  given: string | Record<string, string>,
+): Promise<Response> {
+  requireSchema(services, c, "content-profile");
+  const name = c.req.param("name") ?? "";
+  const text = typeof given === "string" ? given : JSON.stringify(given);
+  const names = argumentNames(text);
+  const called = await services.catalog.function(name);
+  if (called === undefined || names.some((each) => !called.parameters.has(each)))
+    throw new RequestError(
+      404,
+      "PGRST202",
+      `Could not find the function ${services.settings.apiSchema}.${name}(${names.join(", ")}) in the schema cache`,
+      { hint: "Its name or the name of an argument is wrong, or the database has an older JobForge." },
+    );
+  if (c.req.method !== "POST" && !called.readsOnly)
+    throw new RequestError(405, "25006", `${name} changes something: call it with POST`, {
+      headers: { allow: "POST" },
+    });
+  const parameters = new Parameters();
+  const from = callText(called, names, parameters.add(text));
+  if (called.returns !== "rows")
+    return await services.as(c, (session) => answerValue(c, session, called, from, parameters));
+  const taken = c.req.method === "POST" ? noArguments : new Set(names);
+  const source = { from, row: "f", columns: called.columns, taken, maxRows: NO_LIMIT };
+  return await answerRows(services, c, source, parameters);
+}
+
+function argumentNames(text: string): string[] {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    throw new RequestError(400, "PGRST102", "The body is not JSON", { name: "invalid_argument" });
+  }
+  if (typeof read !== "object" || read === null || Array.isArray(read))
+    throw new RequestError(400, "PGRST102", "The body must be a JSON object of named arguments", {
+      name: "invalid_argument",
+    });
+  return Object.keys(read);
+}
+
+async function answerValue(
+  c: RestContext,
+  session: Session,
+  called: ApiFunction,
+  from: string,
+  parameters: Parameters,
+): Promise<Response> {
+  const value = called.returns === "nothing" ? "null" : "to_json(f)::text";
+  const [row] = await session.query<{ answer: string | null }>(
+    `select ${value} as answer from ${from}`,
+    parameters.values,
+  );
+  if (called.returns === "nothing") return c.body(null, 204);
+  return c.body(row?.answer ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
+}
+
+async function read(services: Services, c: RestContext): Promise<Response> {
+  requireSchema(services, c, "accept-profile");
+  const name = c.req.param("view") ?? "";
+  const view = await services.catalog.view(name);
+  if (view === undefined)
+    throw new RequestError(
+      404,
+      "PGRST205",
+      `Could not find the table '${services.settings.apiSchema}.${name}' in the schema cache`,
+    );
+  const { maxRows } = services.settings;
+  const source = { from: `${view.name} as v`, row: "v", columns: view.columns, taken: noArguments, maxRows };
+  return await answerRows(services, c, source, new Parameters());
+}
+
+const noArguments: ReadonlySet<string> = new Set();
+const NO_LIMIT = 2 ** 31 - 1;
+
+/** Rows of a view or a function, filtered, ordered and cut as the query says. */
+async function answerRows(
+  services: Services,
+  c: RestContext,
+  { from, row, columns, taken, maxRows }: Source,
+  parameters: Parameters,
+): Promise<Response> {
+  const query = queryOf(c);
+  const window = windowOf(query, c.req.raw.headers, maxRows);
+  const where = whereOf(query, { columns, parameters }, taken);
+  const ordered = orderBy(query.get("order") ?? "", columns);
+  const selected = selectList(query.get("select") ?? undefined, columns);
+  const text = `
+    with found as (select * from (select ${row}.* from ${from}) r where ${where}),
+      page as (select ${selected} from found ${ordered}
+        limit ${parameters.add(window.limit)}::int offset ${parameters.add(window.offset)}::int)
+    select coalesce(json_agg(p), '[]')::text as body, count(*)::int as rows,
+      ${window.countsAll ? "(select count(*)::int from found)" : "null"} as total
+    from page p`;
+  const [answer] = await services.as(c, (session) =>
+    session.query<{ body: string; rows: number; total: number | null }>(text, parameters.values),
+  );
+  return shape(c, window, answer ?? { body: "[]", rows: 0, total: null });
+}
+
+function shape(
+  c: RestContext,
+  window: Window,
+  { body, rows, total }: { body: string; rows: number; total: number | null },
+): Response {
+  const { status, contentRange } = describeRange(window, rows, total ?? undefined);
+  const headers = { "content-type": "application/json; charset=utf-8", "content-range": contentRange };
+  if (c.req.header("accept")?.includes("application/vnd.pgrst.object") !== true)
+    return c.body(body, status, headers);
+  if (rows !== 1)
+    throw new RequestError(406, "PGRST116", "Cannot coerce the result to a single JSON object", {
+      hint: `The result contains ${rows} rows`,
+    });
+  // An array of one, without its brackets.
+  return c.body(body.trim().slice(1, -1), status, {
+    ...headers,
+    "content-type": "application/vnd.pgrst.object+json; charset=utf-8",
+  });
+}
+
+/** Clients may name the schema; there is one. */
+function requireSchema({ settings }: Services, c: RestContext, header: string): void {
+  const named = c.req.header(header) ?? settings.apiSchema;
+  if (named !== settings.apiSchema)
+    throw new RequestError(406, "PGRST106", `The schema must be ${settings.apiSchema}`);
+}

@@ -1,0 +1,90 @@
+/** The REST API: every resource, the document that describes them, and what is said to requests that do not fit it. */
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { RequestError } from "../errors.ts";
+import type { Environment, Services } from "../services.ts";
+import type { Api } from "./api.ts";
+import { auditRoutes } from "./audit.ts";
+import { bulkRoutes } from "./bulk.ts";
+import { jobRoutes } from "./jobs.ts";
+import { gateRoutes, policyRoutes, workerRoutes } from "./operate.ts";
+import { statsRoutes } from "./stats.ts";
+import { streamRoutes } from "./stream.ts";
+import { tokenRoutes } from "./tokens.ts";
+
+const resources = [
+  jobRoutes,
+  bulkRoutes,
+  policyRoutes,
+  gateRoutes,
+  workerRoutes,
+  auditRoutes,
+  statsRoutes,
+  streamRoutes,
+  tokenRoutes,
+];
+
+export function v1Routes(services: Services): OpenAPIHono<Environment> {
+  const app = new OpenAPIHono<Environment>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalid(result.error.issues);
+    },
+  });
+  const api: Api = { app, services };
+  for (const register of resources) register(api);
+  app.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "A JWT, or a key of `POST /v1/tokens`",
+  });
+  app.doc31("/v1/openapi.json", document);
+  refuseOtherMethods(app);
+  return app;
+}
+
+const document = {
+  openapi: "3.1.0",
+  info: {
+    title: "JobForge",
+    version: "1",
+    description: "Background jobs that live in Postgres. Times are RFC 3339; errors are RFC 9457 problems.",
+    license: { name: "MIT", identifier: "MIT" },
+  },
+  servers: [{ url: "/" }],
+  security: [{ bearer: [] }],
+};
+
+interface Issue {
+  readonly code: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+}
+
+function invalid(issues: readonly Issue[]): RequestError {
+  const [issue] = issues;
+  const field = [...(issue?.path ?? []), ...(issue?.keys?.slice(0, 1) ?? [])].map(String).join(".");
+  const message = `Invalid argument: ${field === "" ? "" : `${field}: `}${issue?.message ?? "malformed"}`;
+  return new RequestError(400, "JF002", message, {
+    name: "invalid_argument",
+    ...(field === "" ? {} : { field }),
+    hint: "The document at /v1/openapi.json says what is allowed.",
+  });
+}
+
+/** A path that is there answers other methods with what it allows. */
+function refuseOtherMethods(app: OpenAPIHono<Environment>): void {
+  const allowed = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes) {
+    if (method === "ALL") continue;
+    const methods = allowed.get(path) ?? new Set();
+    allowed.set(path, methods.add(method));
+  }
+  for (const [path, methods] of allowed) {
+    const allow = [...methods].join(", ");
+    app.all(path, (c) => {
+      throw new RequestError(405, "PGRST117", `${c.req.method} is not for ${c.req.path}`, {
+        headers: { allow },
+      });
+    });
+  }
+}

@@ -1,0 +1,58 @@
+/** Many at once: a thousand enqueues while two hundred clients follow them. */
+import { expect } from "vitest";
+import { openEvents } from "./support/events.ts";
+import { appToken, sign, startServer, test } from "./support/server.ts";
+
+const ENQUEUES = 1000;
+const STREAMS = 200;
+const tenants = Array.from({ length: 10 }, (_, index) => `${index}0000000-0000-4000-8000-000000000000`);
+
+test("a thousand enqueues at once and two hundred streams meet no error and leave nothing behind", {
+  timeout: 180_000,
+}, async ({ db }) => {
+  await using http = await startServer(db, { poolSize: 10 });
+  const tokens = await Promise.all(tenants.map(appToken));
+  const tokenOf = (index: number): string => tokens[index % tokens.length] ?? "";
+  const streams = await Promise.all(
+    Array.from({ length: STREAMS }, (_, index) => openEvents(`${http.url}/v1/stream`, tokenOf(index))),
+  );
+  expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
+
+  const started = performance.now();
+  const answers = await Promise.all(
+    Array.from({ length: ENQUEUES }, async (_, index) => {
+      const answer = await http.request("/v1/jobs", {
+        token: tokenOf(index),
+        body: { type: "load", payload: { index } },
+        headers: { "idempotency-key": `k${index}` },
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  console.log(
+    `${ENQUEUES} enqueues over HTTP with ${STREAMS} streams: ${Math.round(ENQUEUES / seconds)} a second`,
+  );
+  expect(new Set(answers)).toEqual(new Set([201]));
+  expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(ENQUEUES);
+
+  const each = ENQUEUES / tenants.length;
+  await Promise.all(
+    streams.map((stream) => stream.next(({ event, data }) => event === "changed" && data["queued"] === each)),
+  );
+  await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 10)");
+  const finished = streams.map((stream) => stream.next(({ event }) => event === "finished"));
+  // Each tenant has a turn, so ten jobs are one of each.
+  await Promise.all(finished);
+
+  for (const stream of streams) await stream[Symbol.asyncDispose]();
+  const token = await sign({ role: "jobforge_reader" });
+  const metrics = async (): Promise<string> => await (await http.request("/metrics", { token })).text();
+  await expect.poll(metrics, { timeout: 20_000 }).toContain("\njobforge_streams 0\n");
+  expect(await metrics()).toContain('\njobforge_pool_connections{state="waiting"} 0\n');
+  const connections = await db.value<number>(
+    "select count(*)::int from pg_stat_activity where application_name = 'jobforge-server' and datname = current_database()",
+  );
+  expect(connections).toBeLessThanOrEqual(10);
+});

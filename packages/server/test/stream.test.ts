@@ -1,0 +1,132 @@
+/** The live stream. */
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { openEvents, type StreamEvent } from "./support/events.ts";
+import { appToken, sign, startServer, T, test, U } from "./support/server.ts";
+
+const isFinished = ({ event }: StreamEvent): boolean => event === "finished";
+const isChanged =
+  (counts: object) =>
+  ({ event, data }: StreamEvent): boolean =>
+    event === "changed" && Object.entries(counts).every(([name, value]) => data[name] === value);
+
+async function enqueue(
+  db: TestDatabase,
+  tenant: string,
+  type: string,
+  subject: string | null = null,
+): Promise<void> {
+  await db.query("select jobforge_enqueue_job($1, $2, p_subject => $3)", [tenant, type, subject]);
+}
+
+async function finish(db: TestDatabase): Promise<void> {
+  await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 100)");
+}
+
+describe("a stream", () => {
+  test("tells the counts at once, and what changes and finishes from then on", async ({ db, http }) => {
+    await enqueue(db, T, "a");
+    await using events = await openEvents(`${http.url}/v1/stream`, await appToken(T));
+    expect(events.status).toBe(200);
+    await events.next(isChanged({ queued: 1, running: 0 }));
+    await enqueue(db, T, "a", "order-1");
+    await events.next(isChanged({ queued: 2 }));
+    await finish(db);
+    const { data } = await events.next(isFinished);
+    expect(data).toMatchObject({ status: "succeeded", tenant_id: T, type: "a" });
+    expect(data).not.toHaveProperty("payload");
+    await events.next(isFinished);
+    await events.next(isChanged({ queued: 0, running: 0 }));
+  });
+
+  test("is of the caller's tenant only, and of the filter", async ({ db, http }) => {
+    await using own = await openEvents(`${http.url}/v1/stream`, await appToken(T));
+    await using typed = await openEvents(`${http.url}/v1/stream?type=b&type=c`, await appToken(T));
+    await using all = await openEvents(`${http.url}/v1/stream`, await sign({ role: "jobforge_operator" }));
+    await using foreign = await openEvents(`${http.url}/v1/stream?tenant_id=${U}`, await appToken(T));
+    await using subject = await openEvents(`${http.url}/v1/stream?subject=s`, await appToken(T));
+    await enqueue(db, U, "a");
+    await enqueue(db, T, "a", "s");
+    await enqueue(db, T, "b");
+    await finish(db);
+    for (let count = 0; count < 3; count += 1) await all.next(isFinished);
+    for (let count = 0; count < 2; count += 1) await own.next(isFinished);
+    expect((await typed.next(isFinished)).data).toMatchObject({ type: "b" });
+    expect((await subject.next(isFinished)).data).toMatchObject({ type: "a" });
+    // A job of the own tenant later than the other's: what should have come has come.
+    await enqueue(db, T, "b", "s");
+    await finish(db);
+    for (const each of [own, typed, subject]) await each.next(isFinished);
+    const tenants = [own, typed, subject].flatMap(({ all }) =>
+      all.filter(isFinished).map(({ data }) => data["tenant_id"]),
+    );
+    expect(new Set(tenants)).toEqual(new Set([T]));
+    expect(foreign.all.filter(isFinished)).toEqual([]);
+    expect(foreign.all.every(isChanged({ queued: 0, running: 0 }))).toBe(true);
+  });
+
+  test("goes on where it was cut off", async ({ db, http }) => {
+    const token = await appToken(T);
+    await enqueue(db, T, "a");
+    let last = "";
+    {
+      await using events = await openEvents(`${http.url}/v1/stream`, token);
+      await events.next(isChanged({ queued: 1 }));
+      await finish(db);
+      last = (await events.next(isFinished)).id;
+    }
+    await enqueue(db, T, "b");
+    await finish(db);
+    await using again = await openEvents(`${http.url}/v1/stream`, token, { "last-event-id": last });
+    await again.next(({ event, data }) => event === "finished" && data["type"] === "b");
+    await using nonsense = await openEvents(`${http.url}/v1/stream`, token, { "last-event-id": "' or 1" });
+    await nonsense.next(isChanged({ queued: 0 }));
+    expect(nonsense.all.filter(isFinished)).toEqual([]);
+  });
+
+  test("tells a job once, also when it is read again", async ({ db, http }) => {
+    await using events = await openEvents(`${http.url}/v1/stream`, await appToken(T));
+    for (const type of ["a", "b", "c", "d"]) {
+      await enqueue(db, T, type);
+      await finish(db);
+      await events.next(isFinished);
+    }
+    expect(events.all.filter(isFinished).map(({ data }) => data["type"])).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("tells the newest and that there were more, when there are too many", async ({ db, http }) => {
+    await using events = await openEvents(`${http.url}/v1/stream`, await appToken(T));
+    await events.next(isChanged({ queued: 0 }));
+    const jobs = JSON.stringify(Array.from({ length: 300 }, () => ({ type: "a" })));
+    await db.query("select jobforge_enqueue_jobs($1, $2)", [T, jobs]);
+    await db.query("select jobforge_cancel_jobs($1, $2)", [T, '{"type": "a"}']);
+    const { data } = await events.next(isChanged({ more: true }));
+    expect(data["finished"]).toBe(200);
+  });
+
+  test("is refused to whom sees no jobs, and ends with its token", async ({ http, db }) => {
+    for (const role of ["jobforge_worker", "jobforge_reader"]) {
+      const answer = await http.request("/v1/stream", { token: await sign({ role }) });
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([403, "application/problem+json"]);
+    }
+    expect((await http.request("/v1/stream")).status).toBe(401);
+    const key = await db.value<{ id: string; token: string }>(
+      "select jobforge_create_token('x', 'jobforge_app', $1)",
+      [T],
+    );
+    await using events = await openEvents(`${http.url}/v1/stream`, key.token);
+    await events.next(isChanged({ queued: 0 }));
+    await db.query("select jobforge_revoke_token($1)", [key.id]);
+    await events.next(({ event }) => event === "end");
+    await events.end();
+  });
+
+  test("ends when the server does, which waits for nobody", async ({ db }) => {
+    const http = await startServer(db);
+    await using events = await openEvents(`${http.url}/v1/stream`, await appToken(T));
+    await events.next(isChanged({ queued: 0 }));
+    await http.server.close();
+    await events.end();
+    expect(events.ended).toBe(true);
+  });
+});

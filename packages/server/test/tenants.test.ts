@@ -1,0 +1,157 @@
+/** Through every route, with every kind of token: nobody sees or touches what is another tenant's. */
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { type RequestOptions, sign, T, test, U } from "./support/server.ts";
+
+/** A word that is in the other tenant's rows and nowhere else. */
+const SECRET = "the-others-secret";
+
+/** A tenant with a queued, a running, a dead and a succeeded job, a connector and audit rows, each with the secret in it. */
+async function populateOther(db: TestDatabase): Promise<string[]> {
+  const job = { payload: { secret: SECRET }, subject: SECRET, tags: [SECRET] };
+  const jobs = ["succeeded", "dead", "running", "queued"].map((type) => ({ ...job, type, max_attempts: 1 }));
+  await db.query("select jobforge_enqueue_jobs($1, $2)", [U, JSON.stringify(jobs)]);
+  await db.query("select id from jobforge_claim_jobs('w', 3, array['succeeded', 'dead', 'running'])");
+  await db.query(
+    `select jobforge_complete_job(id, 'w', case type when 'dead' then 'failed' else type end,
+       jsonb_build_object('message', $1::text), jsonb_build_object('secret', $1::text))
+     from jobforge_jobs where type in ('succeeded', 'dead')`,
+    [SECRET],
+  );
+  await db.query("select jobforge_set_connector_config($1, 'x', $2)", [U, JSON.stringify({ url: SECRET })]);
+  return (await db.query<{ id: string }>("select id from jobforge_jobs")).map(({ id }) => id);
+}
+
+/** Everything of the other tenant, to see that nothing has changed. */
+async function everything(db: TestDatabase): Promise<unknown> {
+  return await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]);
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Bodies for routes that need one. */
+const bodies: Readonly<Record<string, unknown>> = {
+  "post /v1/jobs": { type: "intruder" },
+  "patch /v1/jobs/{id}": { priority: 9 },
+  "post /v1/jobs/{id}/reschedule": {},
+  "post /v1/bulk/enqueue": { jobs: [{ type: "intruder" }] },
+  "post /v1/bulk/cancel": { filters: { status: ["queued", "running"] } },
+  "post /v1/bulk/reschedule": { filters: { status: ["queued", "dead"] } },
+  "patch /v1/types/{type}/policy": { max_attempts: 1 },
+  "put /v1/gates": { scope: "tenant", key: U, paused: true },
+  "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },
+};
+
+/** Every operation of the document, with the other's ids and name in it, once asking for the other's tenant and once not. */
+function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, RequestOptions][] {
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => ({ path, method })),
+  );
+  return operations
+    .filter(({ path }) => path !== "/v1/stream")
+    .flatMap(({ path, method }) =>
+      ids.flatMap((id) =>
+        ["", `?tenant_id=${U}`].map((query): [string, RequestOptions] => [
+          path.replace("{id}", id).replace("{type}", "queued") + query,
+          { method: method.toUpperCase(), body: bodies[`${method} ${path}`] },
+        ]),
+      ),
+    );
+}
+
+describe.for([
+  ["a tenant's token", { role: "jobforge_app", tenant_id: T }],
+  ["a user's token of Supabase", { role: "authenticated", app_metadata: { tenant_id: T } }],
+  ["a token without a tenant", { role: "jobforge_app" }],
+  ["a token with a malformed tenant", { role: "jobforge_app", tenant_id: `${U}' or true` }],
+  ["a tenant's token that is bound to nothing", { role: "jobforge_tenant", tenant_id: U }],
+  ["a reader's token", { role: "jobforge_reader" }],
+] as const)("%s", ([, claims]) => {
+  test("sees and changes nothing of another tenant through /v1", async ({ db, http }) => {
+    const ids = await populateOther(db);
+    const before = await everything(db);
+    const token = await sign(claims);
+    const document = (await (await http.request("/v1/openapi.json")).json()) as OpenApi;
+    const tried = intrusions(document, ids);
+    expect(tried.length).toBeGreaterThan(100);
+    for (const [path, options] of tried) {
+      const answer = await http.request(path, { ...options, token });
+      expect([path, answer.status]).not.toEqual([path, 500]);
+      expect([path, await answer.text()]).toEqual([path, expect.not.stringContaining(SECRET)]);
+    }
+    expect(await everything(db)).toEqual(before);
+  });
+
+  test("nor through /rest/v1", async ({ db, http }) => {
+    const ids = await populateOther(db);
+    const before = await everything(db);
+    const token = await sign(claims);
+    const functions = await db.query<{ name: string; arguments: string[] }>(
+      `select p.proname as name, coalesce(p.proargnames[1:p.pronargs], '{}') as arguments
+       from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'jobforge\\_%'`,
+    );
+    const values: Readonly<Record<string, unknown>> = {
+      ...{ p_tenant_id: U, p_job_id: ids[0], p_type: "intruder", p_worker_id: "w", p_status: "succeeded" },
+      ...{
+        p_filters: { tags: [SECRET] },
+        p_changes: { priority: 9 },
+        p_jobs: [{ type: "intruder" }],
+        p_results: [],
+      },
+      ...{
+        p_scope: "tenant",
+        p_key: U,
+        p_paused: true,
+        p_role: "jobforge_app",
+        p_policy: {},
+        p_name: "intruder",
+      },
+      ...{
+        p_connector_type: "x",
+        p_config: {},
+        p_expression: "@daily",
+        p_wakes: {},
+        p_digest: "0",
+        p_token_id: ids[0],
+      },
+      ...{ p_run_at: "2099-01-01T00:00:00Z", p_progress: {}, p_timezone: "UTC" },
+    };
+    for (const { name, arguments: parameters } of functions) {
+      const known = parameters.filter((parameter) => parameter in values);
+      const body = Object.fromEntries(known.map((parameter) => [parameter, values[parameter]]));
+      const answer = await http.request(`/rest/v1/rpc/${name}`, { token, body });
+      expect([name, answer.status < 500]).toEqual([name, true]);
+      expect([name, await answer.text()]).toEqual([name, expect.not.stringContaining(SECRET)]);
+    }
+    const views = await db.query<{ name: string }>(
+      "select relname as name from pg_class where relkind = 'v' and relname like 'jobforge\\_%' and relnamespace = 'public'::regnamespace",
+    );
+    for (const { name } of views)
+      for (const query of ["", `?tenant_id=eq.${U}`, "?or=(tenant_id.not.is.null,tenant_id.is.null)"]) {
+        const answer = await http.request(`/rest/v1/${name}${query}`, { token });
+        expect([name, await answer.text()]).toEqual([name, expect.not.stringContaining(SECRET)]);
+      }
+    expect(await everything(db)).toEqual(before);
+  });
+});
+
+test("an operator can do all of that, so the tries are real", async ({ db, http }) => {
+  const ids = await populateOther(db);
+  const token = await sign({ role: "jobforge_operator" });
+  const document = (await (await http.request("/v1/openapi.json")).json()) as OpenApi;
+  const statuses = new Map<string, number[]>();
+  const told: string[] = [];
+  for (const [path, options] of intrusions(document, ids)) {
+    const answer = await http.request(path, { ...options, token });
+    const operation = `${options.method} ${path.replace(/\?.*/, "").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "{id}")}`;
+    statuses.set(operation, [...(statuses.get(operation) ?? []), answer.status]);
+    told.push(await answer.text());
+  }
+  // There is no key with a job's id.
+  statuses.delete("DELETE /v1/tokens/{id}");
+  for (const [operation, answered] of statuses)
+    expect([operation, answered.some((status) => status < 300)]).toEqual([operation, true]);
+  expect(told.some((text) => text.includes(SECRET))).toBe(true);
+});

@@ -1,0 +1,269 @@
+/** The REST API, resource by resource. */
+import { describe, expect } from "vitest";
+import { appToken, test as base, type RequestOptions, type Running, sign, T, U } from "./support/server.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+type Ask = (path: string, options?: RequestOptions) => Promise<Answer>;
+
+function asking(http: Running, token: string): Ask {
+  return async (path, options) => {
+    const answer = await http.request(path, { token, ...options });
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: (await answer.json()) as Record<string, unknown>,
+    };
+  };
+}
+
+const test = base.extend<{ app: Ask; operator: Ask }>({
+  app: async ({ http }, use) => use(asking(http, await appToken(T))),
+  operator: async ({ http }, use) => use(asking(http, await sign({ role: "jobforge_operator" }))),
+});
+
+describe("jobs", () => {
+  test("are enqueued, shown, changed, canceled", async ({ app }) => {
+    const created = await app("/v1/jobs", {
+      body: {
+        type: "mail.send",
+        payload: { to: "ada" },
+        tags: ["a"],
+        subject: "order-1",
+        run_at: "2099-01-01T00:00:00Z",
+      },
+    });
+    expect(created).toMatchObject({
+      status: 201,
+      body: { type: "mail.send", tenant_id: T, outcome: "created" },
+    });
+    const path = `/v1/jobs/${created.body["id"]}`;
+    expect(created.headers.get("location")).toBe(path);
+    expect(await app(path)).toMatchObject({
+      status: 200,
+      body: { payload: { to: "ada" }, status: "queued" },
+    });
+    const changed = await app(path, { method: "PATCH", body: { priority: 7, payload: { to: "grace" } } });
+    expect(changed).toMatchObject({ status: 200, body: { priority: 7, payload: { to: "grace" } } });
+    const moved = await app(`${path}/reschedule`, { body: { run_at: "2098-01-01T00:00:00Z" } });
+    expect(moved).toMatchObject({
+      status: 200,
+      body: { status: "queued", run_at: "2098-01-01T00:00:00+00:00" },
+    });
+    expect(await app(`${path}/cancel`, { method: "POST" })).toMatchObject({
+      status: 200,
+      body: { status: "canceled" },
+    });
+    expect(await app(`${path}/cancel`, { method: "POST" })).toMatchObject({
+      status: 409,
+      body: { name: "not_cancelable", code: "JF005", type: "urn:jobforge:problem:not_cancelable" },
+    });
+  });
+
+  test("show their attempts and result", async ({ app, db }) => {
+    const { body } = await app("/v1/jobs", { body: { type: "a" } });
+    await db.query("select id from jobforge_claim_jobs('w')");
+    await db.query(
+      "select jobforge_complete_job($1, 'w', 'succeeded', p_result => '{\"n\": 12345678901234567890}')",
+      [body["id"]],
+    );
+    const path = `/v1/jobs/${body["id"]}`;
+    expect(await app(`${path}/attempts`)).toMatchObject({
+      status: 200,
+      body: { items: [{ attempt_no: 1, status: "succeeded", worker_id: "w" }], cursor: null },
+    });
+    expect(await app(`${path}/result`)).toMatchObject({
+      status: 200,
+      body: { status: "succeeded", reason: "done" },
+    });
+  });
+
+  test("are found by filters, page after page", async ({ app }) => {
+    const jobs = ["a", "a", "b", "a", "c"].map((type, priority) => ({ type, priority, tags: [type, "all"] }));
+    await app("/v1/bulk/enqueue", { body: { jobs } });
+    const seen: unknown[] = [];
+    let cursor: unknown = "";
+    let pages = 0;
+    while (cursor !== null) {
+      const next: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const { body } = await app(`/v1/jobs?limit=2${next}`);
+      seen.push(...(body["items"] as { priority: number }[]).map(({ priority }) => priority));
+      cursor = body["cursor"];
+      pages += 1;
+    }
+    expect([seen, pages]).toEqual([[4, 3, 2, 1, 0], 3]);
+    const found = async (query: string): Promise<unknown[]> =>
+      ((await app(`/v1/jobs?${query}`)).body["items"] as { priority: number }[]).map(
+        ({ priority }) => priority,
+      );
+    expect(await found("type=a")).toEqual([3, 1, 0]);
+    expect(await found("type=b&type=c")).toEqual([4, 2]);
+    expect(await found("tags=all&tags=a&status=queued")).toEqual([3, 1, 0]);
+    expect(await found("status=dead&status=failed")).toEqual([]);
+    expect(await found("created_before=2020-01-01T00:00:00Z")).toEqual([]);
+  });
+
+  test("have an idempotency key by header or body, and say when they exist", async ({ app }) => {
+    const headers = { "idempotency-key": "k-1" };
+    const first = await app("/v1/jobs", { body: { type: "a" }, headers });
+    const second = await app("/v1/jobs", { body: { type: "a", idempotency_key: "k-1" } });
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(second.body).toMatchObject({ id: first.body["id"], outcome: "existing", idempotency_key: "k-1" });
+    const both = await app("/v1/jobs", { body: { type: "a", idempotency_key: "other" }, headers });
+    expect(both).toMatchObject({ status: 400, body: { field: "idempotency_key" } });
+  });
+
+  test("keep the trace of the request", async ({ app }) => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const { body } = await app("/v1/jobs", { body: { type: "a" }, headers: { traceparent } });
+    expect(body["traceparent"]).toBe(traceparent);
+    const bulk = await app("/v1/bulk/enqueue", { body: { jobs: [{ type: "a" }] }, headers: { traceparent } });
+    const [{ id } = { id: "" }] = bulk.body["items"] as { id: string }[];
+    expect((await app(`/v1/jobs/${id}`)).body["traceparent"]).toBe(traceparent);
+    const malformed = await app("/v1/jobs", { body: { type: "a" }, headers: { traceparent: "nonsense" } });
+    expect(malformed.body["traceparent"]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  });
+
+  test("of all tenants are for operators, who may also name one", async ({ app, operator }) => {
+    await app("/v1/jobs", { body: { type: "a" } });
+    await operator(`/v1/jobs?tenant_id=${U}`, { body: { type: "b" } });
+    const all = await operator("/v1/jobs");
+    expect((all.body["items"] as object[]).length).toBe(2);
+    expect((await operator(`/v1/jobs?tenant_id=${U}`)).body["items"]).toMatchObject([
+      { type: "b", tenant_id: U },
+    ]);
+    expect(await operator("/v1/jobs", { body: { type: "c" } })).toMatchObject({
+      status: 400,
+      body: { code: "JF001", name: "tenant_required", field: "tenant_id" },
+    });
+  });
+
+  test("belong to any tenant that Postgres can name", async ({ operator }) => {
+    const tenant = "f0000000-0000-0000-0000-00000000000f";
+    const created = await operator(`/v1/jobs?tenant_id=${tenant}`, { body: { type: "a" } });
+    expect(created).toMatchObject({ status: 201, body: { tenant_id: tenant } });
+  });
+
+  test("that are not there are not found", async ({ app }) => {
+    const path = "/v1/jobs/99999999-9999-4999-8999-999999999999";
+    for (const each of [path, `${path}/result`])
+      expect(await app(each)).toMatchObject({ status: 404, body: { name: "not_found" } });
+  });
+});
+
+test("bulk changes say how many they meant and changed", async ({ app, db }) => {
+  await app("/v1/bulk/enqueue", {
+    body: { jobs: [{ type: "a" }, { type: "a" }, { type: "b", max_attempts: 1 }] },
+  });
+  await db.query(
+    "select jobforge_complete_job(id, 'w', 'failed') from jobforge_claim_jobs('w', 1, array['b'])",
+  );
+  expect((await app("/v1/bulk/cancel", { body: { filters: { type: ["a"] } } })).body).toEqual({
+    matched: 2,
+    changed: 2,
+  });
+  expect((await app("/v1/bulk/reschedule", { body: { filters: { status: "dead" } } })).body).toEqual({
+    matched: 1,
+    changed: 1,
+  });
+  expect(await app("/v1/bulk/cancel", { body: { filters: {} } })).toMatchObject({
+    status: 400,
+    body: { code: "JF002" },
+  });
+});
+
+describe("operators", () => {
+  test("set policies, gates, and see workers", async ({ operator, db }) => {
+    const path = `/v1/types/${encodeURIComponent("video/encode")}/policy`;
+    expect((await operator(path)).body).toMatchObject({ type: "*" });
+    const set = await operator(path, { method: "PATCH", body: { preset: "atlas", lease_ms: 60_000 } });
+    expect(set.body).toMatchObject({ type: "video/encode", base_ms: 10_000, lease_ms: 60_000 });
+    const paused = await operator("/v1/gates", {
+      method: "PUT",
+      body: { scope: "type", key: "a", paused: true, reason: "r" },
+    });
+    expect(paused.body).toMatchObject({ scope: "type", key: "a", paused: true });
+    expect((await operator("/v1/gates")).body).toMatchObject({
+      items: [{ scope: "type", key: "a", reason: "r" }],
+      cursor: null,
+    });
+    await db.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"], "concurrency": 3}')`);
+    expect((await operator("/v1/workers")).body).toMatchObject({
+      items: [{ id: "w1", status: "alive", concurrency: 3 }],
+    });
+  });
+
+  test("read the audit log and counts", async ({ operator, app }) => {
+    await app("/v1/bulk/enqueue", { body: { jobs: [{ type: "a" }, { type: "a" }] } });
+    await app("/v1/bulk/cancel", { body: { filters: { type: "a" }, limit: 1 } });
+    const page = await operator(`/v1/audit?tenant_id=${T}&limit=1`);
+    expect(page.body).toMatchObject({
+      items: [{ action: expect.stringContaining("CANCELED"), tenant_id: T }],
+    });
+    expect((await app("/v1/audit?action=NO_SUCH")).body).toEqual({ items: [], cursor: null });
+    expect((await operator("/v1/stats")).body).toMatchObject({ totals: { queued: 1, canceled: 1 } });
+    expect((await app("/v1/stats")).body).toMatchObject({ types: [{ type: "a", queued: 1 }] });
+  });
+
+  test("make keys, which work until they are revoked", async ({ http, operator, db }) => {
+    const made = await operator("/v1/tokens", { body: { name: "CI", role: "jobforge_app", tenant_id: T } });
+    expect(made.status).toBe(201);
+    const key = asking(http, String(made.body["token"]));
+    expect(await key("/v1/jobs", { body: { type: "a" } })).toMatchObject({
+      status: 201,
+      body: { tenant_id: T },
+    });
+    expect((await key("/v1/jobs")).body["items"]).toHaveLength(1);
+    expect((await key(`/v1/jobs?tenant_id=${U}`)).status).toBe(403);
+    expect((await key("/v1/gates")).status).toBe(403);
+    expect((await operator("/v1/tokens")).body).toMatchObject({
+      items: [{ name: "CI", last_used_at: expect.any(String) }],
+    });
+    const worker = await operator("/v1/tokens", { body: { name: "w", role: "jobforge_worker" } });
+    const claim = await http.request("/rest/v1/rpc/jobforge_claim_jobs", {
+      token: String(worker.body["token"]),
+      body: { p_worker_id: "w" },
+    });
+    expect(await claim.json()).toHaveLength(1);
+    expect((await operator(`/v1/tokens/${made.body["id"]}`, { method: "DELETE" })).status).toBe(200);
+    expect(await key("/v1/jobs")).toMatchObject({ status: 401, body: { name: "unauthorized" } });
+    expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(1);
+  });
+});
+
+describe("a request that does not fit the document", () => {
+  test.for([
+    ["a missing type", "POST", "/v1/jobs", {}],
+    ["an unknown key", "POST", "/v1/jobs", { type: "a", statsu: 1 }],
+    ["a wrong kind", "POST", "/v1/jobs", { type: "a", priority: "high" }],
+    ["no JSON", "POST", "/v1/jobs", "{"],
+    ["an unknown filter", "GET", "/v1/jobs?statsu=dead", undefined],
+    ["a malformed id", "GET", "/v1/jobs/17", undefined],
+    ["a limit out of range", "GET", "/v1/jobs?limit=0", undefined],
+    ["a malformed time", "GET", "/v1/stats?since=yesterday", undefined],
+    ["a character that Postgres cannot hold", "POST", "/v1/jobs", { type: "a", payload: "\u0000" }],
+  ] as const)("%s is refused, with what is to blame", async ([, method, path, body], { app }) => {
+    const answer = await app(path, { method, body });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect(answer.body).toMatchObject({ status: 400, detail: expect.any(String), name: "invalid_argument" });
+  });
+
+  test("that is not JSON, or has no body, is told so", async ({ http }) => {
+    const token = await appToken(T);
+    for (const headers of [{}, { "content-type": "text/plain" }]) {
+      const answer = await http.request("/v1/jobs", { method: "POST", token, headers });
+      expect([answer.status, await answer.json()]).toMatchObject([415, { name: "unsupported_media_type" }]);
+    }
+  });
+
+  test("of another method or path is told so", async ({ app }) => {
+    const method = await app("/v1/stats", { method: "DELETE" });
+    expect([method.status, method.headers.get("allow")]).toEqual([405, "GET"]);
+    expect((await app("/v1/no/such")).status).toBe(404);
+  });
+});

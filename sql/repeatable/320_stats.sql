@@ -1,0 +1,128 @@
+-- How many jobs are live, by type and tenant, of the tenants in a range: queued (due), scheduled (due later) and running; and the
+-- oldest due time. The two halves each have an index.
+create or replace function jobforge.count_live(p_from uuid, p_to uuid, p_now timestamptz)
+returns table (type text, tenant_id uuid, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz)
+language sql stable as $$
+  select j.type, j.tenant_id, count(*) filter (where j.run_at <= p_now), count(*) filter (where j.run_at > p_now), 0,
+    min(j.run_at) filter (where j.run_at <= p_now)
+  from jobforge.jobs j
+  where j.state <> 'running' and j.tenant_id between p_from and p_to
+  group by j.type, j.tenant_id
+  union all
+  select j.type, j.tenant_id, 0, 0, count(*), null
+  from jobforge.jobs j
+  where j.state = 'running' and j.tenant_id between p_from and p_to
+  group by j.type, j.tenant_id
+$$;
+
+-- What there is and what happened since a time (an hour ago unless told): {at, since, totals, types}, each with queued, scheduled, running
+-- and oldest_run_at now, and succeeded, failed, dead and canceled since.
+-- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing.
+create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+-- One tenant's few jobs and everybody's many need different plans.
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_since timestamptz := coalesce(p_since, jobforge.now() - interval '1 hour');
+  v_from uuid := coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000');
+  v_to uuid := coalesce(p_tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+begin
+  if bound_tenant() is not null or not caller_is('jobforge_reader') then
+    perform require_tenant_or_operator(p_tenant_id);
+  end if;
+  return (
+    with live as (
+      select l.type, sum(l.queued) as queued, sum(l.scheduled) as scheduled, sum(l.running) as running, min(l.oldest_run_at) as oldest
+      from count_live(v_from, v_to, v_now) l
+      group by l.type
+    ), ended as (
+      select a.type, count(*) filter (where a.status = 'succeeded') as succeeded, count(*) filter (where a.status = 'failed') as failed,
+        count(*) filter (where a.status = 'dead') as dead, count(*) filter (where a.status = 'canceled') as canceled
+      from archive a
+      where a.finished_at >= v_since and a.tenant_id between v_from and v_to
+      group by a.type
+    ), types as (
+      select coalesce(l.type, e.type) as type, coalesce(l.queued, 0) as queued, coalesce(l.scheduled, 0) as scheduled,
+        coalesce(l.running, 0) as running, l.oldest as oldest_run_at, coalesce(e.succeeded, 0) as succeeded,
+        coalesce(e.failed, 0) as failed, coalesce(e.dead, 0) as dead, coalesce(e.canceled, 0) as canceled
+      from live l
+      full join ended e on e.type = l.type
+    )
+    select jsonb_build_object(
+      'at', v_now,
+      'since', v_since,
+      'totals', jsonb_build_object(
+        'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0), 'running', coalesce(sum(t.running), 0),
+        'oldest_run_at', min(t.oldest_run_at), 'succeeded', coalesce(sum(t.succeeded), 0), 'failed', coalesce(sum(t.failed), 0),
+        'dead', coalesce(sum(t.dead), 0), 'canceled', coalesce(sum(t.canceled), 0)),
+      'types', coalesce(jsonb_agg(to_jsonb(t) order by t.type), '[]'))
+    from types t);
+end $$;
+
+-- What a metrics endpoint shows, of every tenant, or of the one that the role is bound to: {at, until, jobs, ended, wait, run, workers}. jobs
+-- counts what is live by type and status. ended counts jobs that ended from p_since up to until, which is two seconds ago, so that nothing
+-- is committed before it any more; ask the next time with p_since = until, and every job is counted once. wait and run say how long they
+-- waited and ran: per bucket (place in p_buckets, in seconds; 0 is below the first) how many and how many seconds on average.
+-- Who: readers and operators. Locks nothing.
+create or replace function :"api_schema".jobforge_metrics(
+  p_since timestamptz default null,
+  p_buckets numeric[] default '{0.1,1,10,60}',
+  p_by_tenant boolean default false
+) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_until timestamptz := greatest(v_now - interval '2 seconds', p_since);
+  v_from uuid := coalesce(bound_tenant(), '00000000-0000-0000-0000-000000000000');
+  v_to uuid := coalesce(bound_tenant(), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+begin
+  if array_ndims(p_buckets) is distinct from 1 or cardinality(p_buckets) > 100 or 'null' = any (string_to_array(
+    array_to_string(p_buckets, ',', 'null'), ',')) then
+    perform fail_argument('buckets', 'buckets must be 1 to 100 numbers');
+  end if;
+  return (
+    with live as (
+      select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued, sum(l.scheduled) as scheduled,
+        sum(l.running) as running, coalesce(extract(epoch from v_now - min(l.oldest_run_at)), 0) as oldest_seconds
+      from count_live(v_from, v_to, v_now) l
+      group by 1, 2
+    ), runs as (
+      select a.type, case when p_by_tenant then a.tenant_id end as tenant_id, a.status,
+        greatest(extract(epoch from a.started_at - a.run_at), 0) as wait_seconds,
+        case when a.last_run is not null
+          then greatest(extract(epoch from a.finished_at - a.started_at), 0)
+        end as run_seconds
+      from archive a
+      where a.finished_at >= coalesce(p_since, v_until) and a.finished_at < v_until and a.tenant_id between v_from and v_to
+    ), ended as (
+      select r.type, r.tenant_id, r.status, count(*) as jobs from runs r group by 1, 2, 3
+    ), waits as (
+      select r.type, width_bucket(r.wait_seconds, p_buckets) as bucket, count(*) as jobs, avg(r.wait_seconds) as seconds
+      from runs r
+      where r.run_seconds is not null
+      group by 1, 2
+    ), lengths as (
+      select r.type, width_bucket(r.run_seconds, p_buckets) as bucket, count(*) as jobs, avg(r.run_seconds) as seconds
+      from runs r
+      where r.run_seconds is not null
+      group by 1, 2
+    )
+    select jsonb_build_object(
+      'at', v_now,
+      'until', v_until,
+      'jobs', (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from live l),
+      'ended', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from ended e),
+      'wait', (select coalesce(jsonb_agg(to_jsonb(w)), '[]') from waits w),
+      'run', (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from lengths r),
+      'workers', jsonb_build_object(
+        'alive', (select count(*) from workers w
+          where w.seen_at >= v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope)),
+        'gone', (select count(*) from workers w
+          where w.seen_at < v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope)))));
+end $$;
