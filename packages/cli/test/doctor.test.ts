@@ -1,6 +1,8 @@
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
-import { holdersOfXmin } from "../src/doctor/server.ts";
+import { pgbouncer, startPooler } from "../../../test/pooler.ts";
+import type { Patient } from "../src/doctor/check.ts";
+import { judgeHotTable, skewOf, xminCheck } from "../src/doctor/server.ts";
 import { json, run, T, test } from "./support.ts";
 
 interface Examination {
@@ -103,17 +105,6 @@ describe("jobforge doctor", () => {
     expect(await examine(db.url, 0)).toMatchObject({ drift: "ok", partitions: "ok" });
   });
 
-  test("finds whoever holds vacuum back", async ({ db }) => {
-    await healthy(db);
-    await using holder = await db.connect();
-    await holder.query("begin isolation level repeatable read");
-    await holder.query("select count(*) from jobforge.jobs");
-    // A transaction of five minutes cannot be had at once; one that so many others have passed by can.
-    const { checks } = await json<Examination>(["doctor"], db.url);
-    expect(checks.find(({ name }) => name === "xmin")).toMatchObject({ verdict: "ok" });
-    expect(await db.query(holdersOfXmin)).toMatchObject([{ who: expect.stringContaining("session ") }]);
-  });
-
   test("examines as far as a login may see", async ({ db }) => {
     await healthy(db);
     const reader = await db.createLogin("jobforge_reader");
@@ -143,3 +134,56 @@ describe("jobforge doctor", () => {
     expect(checks.find(({ name }) => name === "drift")).toMatchObject({ verdict: "ok" });
   });
 });
+
+test("whoever keeps old rows from being removed is named, when it does so for too long", async ({ db }) => {
+  await using holder = await db.connect();
+  await holder.query("begin isolation level repeatable read");
+  await holder.query("select count(*) from jobforge.jobs");
+  const pid = await holder.value<number>("select pg_backend_pid()");
+  const { client } = await db.connect();
+  // The check uses nothing of its patient but a session.
+  const patient = { client } as unknown as Patient;
+  expect(await xminCheck(3600).run(patient)).toMatchObject({ verdict: "ok" });
+  const found = await xminCheck(-1).run(patient);
+  expect(found).toMatchObject({
+    verdict: "warning",
+    advice: expect.stringContaining("pg_terminate_backend"),
+  });
+  await holder.query("commit");
+  // Others may be at work on the same server; this one no longer is.
+  expect((await xminCheck(-1).run(patient)).message).not.toContain(`session ${pid} `);
+});
+
+test("the hot table is judged by dead rows and by bytes for a job", () => {
+  const hot = {
+    live: 1000,
+    dead: 100,
+    table_bytes: 1e6,
+    index_bytes: 1e6,
+    vacuumed_at: null,
+    autovacuum: true,
+  };
+  expect(judgeHotTable(hot)).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTable({ ...hot, dead: 50_000 })).toMatchObject({ verdict: "warning" });
+  expect(judgeHotTable({ ...hot, dead: 50_000, live: 60_000 })).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTable({ ...hot, table_bytes: 1e9 })).toMatchObject({ verdict: "warning" });
+  expect(judgeHotTable({ ...hot, table_bytes: 1e9, live: 1e6 })).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTable({ ...hot, autovacuum: false })).toMatchObject({ verdict: "problem" });
+});
+
+test("clocks differ by what cannot be the way of the answer", () => {
+  expect([skewOf(100, 150, 200), skewOf(100, 40, 200), skewOf(100, 260, 200)]).toEqual([0, 60, 60]);
+});
+
+test.skipIf(pgbouncer === undefined)(
+  "behind a pooler in transaction mode notifications are missed",
+  async ({ db }) => {
+    await using pooler = await startPooler(db.url);
+    const { stdout } = await run(["doctor", "--json"], { DATABASE_URL: pooler.url });
+    const { checks }: Examination = JSON.parse(stdout);
+    expect(checks.find(({ name }) => name === "listen")).toMatchObject({
+      verdict: "warning",
+      advice: expect.stringContaining("--no-listen"),
+    });
+  },
+);

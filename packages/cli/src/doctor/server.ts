@@ -1,5 +1,6 @@
 /** Checks of the server: its version, notifications, clock, vacuum, and who holds it back. */
-import type { Check } from "./check.ts";
+import type { Health } from "@jobforge/sdk-ts";
+import type { Check, Finding } from "./check.ts";
 import { notAllowed } from "./check.ts";
 
 export const serverVersion: Check = {
@@ -51,15 +52,18 @@ export const listening: Check = {
 
 const skewAllowedMs = 2000;
 
+/** How far a clock is off that was read at some moment between two others. */
+export function skewOf(before: number, read: number, after: number): number {
+  return Math.max(0, before - read, read - after);
+}
+
 export const clock: Check = {
   name: "clock",
   run: async ({ client }) => {
     const before = Date.now();
     const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
     const after = Date.now();
-    const server = rows[0]?.now.getTime() ?? after;
-    // The answer was written at some moment between the two.
-    const skewMs = server < before ? before - server : server > after ? server - after : 0;
+    const skewMs = skewOf(before, rows[0]?.now.getTime() ?? after, after);
     if (skewMs <= skewAllowedMs)
       return { verdict: "ok", message: "This machine's clock and the server's agree." };
     return {
@@ -79,38 +83,37 @@ const bytesAllowed = 256 * 2 ** 20;
 
 export const vacuum: Check = {
   name: "vacuum",
-  run: async ({ health }) => {
-    if (health === undefined) return notAllowed;
-    const { hot } = health;
-    const bytes = hot.table_bytes + hot.index_bytes;
-    const size = `${(bytes / 2 ** 20).toFixed(1)} MB, ${hot.live.toLocaleString("en")} live and ${hot.dead.toLocaleString("en")} dead rows`;
-    if (!hot.autovacuum)
-      return {
-        verdict: "problem",
-        message: `Autovacuum is off for jobforge.jobs (${size}).`,
-        advice:
-          "Switch it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
-        details: hot,
-      };
-    if (hot.dead > Math.max(deadAllowed, hot.live))
-      return {
-        verdict: "warning",
-        message: `Dead rows pile up in jobforge.jobs: ${size}.`,
-        advice: "See who keeps vacuum from removing them (the check xmin), then: vacuum jobforge.jobs;",
-        details: hot,
-      };
-    if (bytes > bytesAllowed && bytes > hot.live * bytesPerJob)
-      return {
-        verdict: "warning",
-        message: `jobforge.jobs is bloated: ${size}.`,
-        advice: "Its indexes shrink with: reindex table concurrently jobforge.jobs;",
-        details: hot,
-      };
-    return { verdict: "ok", message: `The hot table is in shape: ${size}.`, details: hot };
-  },
+  run: async ({ health }) => (health === undefined ? notAllowed : judgeHotTable(health.hot)),
 };
 
-const transactionAllowedSeconds = 300;
+/** What the numbers of the hot table mean. */
+export function judgeHotTable(hot: Health["hot"]): Omit<Finding, "name"> {
+  const bytes = hot.table_bytes + hot.index_bytes;
+  const size = `${(bytes / 2 ** 20).toFixed(1)} MB, ${hot.live.toLocaleString("en")} live and ${hot.dead.toLocaleString("en")} dead rows`;
+  if (!hot.autovacuum)
+    return {
+      verdict: "problem",
+      message: `Autovacuum is off for jobforge.jobs (${size}).`,
+      advice:
+        "Switch it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
+      details: hot,
+    };
+  if (hot.dead > Math.max(deadAllowed, hot.live))
+    return {
+      verdict: "warning",
+      message: `Dead rows pile up in jobforge.jobs: ${size}.`,
+      advice: "See who keeps vacuum from removing them (the check xmin), then: vacuum jobforge.jobs;",
+      details: hot,
+    };
+  if (bytes > bytesAllowed && bytes > hot.live * bytesPerJob)
+    return {
+      verdict: "warning",
+      message: `jobforge.jobs is bloated: ${size}.`,
+      advice: "Its indexes shrink with: reindex table concurrently jobforge.jobs;",
+      details: hot,
+    };
+  return { verdict: "ok", message: `The hot table is in shape: ${size}.`, details: hot };
+}
 
 interface Holder {
   readonly who: string;
@@ -119,7 +122,7 @@ interface Holder {
 }
 
 /** Whoever keeps old row versions from being removed, the oldest first. */
-export const holdersOfXmin = `
+const holdersOfXmin = `
   select h.who, h.seconds::int as seconds, h.transactions
   from (
     select format('session %s (%s, %s, %s)', pid, usename, nullif(application_name, ''), state) as who,
@@ -138,7 +141,8 @@ export const holdersOfXmin = `
   order by h.seconds desc nulls last, h.transactions desc
   limit 1`;
 
-export const xmin: Check = {
+/** Warns of whoever has kept old rows for longer than allowed. */
+export const xminCheck = (allowedSeconds: number): Check => ({
   name: "xmin",
   run: async ({ client }) => {
     const { rows: seen } = await client.query<{ all: boolean }>(
@@ -146,7 +150,7 @@ export const xmin: Check = {
     );
     const { rows } = await client.query<Holder>(holdersOfXmin);
     const oldest = rows[0];
-    const old = oldest?.seconds != null && oldest.seconds > transactionAllowedSeconds;
+    const old = oldest?.seconds != null && oldest.seconds > allowedSeconds;
     if (oldest !== undefined && (old || oldest.transactions > 1_000_000))
       return {
         verdict: "warning",
@@ -163,4 +167,6 @@ export const xmin: Check = {
       };
     return { verdict: "ok", message: "No transaction is old enough to hold vacuum back." };
   },
-};
+});
+
+export const xmin: Check = xminCheck(300);
