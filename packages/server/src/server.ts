@@ -1,8 +1,8 @@
 /** The server: its routes in one Fetch handler, and how it listens and ends. */
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { serve } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import type { Hono } from "hono";
 import { buildApp } from "./app.ts";
 import { isLoopback } from "./auth.ts";
@@ -50,7 +50,7 @@ export function createServer(options: ServerOptions): JobForgeServer {
     listen: async ({ port = Number(process.env["PORT"] ?? 4470), host = "127.0.0.1" } = {}) => {
       if (settings.anonymousRole !== undefined && !isLoopback(host))
         throw new TypeError(`A server that asks for no token listens on this machine only, not on ${host}`);
-      listening = await open(app, port, host, settings.timeoutMs);
+      listening = await open(app, port, host);
       const { port: opened } = listening.address() as AddressInfo;
       return `http://${host.includes(":") ? `[${host}]` : host}:${opened}`;
     },
@@ -65,19 +65,19 @@ export function createServer(options: ServerOptions): JobForgeServer {
   };
 }
 
-async function open(
-  app: Hono<Environment>,
-  port: number,
-  hostname: string,
-  timeoutMs: number,
-): Promise<Server> {
-  return await new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, port, hostname }, () => resolve(server)) as Server;
-    // A client that sends slowly must not hold a connection for ever.
-    server.headersTimeout = Math.min(timeoutMs, 20_000);
-    server.requestTimeout = timeoutMs;
-    server.once("error", reject);
-  });
+/** Connections that may wait to be taken when many come at once; the system may allow fewer. */
+const BACKLOG = 4096;
+/** A client that sends slowly must not hold a connection for ever. */
+const HEADERS_MS = 60_000;
+const REQUEST_MS = 120_000;
+
+async function open(app: Hono<Environment>, port: number, host: string): Promise<Server> {
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = REQUEST_MS;
+  server.listen({ port, host, backlog: BACKLOG });
+  await once(server, "listening");
+  return server;
 }
 
 /** Connections that are kept alive without a request are closed as soon as they have none. */
