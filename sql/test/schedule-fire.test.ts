@@ -143,6 +143,24 @@ describe("a due time", () => {
   });
 });
 
+test("a schedule that cannot be evaluated any more is disabled, and stops nobody else", async ({ db }) => {
+  await ensure(
+    db,
+    { cron: "0 0 * * *", timezone: "Europe/Berlin", next_run_at: "2020-01-01T00:00:00Z" },
+    { key: "bad" },
+  );
+  await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-02T00:00:00Z" });
+  // As if the server had been given other rules.
+  await db.query("update jobforge.schedules set timezone = 'Mars/Olympus' where key = 'bad'");
+  await claimRun(db);
+  const bad = await schedule(db, { key: "bad" });
+  expect(bad).toMatchObject({ enabled: false, consecutive_failures: 1, live_runs: 0 });
+  expect(bad.last_error).toContain("Mars/Olympus");
+  expect(await claim(db)).toEqual([]);
+  await update(db, { timezone: "Asia/Tokyo", enabled: true }, { key: "bad" });
+  expect(await schedule(db, { key: "bad" })).toMatchObject({ enabled: true });
+});
+
 describe("ten thousand schedules due at once", () => {
   test("fire in bounded batches, and no claim stalls for them", async ({ db }) => {
     await manyDue(db, 10_000);
