@@ -97,3 +97,15 @@ export async function runsOf(db: Sql, filters: unknown = {}, which: Which = {}):
 export async function inTime(db: Sql, interval: string): Promise<Date> {
   return await db.value<Date>("select date_trunc('milliseconds', jobforge.now() + $1::interval)", [interval]);
 }
+
+/** Makes many schedules that are due, with keys '1' to 'count'. */
+export async function manyDue(
+  db: { query(sql: string, values: unknown[]): Promise<unknown> },
+  count: number,
+): Promise<void> {
+  await db.query(
+    `select count(jobforge_ensure_schedule($1, 'fetch', n::text, '{"cron": "0 0 * * *", "next_run_at": "2020-01-01T00:00:00Z"}'))
+     from generate_series(1, $2::int) n`,
+    [T, count],
+  );
+}
