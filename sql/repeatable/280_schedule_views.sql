@@ -18,7 +18,7 @@ begin
     -- A run that was canceled says nothing about the task.
     if v_end.status <> 'canceled' then
       v.consecutive_failures := case v_end.status when 'succeeded' then 0 else v.consecutive_failures + 1 end;
-      v.last_error := case when v_end.status <> 'succeeded' then v_end.error end;
+      v.last_error := case when v_end.status <> 'succeeded' then coalesce(v_end.error, '') end;
       v.last_run_at := v_end.ended_at;
       v.last_status := v_end.status;
       v.last_scheduled_for := v_end.scheduled_for;

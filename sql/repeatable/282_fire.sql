@@ -83,8 +83,14 @@ begin
   for v_schedule in
     select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.due_at
   loop
-    v_plan := jobforge.plan_runs(v_schedule,
-      (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id), p_now);
+    begin
+      v_plan := jobforge.plan_runs(v_schedule,
+        (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id), p_now);
+    exception when others then
+      -- One that cannot be evaluated any more, because the server has forgotten its time zone, must not stop every claim.
+      perform jobforge.give_up(v_schedule, sqlerrm, p_now);
+      continue;
+    end;
     update jobforge.schedules s
     set next_run_at = v_plan.next_run_at, due_at = v_plan.due_at, run_requested = v_plan.run_requested
     where s.id = v_schedule.id;
@@ -93,6 +99,21 @@ begin
     exit when cardinality(v_ids) >= 100;
   end loop;
   perform jobforge.insert_runs(v_ids, v_times, p_now);
+end $$;
+
+-- Disables a schedule that cannot be evaluated, and says why where its owner will look.
+create or replace function jobforge.give_up(p_schedule jobforge.schedules, p_error text, p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  update jobforge.schedules s
+  set enabled = false,
+    run_requested = false,
+    due_at = null,
+    last_error = 'This schedule cannot run: ' || left(p_error, 2000),
+    consecutive_failures = s.consecutive_failures + 1,
+    updated_at = p_now
+  where s.id = p_schedule.id;
+  perform jobforge.audit_schedule(p_schedule, 'SCHEDULE_DISABLED', p_now, jsonb_build_object('error', left(p_error, 2000)));
 end $$;
 
 -- What a schedule that is due does now: for which due times runs start, and how it goes on. p_live_since: when its youngest

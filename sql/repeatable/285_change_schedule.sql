@@ -96,7 +96,7 @@ begin
   end if;
   if v.enabled and not p_old.enabled and not v.run_requested then
     -- What passed while it was disabled was not missed: one run for all of it.
-    v.due_at := v.next_run_at + greatest(p_now - v.next_run_at, interval '0');
+    v.due_at := case when v.next_run_at is not null then greatest(v.next_run_at, p_now) end;
   end if;
   v.updated_at := p_now;
   update jobforge.schedules s

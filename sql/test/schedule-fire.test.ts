@@ -1,9 +1,7 @@
-/** Firing: exactly once per due time, by any worker, in bounded batches, and without cost where there is nothing to fire. */
+/** Firing: exactly once per due time, by any worker, and in bounded batches. */
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { travelTo } from "./support/archive.ts";
-import { warmCost } from "./support/cost.ts";
-import { explainEverything, nodesOf } from "./support/explain.ts";
 import {
   backendOf,
   claim,
@@ -15,22 +13,10 @@ import {
   workerHeartbeat,
 } from "./support/kernel.ts";
 import { listen } from "./support/listen.ts";
-import { claimRun, ensure, inTime, type Run, schedule, steer, update } from "./support/schedules.ts";
-import { hintedWorker, settle, success } from "./support/settle.ts";
+import { claimRun, ensure, inTime, manyDue, type Run, schedule, steer, update } from "./support/schedules.ts";
+import { hintedWorker, settle } from "./support/settle.ts";
 
 const runs = "select count(*)::int from jobforge_jobs where schedule_id is not null";
-
-/** Makes many schedules that are due, of two types in turn, with keys '1' to 'count'. */
-async function manyDue(
-  db: { query(sql: string, values: unknown[]): Promise<unknown> },
-  count: number,
-): Promise<void> {
-  await db.query(
-    `select count(jobforge_ensure_schedule($1, 'fetch', n::text, '{"cron": "0 0 * * *", "next_run_at": "2020-01-01T00:00:00Z"}'))
-     from generate_series(1, $2::int) n`,
-    [T, count],
-  );
-}
 
 describe("a due time", () => {
   test("fires once with twenty workers at it, again and again", async ({ db }) => {
@@ -143,6 +129,24 @@ describe("a due time", () => {
   });
 });
 
+test("a schedule that cannot be evaluated any more is disabled, and stops nobody else", async ({ db }) => {
+  await ensure(
+    db,
+    { cron: "0 0 * * *", timezone: "Europe/Berlin", next_run_at: "2020-01-01T00:00:00Z" },
+    { key: "bad" },
+  );
+  await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-02T00:00:00Z" });
+  // As if the server had been given other rules.
+  await db.query("update jobforge.schedules set timezone = 'Mars/Olympus' where key = 'bad'");
+  await claimRun(db);
+  const bad = await schedule(db, { key: "bad" });
+  expect(bad).toMatchObject({ enabled: false, consecutive_failures: 1, live_runs: 0 });
+  expect(bad.last_error).toContain("Mars/Olympus");
+  expect(await claim(db)).toEqual([]);
+  await update(db, { timezone: "Asia/Tokyo", enabled: true }, { key: "bad" });
+  expect(await schedule(db, { key: "bad" })).toMatchObject({ enabled: true });
+});
+
 describe("ten thousand schedules due at once", () => {
   test("fire in bounded batches, and no claim stalls for them", async ({ db }) => {
     await manyDue(db, 10_000);
@@ -219,71 +223,6 @@ describe("a worker that sleeps", () => {
     expect(await listener.heard()).toEqual([later]);
     await update(db, { next_run_at: "2027-03-01T10:00:00Z" });
     expect(await listener.heard()).toEqual(["jobforge_wake: fetch"]);
-  });
-});
-
-describe("the cost of schedules", () => {
-  test("is a few buffers for a claim that has nothing to fire, however many wait", async ({ db }) => {
-    const poll = "select * from jobforge_claim_jobs('w', 10, array['fetch'])";
-    const none = (await warmCost(await db.connect(), poll)).buffers;
-    await db.query(
-      `select count(jobforge_ensure_schedule($1, 'fetch', n::text, '{"every": "1h", "anchor": "2020-01-01T00:30:00Z"}'))
-       from generate_series(1, 5000) n`,
-      [T],
-    );
-    await db.query(
-      "update jobforge.schedules set next_run_at = next_run_at + interval '1 day', due_at = due_at + interval '1 day'",
-    );
-    await db.query("vacuum (analyze) jobforge.schedules");
-    const many = (await warmCost(await db.connect(), poll)).buffers;
-    expect(many).toBeLessThanOrEqual(none + 8);
-  });
-
-  test("is a probe for a type whose schedules all run or are disabled", async ({ db }) => {
-    await db.query(
-      `select count(jobforge_ensure_schedule($1, 'fetch', n::text, '{"dynamic": true, "enabled": false}'))
-       from generate_series(1, 2000) n`,
-      [T],
-    );
-    const explaining = await explainEverything(await db.connect());
-    const { statements } = await explaining.run("select * from jobforge_claim_jobs('w', 10, array['fetch'])");
-    const visited = statements
-      .flatMap(({ plan }) => nodesOf(plan))
-      .filter((node) => node["Relation Name"] === "schedules")
-      .reduce((sum, node) => sum + node["Actual Rows"], 0);
-    expect(visited).toBe(0);
-  });
-
-  test("never is a sequential scan, with plans made on empty tables", async ({ db }) => {
-    const session = await db.connect();
-    const explaining = await explainEverything(session);
-    const scans: string[] = [];
-    const call = async (sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> => {
-      const { rows, statements } = await explaining.run(sql, values);
-      for (const { text, plan } of statements)
-        for (const node of nodesOf(plan))
-          if (node["Node Type"].endsWith("Seq Scan") && node.Schema === "jobforge")
-            scans.push(`${node["Relation Name"]} in ${text.slice(0, 80)}`);
-      return rows;
-    };
-    const one = (verb: string, more = "", ...values: unknown[]): Promise<unknown> =>
-      call(`select * from jobforge_${verb}($1, 'fetch', 'mine'${more})`, T, ...values);
-    for (let round = 0; round < 8; round += 1) {
-      await one("ensure_schedule", ", $2", { dynamic: true, reset: true });
-      const [run] = await call("select * from jobforge_claim_jobs('w', 1, array['fetch'])");
-      await one("run_schedule");
-      await call("select jobforge_complete_job($1, 'w', 'failed')", run?.["id"]);
-      const { jobs } = await settle(db, [], { claim: 1, types: ["fetch"] });
-      await call("select jobforge_settle_jobs('w1', $1)", JSON.stringify(jobs.map(({ id }) => success(id))));
-      for (const verb of ["disable", "enable", "lock", "get"]) await one(`${verb}_schedule`);
-      await one("update_schedule", ", $2", { priority: round });
-      await one("list_schedule_runs");
-      await call("select * from jobforge_list_schedules($1)", T);
-      await one("delete_schedule");
-      if (round === 5) await manyDue(db, 500);
-      if (round > 4) await db.query("update jobforge.schedules set next_run_at = null, due_at = null");
-    }
-    expect([...new Set(scans)]).toEqual([]);
   });
 });
 

@@ -1,8 +1,7 @@
-/** What becomes of a schedule's runs: lost, put off, canceled, tried again, remembered and forgotten; and who sees them. */
+/** What becomes of a schedule's runs: lost, put off, canceled, tried again, remembered and forgotten. */
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { maintain, maintainAll } from "./support/archive.ts";
-import { outcome } from "./support/failures.ts";
 import {
   attemptsOf,
   auditOf,
@@ -19,7 +18,6 @@ import {
 } from "./support/kernel.ts";
 import { claimRun, ensure, inTime, runsOf, schedule, steer } from "./support/schedules.ts";
 import { settle } from "./support/settle.ts";
-import { boundLogin, callsNaming, login, set } from "./support/tenants.ts";
 
 describe("a run whose worker died", () => {
   test("runs again as the same run, and its schedule waits for it", async ({ db }) => {
@@ -253,69 +251,5 @@ describe("a list of schedules", () => {
       ["limit", { limit: "many" }],
     ] as const)
       await expectError(list(filters), "JF002", field);
-  });
-});
-
-describe("tenants", () => {
-  test("steer and see their own schedules, and no other's", async ({ db }) => {
-    await ensure(db, { dynamic: true, payload: { secret: U } }, { tenant: U });
-    const theirs = await schedule(db, { tenant: U });
-    for (const role of ["jobforge_tenant", "jobforge_worker"] as const) {
-      const own = await boundLogin(db, T, role);
-      expect(await ensure(own, { every: "1h" }, { key: role })).toMatchObject({
-        outcome: "created",
-        tenant_id: T,
-      });
-      for (const verb of ["lock", "disable", "enable", "run", "delete"] as const) {
-        await steer(own, verb, { key: role });
-        expect(await outcome(steer(own, verb, { tenant: U })), verb).toBe("42501");
-        expect(await outcome(steer(own, verb)), verb).toBe("JF010");
-      }
-      expect(await own.query("select * from jobforge_list_schedules($1)", [T])).toEqual([]);
-      expect(await outcome(own.query("select * from jobforge_list_schedules()"))).toBe("42501");
-    }
-    expect(await schedule(db, { tenant: U })).toEqual(theirs);
-  });
-
-  test("see what a held row will be, of their own", async ({ db }) => {
-    for (const tenant of [T, U]) {
-      await ensure(db, { dynamic: true }, { tenant });
-      const holder = await db.connect();
-      await holder.query("begin");
-      const run = await claimRun(db);
-      await steer(holder, "lock", { tenant });
-      await fail(db, run.id, { error: { message: tenant } });
-    }
-    const app = await login(db, "jobforge_app");
-    await set(app, "app.tenant_id", T);
-    expect(await app.query("select tenant_id, last_error from jobforge_schedules")).toEqual([
-      { tenant_id: T, last_error: T },
-    ]);
-    await set(app, "app.tenant_id", "");
-    expect(await app.query("select * from jobforge_schedules")).toEqual([]);
-  });
-
-  test("are refused by every function of schedules that names another", async ({ db }) => {
-    const calls = (await callsNaming(db, U, "jobforge_tenant")).filter((call) =>
-      /_schedules?(_enabled|_runs)?\(/.test(call),
-    );
-    expect(calls.length).toBe(11);
-    const tenant = await boundLogin(db, T, "jobforge_tenant");
-    for (const call of calls) expect(await outcome(tenant.query(call)), call).toBe("42501");
-  });
-
-  test("cannot write to schedules but through functions", async ({ db }) => {
-    await ensure(db);
-    const tenant = await boundLogin(db, T, "jobforge_tenant");
-    for (const sql of ["update jobforge_schedules set enabled = false", "delete from jobforge_schedules"])
-      expect(["42501", "55000"], sql).toContain(await outcome(tenant.query(sql)));
-    expect(await outcome(tenant.query("select * from jobforge.schedules"))).toBe("42501");
-  });
-
-  test("may run a schedule that a reader cannot even see", async ({ db }) => {
-    await ensure(db);
-    const reader = await login(db, "jobforge_reader");
-    expect(await outcome(reader.query("select * from jobforge_schedules"))).toBe("42501");
-    expect(await outcome(steer(reader, "run"))).toBe("42501");
   });
 });

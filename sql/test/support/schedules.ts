@@ -97,3 +97,15 @@ export async function runsOf(db: Sql, filters: unknown = {}, which: Which = {}):
 export async function inTime(db: Sql, interval: string): Promise<Date> {
   return await db.value<Date>("select date_trunc('milliseconds', jobforge.now() + $1::interval)", [interval]);
 }
+
+/** Makes many schedules that are due, with keys '1' to 'count': one by the kernel, and copies of it. */
+export async function manyDue(db: Sql, count: number): Promise<void> {
+  await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-01T00:00:00Z" }, { key: "1" });
+  await db.query(
+    `insert into jobforge.schedules
+     select (jsonb_populate_record(s, jsonb_build_object('id', jobforge.new_id(), 'key', n::text))).*
+     from jobforge.schedules s, generate_series(2, $1::int) n
+     where s.key = '1'`,
+    [count],
+  );
+}
