@@ -18,13 +18,20 @@ async function populateOther(db: TestDatabase): Promise<string[]> {
      from jobforge_jobs where type in ('succeeded', 'dead')`,
     [SECRET],
   );
+  await db.query("select jobforge_ensure_schedule($1, 'queued', 'nightly', $2)", [
+    U,
+    JSON.stringify({ cron: "@yearly", payload: { secret: SECRET } }),
+  ]);
   await db.query("select jobforge_set_connector_config($1, 'x', $2)", [U, JSON.stringify({ url: SECRET })]);
   return (await db.query<{ id: string }>("select id from jobforge_jobs")).map(({ id }) => id);
 }
 
 /** Everything of the other tenant, to see that nothing has changed. */
 async function everything(db: TestDatabase): Promise<unknown> {
-  return await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]);
+  return [
+    await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]),
+    await db.query("select * from jobforge_schedules where tenant_id = $1 order by id", [U]),
+  ];
 }
 
 interface OpenApi {
@@ -39,6 +46,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/bulk/enqueue": { jobs: [{ type: "intruder" }] },
   "post /v1/bulk/cancel": { filters: { status: ["queued", "running"] } },
   "post /v1/bulk/reschedule": { filters: { status: ["queued", "dead"] } },
+  "put /v1/schedules/{type}/{key}": { cron: "@daily", payload: { intruder: true } },
+  "patch /v1/schedules/{type}/{key}": { priority: 9 },
   "patch /v1/types/{type}/policy": { max_attempts: 1 },
   "put /v1/gates": { scope: "tenant", key: U, paused: true },
   "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },
@@ -49,16 +58,20 @@ function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, Reques
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => ({ path, method })),
   );
-  return operations
-    .filter(({ path }) => path !== "/v1/stream")
-    .flatMap(({ path, method }) =>
-      ids.flatMap((id) =>
-        ["", `?tenant_id=${U}`].map((query): [string, RequestOptions] => [
-          path.replace("{id}", id).replace("{type}", "queued") + query,
-          { method: method.toUpperCase(), body: bodies[`${method} ${path}`] },
-        ]),
-      ),
-    );
+  return (
+    operations
+      .filter(({ path }) => path !== "/v1/stream")
+      // What is deleted cannot be tried any more.
+      .sort((a, b) => Number(a.method === "delete") - Number(b.method === "delete"))
+      .flatMap(({ path, method }) =>
+        ids.flatMap((id) =>
+          ["", `?tenant_id=${U}`].map((query): [string, RequestOptions] => [
+            path.replace("{id}", id).replace("{type}", "queued").replace("{key}", "nightly") + query,
+            { method: method.toUpperCase(), body: bodies[`${method} ${path}`] },
+          ]),
+        ),
+      )
+  );
 }
 
 describe.for([
@@ -109,6 +122,8 @@ describe.for([
         p_name: "intruder",
       },
       ...{
+        p_options: { cron: "@daily" },
+        p_enabled: false,
         p_connector_type: "x",
         p_config: {},
         p_expression: "@daily",

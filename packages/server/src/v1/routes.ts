@@ -7,6 +7,7 @@ import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { jobRoutes } from "./jobs.ts";
 import { gateRoutes, policyRoutes, workerRoutes } from "./operate.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -14,6 +15,7 @@ import { tokenRoutes } from "./tokens.ts";
 const resources = [
   jobRoutes,
   bulkRoutes,
+  scheduleRoutes,
   policyRoutes,
   gateRoutes,
   workerRoutes,
