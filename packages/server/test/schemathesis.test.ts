@@ -1,5 +1,6 @@
 /** Requests of every kind that the document allows, and of kinds that it does not: each answer is one that the document describes. */
 import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { describe, expect } from "vitest";
 import { findTool } from "../../../scripts/tools.js";
@@ -34,7 +35,8 @@ async function findings(url: string, claims: Claims, phases: string): Promise<st
   ];
   const env = { ...schemathesis?.env, PYTHONDONTWRITEBYTECODE: "1" };
   try {
-    const { stdout } = await run(schemathesis?.path ?? "", args, { env, maxBuffer: 2 ** 26 });
+    // It keeps notes where it is run.
+    const { stdout } = await run(schemathesis?.path ?? "", args, { env, cwd: tmpdir(), maxBuffer: 2 ** 26 });
     return /\d+ generated, \d+ passed/.test(stdout) ? "" : stdout;
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
