@@ -68,7 +68,8 @@ select
   s.subject,
   s.concurrency_key,
   s.created_at,
-  s.updated_at
+  s.updated_at,
+  s.declared_by
 from jobforge.schedules s
 cross join lateral (
   select array_agg(row(e.schedule_id, e.tenant_id, e.scheduled_for, e.ended_at, e.status, e.error, e.next_run_at, e.exact)

@@ -101,10 +101,10 @@ begin
   v.updated_at := p_now;
   update jobforge.schedules s
   set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed, missed_limit,
-      starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, updated_at)
+      starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by, updated_at)
     = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested, v.overlap,
       v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags, v.subject,
-      v.concurrency_key, v.updated_at)
+      v.concurrency_key, v.declared_by, v.updated_at)
   where s.id = p_old.id;
   if v.due_at is not null then
     perform jobforge.wake(v.type, v.due_at, p_now);

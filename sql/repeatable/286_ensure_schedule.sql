@@ -24,7 +24,8 @@ begin
 end $$;
 
 -- The schedule that an old one becomes by a whole declaration: what the declaration leaves out is as for a new one, but whether
--- it is enabled, its anchor and its next run stay. All that has happened stays.
+-- it is enabled, its anchor and its next run stay. All that has happened stays. An application that begins to declare a schedule
+-- which none declared enables it.
 create or replace function jobforge.redeclared(
   p_old jobforge.schedules, p_declared jobforge.schedules, p_options jsonb, p_now timestamptz
 ) returns jobforge.schedules
@@ -43,13 +44,61 @@ begin
   v.last_status := p_old.last_status;
   v.last_error := p_old.last_error;
   v.consecutive_failures := p_old.consecutive_failures;
-  if p_options ->> 'enabled' is null then
+  v.declared_by := coalesce(p_declared.declared_by, p_old.declared_by);
+  if p_options ->> 'enabled' is null and (p_old.declared_by is not null or p_declared.declared_by is null) then
     v.enabled := p_old.enabled;
   end if;
   if v.kind = 'every' and p_options ->> 'anchor' is null then
     v.anchor := p_old.anchor;
   end if;
   return jobforge.with_times(p_old, v, p_options, p_now);
+end $$;
+
+-- Makes sure that a schedule is there and is as declared, in the caller's transaction: o_outcome is created, existing (nothing
+-- was written or locked) or updated. Declared by an application, unless p_declared_by is null, which changes nothing about that.
+create or replace function jobforge.declare_schedule(
+  p_tenant_id uuid, p_type text, p_key text, p_options jsonb, p_declared_by text, out o_id uuid, out o_outcome text
+)
+language plpgsql
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_declared schedules := read_options(new_schedule(p_tenant_id, p_type, p_key, v_now), p_options, v_now);
+  v_old schedules;
+  v_new schedules;
+begin
+  v_declared.declared_by := p_declared_by;
+  loop
+    select s.* into v_old from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
+    if not found then
+      v_new := with_times(null, v_declared, p_options, v_now);
+      v_new.id := new_id();
+      v_new.due_at := due_of(v_new, v_now);
+      insert into schedules select v_new.* on conflict (tenant_id, type, key) do nothing;
+      if found then
+        o_outcome := 'created';
+        perform audit_schedule(v_new, 'SCHEDULE_CREATED', v_now);
+        if v_new.due_at is not null then
+          perform wake(p_type, v_new.due_at, v_now);
+        end if;
+      end if;
+    else
+      v_new := redeclared(v_old, v_declared, p_options, v_now);
+      if v_new is distinct from v_old then
+        -- Again, under the lock; when it is gone by then, from the start.
+        v_old := lock_schedule(p_tenant_id, p_type, p_key);
+        continue when v_old.id is null;
+        v_new := redeclared(v_old, v_declared, p_options, v_now);
+      end if;
+      o_outcome := case when v_new is distinct from v_old then 'updated' else 'existing' end;
+    end if;
+    exit when o_outcome is not null;
+  end loop;
+  if o_outcome = 'updated' then
+    perform write_schedule(v_old, v_new, v_now, p_options);
+  end if;
+  o_id := v_new.id;
 end $$;
 
 -- Makes sure that a schedule is there and is as declared, in the caller's transaction. One row per tenant, type and key, however
@@ -65,45 +114,11 @@ create or replace function :"api_schema".jobforge_ensure_schedule(
 ) returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp
-set enable_seqscan = off as $$
+set search_path = jobforge, pg_temp as $$
 declare
-  v_now timestamptz := jobforge.now();
-  v_declared schedules;
-  v_old schedules;
-  v_new schedules;
-  v_outcome text;
+  v record;
 begin
   perform require_tenant(p_tenant_id);
-  v_declared := read_options(new_schedule(p_tenant_id, p_type, p_key, v_now), p_options, v_now);
-  loop
-    select s.* into v_old from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
-    if not found then
-      v_new := with_times(null, v_declared, p_options, v_now);
-      v_new.id := new_id();
-      v_new.due_at := due_of(v_new, v_now);
-      insert into schedules select v_new.* on conflict (tenant_id, type, key) do nothing;
-      if found then
-        v_outcome := 'created';
-        perform audit_schedule(v_new, 'SCHEDULE_CREATED', v_now);
-        if v_new.due_at is not null then
-          perform wake(p_type, v_new.due_at, v_now);
-        end if;
-      end if;
-    else
-      v_new := redeclared(v_old, v_declared, p_options, v_now);
-      if v_new is distinct from v_old then
-        -- Again, under the lock; when it is gone by then, from the start.
-        v_old := lock_schedule(p_tenant_id, p_type, p_key);
-        continue when v_old.id is null;
-        v_new := redeclared(v_old, v_declared, p_options, v_now);
-      end if;
-      v_outcome := case when v_new is distinct from v_old then 'updated' else 'existing' end;
-    end if;
-    exit when v_outcome is not null;
-  end loop;
-  if v_outcome = 'updated' then
-    perform write_schedule(v_old, v_new, v_now, p_options);
-  end if;
-  return schedule_document(v_new.id) || jsonb_build_object('outcome', v_outcome);
+  v := declare_schedule(p_tenant_id, p_type, p_key, p_options, null);
+  return schedule_document(v.o_id) || jsonb_build_object('outcome', v.o_outcome);
 end $$;

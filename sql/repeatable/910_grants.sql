@@ -29,6 +29,7 @@ language sql stable as $$
     ('jobforge_cron_next', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
     ('jobforge_cron_runs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
     ('jobforge_ensure_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_sync_schedules', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_update_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_set_schedule_enabled', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_enable_schedule', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
