@@ -122,9 +122,9 @@ describe("what code declares", () => {
     const run = (await claim(db, "w1", { limit: 1 }))[0];
     await sync(db, []);
     expect(await claim(db, "w1", { limit: 10 })).toEqual([]);
-    expect(await db.value("select jobforge_complete_job($1, 'w1', 'succeeded') ->> 'status'", [run?.id])).toBe(
-      "succeeded",
-    );
+    expect(
+      await db.value("select jobforge_complete_job($1, 'w1', 'succeeded') ->> 'status'", [run?.id]),
+    ).toBe("succeeded");
   });
 });
 
@@ -168,7 +168,11 @@ describe("whose schedules they are", () => {
     expect(actions(await sync(bound, [mine], { tenant: T }))).toEqual(["feed created"]);
     await expectError(sync(bound, [mine]), "42501");
     await expectError(sync(bound, [mine], { tenant: U }), "42501");
-    await expectError(sync(bound, [{ ...nightly, tenant_id: U }], { tenant: T }), "JF009", "schedules[0].tenant_id");
+    await expectError(
+      sync(bound, [{ ...nightly, tenant_id: U }], { tenant: T }),
+      "JF009",
+      "schedules[0].tenant_id",
+    );
     const unbound = await db.connect(worker.url);
     expect(actions(await sync(unbound, [mine], { tenant: T }))).toEqual(["feed unchanged"]);
     await expectError(sync(unbound, [nightly]), "42501");
@@ -191,12 +195,18 @@ describe("many processes", () => {
 
   test("of an old and a new version never wait in a circle", async ({ db }) => {
     const old = Array.from({ length: 12 }, (_, n) => ({ ...nightly, key: `k${n}` }));
-    const young = old.map(({ key, ...rest }, n) => ({ ...rest, key: n % 2 === 0 ? key : `new-${n}`, priority: 1 }));
+    const young = old.map(({ key, ...rest }, n) => ({
+      ...rest,
+      key: n % 2 === 0 ? key : `new-${n}`,
+      priority: 1,
+    }));
     const processes = await connections(db, 6);
     for (let round = 0; round < 5; round += 1)
       await Promise.all(processes.map((process, n) => sync(process, n % 2 === 0 ? old : young)));
     await sync(db, young);
-    const enabled = await db.query<{ key: string }>("select key from jobforge.schedules where enabled order by key");
+    const enabled = await db.query<{ key: string }>(
+      "select key from jobforge.schedules where enabled order by key",
+    );
     expect(enabled.map(({ key }) => key)).toEqual(young.map(({ key }) => key).sort());
   });
 
@@ -222,7 +232,13 @@ describe("a declaration that is wrong", () => {
     ["a reset", [{ ...nightly, reset: true }], {}, "JF009", "schedules[0].reset"],
     ["no key", [{ ...nightly, key: null }], {}, "JF002", "schedules[0].key"],
     ["no tenant", [{ type: "fetch", key: "feed", every: "1h" }], {}, "JF001", "schedules[0].tenant_id"],
-    ["a tenant that is none", [{ ...nightly, tenant_id: "x" }], { tenant: T }, "JF001", "schedules[0].tenant_id"],
+    [
+      "a tenant that is none",
+      [{ ...nightly, tenant_id: "x" }],
+      { tenant: T },
+      "JF001",
+      "schedules[0].tenant_id",
+    ],
     ["no application", [nightly], { app: null }, "JF002", "app"],
     ["an empty application", [nightly], { app: "" }, "JF002", "app"],
     ["too many", Array(1001).fill(nightly), {}, "JF009", "schedules"],

@@ -18,6 +18,7 @@ import { filterKeys, type List, type ListOptions, listJobs, type SearchOptions, 
 import { Operations } from "./operations.ts";
 import { jobArguments, prepareJob } from "./prepare.ts";
 import { fromRow, toKeys } from "./rows.ts";
+import { Schedules, TransactionSchedules } from "./schedules.ts";
 import { checkValue } from "./schema.ts";
 import type { CallArguments, Transport } from "./transport.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./wait.ts";
@@ -74,12 +75,15 @@ export interface ClientParts {
 }
 
 export class JobForgeClient extends Operations {
+  /** Recurring work. */
+  readonly schedules: Schedules;
   readonly #signals: DoneSignals;
   readonly #waker: Waker | undefined;
   readonly #root: JobForgeClient | undefined;
 
   constructor(transport: Transport, parts: ClientParts) {
     super(transport);
+    this.schedules = new Schedules(transport);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
     this.#root = parts.root;
@@ -240,6 +244,16 @@ export class JobForgeClient extends Operations {
     if (limit !== undefined) checkRange(limit, "limit", 1, 10_000);
     const args = { p_tenant_id: tenantId, p_filters: filterKeys(filters), p_limit: limit };
     return await this.transport.call<BulkAnswer>(name, args);
+  }
+}
+
+/** The client of a transaction. */
+export class TransactionClient extends JobForgeClient {
+  override readonly schedules: TransactionSchedules;
+
+  constructor(transport: Transport, parts: ClientParts) {
+    super(transport, parts);
+    this.schedules = new TransactionSchedules(transport);
   }
 }
 

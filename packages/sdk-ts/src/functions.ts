@@ -59,10 +59,7 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_list_jobs: ["rows", "p_tenant_id uuid, p_filters jsonb"],
   jobforge_search_jobs: ["rows", "p_filters jsonb"],
   jobforge_ensure_schedule: ["json", `${ofSchedule}, p_options jsonb`],
-  jobforge_sync_schedules: [
-    "json",
-    "p_app text, p_schedules jsonb, p_tenant_id uuid, p_dry_run boolean",
-  ],
+  jobforge_sync_schedules: ["json", "p_app text, p_schedules jsonb, p_tenant_id uuid, p_dry_run boolean"],
   jobforge_update_schedule: ["json", `${ofSchedule}, p_changes jsonb`],
   jobforge_set_schedule_enabled: ["json", `${ofSchedule}, p_enabled boolean`],
   jobforge_enable_schedule: ["json", ofSchedule],

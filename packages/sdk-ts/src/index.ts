@@ -22,9 +22,11 @@ export type {
   JobReference,
   RescheduleAnswer,
   RescheduleOptions,
+  TransactionClient,
 } from "./client.ts";
 export type { JobContext, JobLogger } from "./context.ts";
 export { defineJob } from "./define-job.ts";
+export { defineSchedule } from "./define-schedule.ts";
 export type * from "./definition.ts";
 export type { NewJob } from "./enqueue-many.ts";
 export * from "./errors.ts";
@@ -53,9 +55,9 @@ export type {
   TypeOptions,
 } from "./overview.ts";
 export {
+  type Difference,
   type Policy,
   type PolicyChanges,
-  type PolicyDifference,
   type PolicySync,
   policyOf,
   retryPresets,
@@ -64,7 +66,15 @@ export {
 export type { PgClient, PgPool, PgPoolOptions } from "./postgres/pg.ts";
 export { type PostgresOptions, postgresTransport, type SqlExecutor } from "./postgres/transport.ts";
 export { jobJson, type PreparedJob, prepareJob } from "./prepare.ts";
+export type * from "./schedule.ts";
+export type {
+  ScheduleListOptions,
+  ScheduleRunsOptions,
+  Schedules,
+  TransactionSchedules,
+} from "./schedules.ts";
 export { checkInput, checkOutput, typed } from "./schema.ts";
+export type { ScheduleSync } from "./sync-schedules.ts";
 export type {
   DrizzleTransaction,
   KnexTransaction,

@@ -1,5 +1,5 @@
 /** The client an application makes: over Postgres or HTTP, with the application's transactions. */
-import { JobForgeClient } from "./client.ts";
+import { JobForgeClient, TransactionClient } from "./client.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { type HttpOptions, httpTransport } from "./http.ts";
 import {
@@ -47,10 +47,10 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
    * The same calls in a transaction of yours: committed and rolled back with it. `tx` is a `pg` client, or what Drizzle, Kysely, Knex or
    * Prisma hand to a transaction's function. Handles that come out of it work outside of the transaction, after its commit.
    */
-  with(tx: Transaction): JobForgeClient {
+  with(tx: Transaction): TransactionClient {
     const statements = statementsFor("transport" in this.#options ? {} : this.#options);
     const transport = transactionTransport(executorOf(tx), statements);
-    return new JobForgeClient(transport, { signals: this.#signals, root: this });
+    return new TransactionClient(transport, { signals: this.#signals, root: this });
   }
 
   /** The same client, whose calls give up when the signal is aborted or the time is over. */

@@ -55,7 +55,19 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly traceparent: string | undefined;
   readonly traceId: string | undefined;
   /** Why it ended. */
-  readonly reason: "done" | "refused" | "exhausted" | "crashed" | "canceled" | "expired" | undefined;
+  readonly reason:
+    | "done"
+    | "refused"
+    | "failed"
+    | "exhausted"
+    | "crashed"
+    | "canceled"
+    | "expired"
+    | undefined;
+  /** Of a run: the schedule that made it. */
+  readonly scheduleId: string | undefined;
+  /** Of a run: the time it was due. */
+  readonly scheduledFor: Date | undefined;
 }
 
 /** A job of one of several definitions: `type` tells which. */

@@ -11,7 +11,7 @@ export interface Page<T> {
   readonly cursor: string | undefined;
 }
 
-/** A list, newest first. Nothing is asked before a page is, or the first item of the stream. */
+/** A list, newest first unless it says otherwise. Nothing is asked before a page is, or the first item of the stream. */
 export class List<T> implements AsyncIterable<T> {
   readonly #read: (cursor: string | undefined) => Promise<Page<T>>;
 
@@ -89,15 +89,22 @@ function listThrough<D extends JobDefinition>(
 ): List<JobOf<D>> {
   const pageSize = checkedPageSize(options);
   const filters = filterKeys({ ...options, type: options.type ?? typesOf(options.job) });
+  return listRows(pageSize, (page) => read({ ...filters, ...page }));
+}
+
+/** A list whose pages go on after the id of their last row. */
+export function listRows<T extends { readonly id: string }>(
+  limit: number,
+  read: (page: { readonly limit: number; readonly cursor: string | undefined }) => Promise<object[]>,
+): List<T> {
   return new List(async (cursor) => {
     if (cursor !== undefined) checkUuid(cursor, "cursor");
-    const rows = await read({ ...filters, limit: pageSize, cursor });
-    const items = rows.map((row) => fromRow<JobOf<D>>(row));
-    return { items, cursor: items.length === pageSize ? items.at(-1)?.id : undefined };
+    const items = (await read({ limit, cursor })).map((row) => fromRow<T>(row));
+    return { items, cursor: items.length === limit ? items.at(-1)?.id : undefined };
   });
 }
 
-function typesOf(jobs: JobDefinition | readonly JobDefinition[] | undefined): string[] | undefined {
+export function typesOf(jobs: JobDefinition | readonly JobDefinition[] | undefined): string[] | undefined {
   return jobs === undefined ? undefined : [jobs].flat().map((job) => job.type);
 }
 

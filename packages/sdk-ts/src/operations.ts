@@ -24,6 +24,8 @@ import {
   syncPolicies,
 } from "./policies.ts";
 import { fromRow, toKeys } from "./rows.ts";
+import type { ScheduleDefinition } from "./schedule.ts";
+import { type ScheduleSync, syncSchedules } from "./sync-schedules.ts";
 import type { Transport } from "./transport.ts";
 
 /** What a gate pauses: everything, a type, or a tenant. */
@@ -79,7 +81,7 @@ export interface AuditOptions extends PageOptions {
   /** Without one: every tenant, for operators. */
   readonly tenantId?: string | undefined;
   readonly action?: string | undefined;
-  readonly entityType?: "job" | "jobs" | "type" | "gate" | "role" | "connector" | undefined;
+  readonly entityType?: "job" | "jobs" | "schedule" | "type" | "gate" | "role" | "connector" | undefined;
   readonly entityId?: string | undefined;
   readonly actor?: string | undefined;
   readonly after?: Date | undefined;
@@ -167,11 +169,33 @@ export class Operations {
   }
 
   /**
-   * Brings the policies in the database in line with definitions: retries, timeout, lease, audit action, retention. Writes only what
-   * differs, and answers it. What a definition does not mention stays as operators have set it.
+   * Brings the database in line with definitions: the policies of jobs (retries, timeout, lease, audit action, retention), and, for an
+   * `app`, its schedules: makes and changes what is declared, and disables what it declared before and no longer does. Writes only what
+   * differs, and answers it, schedules after policies. What is not mentioned stays as operators have set it. Call it whenever a process starts.
    */
-  sync(jobs: readonly JobDefinition[], options: SyncOptions = {}): Promise<PolicySync[]> {
-    return syncPolicies(this, jobs, options);
+  sync(
+    jobs: readonly JobDefinition[],
+    options?: SyncOptions & { readonly app?: undefined },
+  ): Promise<PolicySync[]>;
+  sync(
+    definitions: readonly (JobDefinition | ScheduleDefinition)[],
+    options: SyncOptions & { readonly app: string },
+  ): Promise<(PolicySync | ScheduleSync)[]>;
+  async sync(
+    definitions: readonly (JobDefinition | ScheduleDefinition)[],
+    options: SyncOptions = {},
+  ): Promise<(PolicySync | ScheduleSync)[]> {
+    const jobs = definitions.flatMap((each) => ("job" in each ? [] : [each]));
+    const schedules = definitions.flatMap((each) => ("job" in each ? [each] : []));
+    const { app, dryRun = false, tenantId } = options;
+    if (app === undefined && schedules.length > 0)
+      throw new InvalidArgumentError("Invalid argument: app is required to sync schedules", {
+        field: "app",
+        hint: "Name the application whose code declares them, so that those it no longer declares can be told from others.",
+      });
+    const policies = await syncPolicies(this, jobs, dryRun);
+    if (app === undefined) return policies;
+    return [...policies, ...(await syncSchedules(this.transport, schedules, { app, tenantId, dryRun }))];
   }
 
   /** The audit log, newest first: of a tenant, or of all. */

@@ -53,11 +53,18 @@ export const retryPresets: Readonly<
 };
 
 export interface SyncOptions {
-  /** Only answers what would change. Needs no more than the right to read policies. */
+  /** Only answers what would change. For policies it needs no more than the right to read them. */
   readonly dryRun?: boolean | undefined;
+  /**
+   * The name of the application whose code this is. Needed for schedules: those that it declared before and no longer does are disabled.
+   * Given, but no schedule any more: all of them.
+   */
+  readonly app?: string | undefined;
+  /** Only schedules of this tenant, for those who are no operators. */
+  readonly tenantId?: string | undefined;
 }
 
-export interface PolicyDifference {
+export interface Difference {
   readonly key: string;
   readonly from: unknown;
   readonly to: unknown;
@@ -68,7 +75,7 @@ export interface PolicySync {
   readonly type: string;
   /** `created`: it had the default policy before. */
   readonly action: "created" | "changed" | "unchanged";
-  readonly changes: readonly PolicyDifference[];
+  readonly changes: readonly Difference[];
 }
 
 interface PolicyStore {
@@ -79,7 +86,7 @@ interface PolicyStore {
 export async function syncPolicies(
   store: PolicyStore,
   jobs: readonly JobDefinition[],
-  { dryRun = false }: SyncOptions,
+  dryRun: boolean,
 ): Promise<PolicySync[]> {
   const wanted = new Map<string, PolicyChanges>();
   for (const job of jobs) {
@@ -108,7 +115,7 @@ export function policyOf(job: JobDefinition): PolicyChanges {
   return { ...retry, timeoutMs, leaseMs, auditAction, keepHistory, retentionDays, maxPriority, redact };
 }
 
-function differences(current: Policy, wanted: PolicyChanges): PolicyDifference[] {
+function differences(current: Policy, wanted: PolicyChanges): Difference[] {
   return Object.entries(wanted).flatMap(([key, to]) => {
     const from = current[key as keyof Policy];
     return to === undefined || isDeepStrictEqual(from ?? null, to) ? [] : [{ key, from: from ?? null, to }];

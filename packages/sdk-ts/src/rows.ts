@@ -2,7 +2,8 @@
 
 const names = new Map<string, string>();
 
-function nameOf(column: string): string {
+/** `run_at` → `runAt`: how the SDK names a column. */
+export function nameOf(column: string): string {
   let name = names.get(column);
   if (name === undefined) {
     name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -10,6 +11,9 @@ function nameOf(column: string): string {
   }
   return name;
 }
+
+/** Columns that hold a time and whose names do not end in `_at`. */
+const times = new Set(["at", "until", "anchor", "scheduled_for", "last_scheduled_for", "running_since"]);
 
 /** The row as `T`, which names the columns in camel case. Columns that hold JSON are left as they are. */
 export function fromRow<T>(row: object): T {
@@ -20,7 +24,7 @@ export function fromRow<T>(row: object): T {
 
 function shown(column: string, value: unknown): unknown {
   if (value === null) return undefined;
-  const isTime = column.endsWith("_at") || column === "at" || column === "until";
+  const isTime = column.endsWith("_at") || times.has(column);
   return isTime && typeof value === "string" ? new Date(value) : value;
 }
 

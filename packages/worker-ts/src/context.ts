@@ -6,14 +6,16 @@ import {
   type JobLogger,
   JobNotHeldError,
   jobJson,
+  type PreviousRun,
   prepareJob,
+  type RunSchedule,
   type Transport,
 } from "@jobforge/sdk-ts";
 import { concludeSuccess, endRun } from "./ending.ts";
 import { clean, isNotHeld, RunOver } from "./errors.ts";
 import type { Kernel } from "./kernel.ts";
 import type { WorkerLog } from "./log.ts";
-import type { SettleAnswer } from "./protocol.ts";
+import type { ClaimedJob, SettleAnswer } from "./protocol.ts";
 import type { Run, Verdict } from "./run.ts";
 import { plainTraceparent } from "./trace.ts";
 
@@ -80,6 +82,16 @@ export class RunContext implements JobContext {
     return new Date(this.#run.job.created_at);
   }
 
+  get scheduledFor(): Date | undefined {
+    const { scheduled_for } = this.#run.job;
+    return scheduled_for === undefined ? undefined : new Date(scheduled_for);
+  }
+
+  get schedule(): RunSchedule | undefined {
+    const { schedule_key: key, previous_run } = this.#run.job;
+    return key === undefined ? undefined : { key, previousRun: previousRunOf(previous_run) };
+  }
+
   get signal(): AbortSignal {
     return this.#run.signal;
   }
@@ -124,12 +136,21 @@ export class RunContext implements JobContext {
 
   get retryAfter(): JobContext["retryAfter"] {
     return (delay, message = "The handler asked for a retry") => {
-      const retry_at = delay instanceof Date ? delay.toISOString() : this.#services.kernel.clock.in(delay);
+      const retry_at = this.#timeOf(delay);
+      // It is the last word about when to come back.
+      this.#run.nextRunAt = undefined;
       return this.#leave({
         status: "failed",
         retry_at,
         error: { name: "RetryAfter", message: clean(message) },
       });
+    };
+  }
+
+  get nextRun(): JobContext["nextRun"] {
+    return (when) => {
+      const run = this.#running("nextRun()");
+      run.nextRunAt = this.#timeOf(when);
     };
   }
 
@@ -196,6 +217,11 @@ export class RunContext implements JobContext {
     return answer;
   }
 
+  /** A time, or so many milliseconds from now on the database's clock. */
+  #timeOf(when: number | Date): string {
+    return when instanceof Date ? when.toISOString() : this.#services.kernel.clock.in(when);
+  }
+
   #leave(verdict: Verdict): never {
     this.#running(verdict.status === "deferred" ? "defer()" : "fail()").verdict = verdict;
     throw new RunOver(`The run is over: ${verdict.error?.message ?? verdict.status}`);
@@ -205,6 +231,17 @@ export class RunContext implements JobContext {
     if (this.#run.state !== "running") throw new Error(`${method} came too late: this run has ended`);
     return this.#run;
   }
+}
+
+function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined {
+  if (run === undefined || run === null) return undefined;
+  return {
+    scheduledFor: new Date(run.scheduled_for),
+    finishedAt: new Date(run.finished_at),
+    status: run.status,
+    error: run.error ?? undefined,
+    consecutiveFailures: run.consecutive_failures,
+  };
 }
 
 /** A child as the kernel is given it. */

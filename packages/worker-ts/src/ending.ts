@@ -10,12 +10,9 @@ export type Outcome = { readonly value: unknown } | { readonly thrown: unknown }
 /** Gives the run its end. What cannot be written as JSON fails the job: the same result would come again. */
 export function endRun(run: Run, verdict: Verdict): void {
   const end: RunEnd = { id: run.id, attempt: run.attempt, ...verdict };
-  run.end = run.costCents === undefined ? end : { ...end, cost_cents: run.costCents };
-  if (
-    verdict.status === "succeeded" &&
-    run.end === end &&
-    (verdict.result ?? verdict.children) === undefined
-  ) {
+  const isPlain = run.costCents === undefined && run.nextRunAt === undefined;
+  run.end = isPlain ? end : { ...end, cost_cents: run.costCents, next_run_at: run.nextRunAt };
+  if (verdict.status === "succeeded" && isPlain && (verdict.result ?? verdict.children) === undefined) {
     run.endJson = `{"id":"${run.id}","attempt":${run.attempt},"status":"succeeded"}`;
     return;
   }
@@ -29,6 +26,7 @@ export function endRun(run: Run, verdict: Verdict): void {
 /** Replaces an end that the kernel cannot read by one that it can. */
 export function endUnreadable(run: Run, error: unknown): void {
   run.costCents = undefined;
+  run.nextRunAt = undefined;
   const message = `The end of the run was refused: ${describeError(error).message}`;
   endRun(run, { status: "failed", retry: false, error: { name: "InvalidResult", message } });
 }

@@ -14,6 +14,17 @@ export interface ClaimedJob {
   readonly subject?: string;
   readonly tags?: readonly string[];
   readonly traceparent?: string;
+  /** Of a run of a schedule: the time it was due. */
+  readonly scheduled_for?: string;
+  /** Not there either when the schedule was deleted meanwhile. */
+  readonly schedule_key?: string;
+  readonly previous_run?: {
+    readonly scheduled_for: string;
+    readonly finished_at: string;
+    readonly status: "succeeded" | "failed";
+    readonly error: string | null;
+    readonly consecutive_failures: number;
+  } | null;
 }
 
 /** How a run ended, as a worker reports it. */
@@ -28,6 +39,7 @@ export interface RunEnd {
   readonly run_at?: string | undefined;
   readonly counts?: boolean | undefined;
   readonly cost_cents?: number | undefined;
+  readonly next_run_at?: string | undefined;
   readonly children?: readonly unknown[] | undefined;
 }
 

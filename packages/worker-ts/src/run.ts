@@ -27,6 +27,8 @@ export class Run implements Held {
   aborted: JobAbortedError | undefined;
   verdict: Verdict | undefined;
   costCents: number | undefined;
+  /** When the schedule runs next, as the handler said. */
+  nextRunAt: string | undefined;
   /** Children to enqueue with a success; promises, because a schema may need time to check their input. */
   children: Promise<unknown>[] | undefined;
   trace: RunTrace | undefined;
