@@ -330,7 +330,10 @@ test("the end of a run that nobody knows is refused with its id", async ({ forge
     p_worker_id: "w",
     p_status: "succeeded",
   });
-  await expect(end).rejects.toThrow(JobNotHeldError);
+  await expect(end).rejects.toMatchObject({
+    constructor: JobNotHeldError,
+    hint: expect.stringContaining(id),
+  });
 });
 
 test("a worker sleeps until a schedule is due, and not longer", async ({ db, forge }) => {
