@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: JobForge and its peers on the same work, in turn, on one server: throughput of jobs that do nothing, and the
- * time from enqueue to start on an idle worker. Ratios count, not absolutes. Options: --quick, --rounds N, --json.
+ * time from enqueue to start on an idle worker. Ratios count, not absolutes. And how late JobForge fires a schedule on an idle system.
+ * Options: --quick, --rounds N, --json.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -47,15 +48,18 @@ const node = preparePeers(progress);
 const server = await startServer();
 const drains = new Map<string, Drained[]>();
 const latencies = new Map<string, Latency[]>();
+let firing: Latency;
 try {
   for (let round = 1; round <= Number(options.rounds); round += 1) {
     for (const [name, module] of Object.entries(contenders)) {
       progress(`${name} · drain ${number(jobs)} jobs · round ${round}`);
-      collect(drains, name, await inOwnDatabase<Drained>(module, "drain", jobs));
+      collect(drains, name, await measure<Drained>(module, "drain", jobs));
       progress(`${name} · latency of ${samples} jobs · round ${round}`);
-      collect(latencies, name, await inOwnDatabase<Latency>(module, "latency", samples));
+      collect(latencies, name, await measure<Latency>(module, "latency", samples));
     }
   }
+  progress(`jobforge · ${samples} runs of a schedule`);
+  firing = await inOwnDatabase<Latency>("firing.ts", samples);
 } finally {
   await server.stop();
 }
@@ -74,11 +78,16 @@ report(
   }),
 );
 
-async function inOwnDatabase<T>(module: string, mode: string, count: number): Promise<T> {
+function measure<T>(module: string, mode: string, count: number): Promise<T> {
+  return inOwnDatabase<T>("contenders/child.ts", module, mode, count);
+}
+
+/** Runs a program of this folder, which prints its answer in one line, on a database of its own. */
+async function inOwnDatabase<T>(program: string, ...args: readonly (string | number)[]): Promise<T> {
   await using database = await server.createDatabase();
   const { stdout } = await promisify(execFile)(
     node,
-    ["--import", "tsx", join(here, "contenders/child.ts"), module, mode, String(count)],
+    ["--import", "tsx", join(here, program), ...args.map(String)],
     {
       cwd: join(here, "../.."),
       env: { ...process.env, DATABASE_URL: database.url, LOG_LEVEL: "silent", NODE_ENV: "production" },
@@ -89,7 +98,7 @@ async function inOwnDatabase<T>(module: string, mode: string, count: number): Pr
 
 function report(results: readonly Result[]): void {
   if (options.json) {
-    console.log(JSON.stringify({ items: results }, null, 2));
+    console.log(JSON.stringify({ items: results, firing }, null, 2));
     return;
   }
   const [ours] = results;
@@ -104,6 +113,9 @@ function report(results: readonly Result[]): void {
   ]);
   const head = ["", "enqueued/s", "run/s", "jobforge is", "start, median", "p95", "jobforge is"];
   console.log(`\n${formatTable(head, rows)}`);
+  console.log(
+    `\na schedule fires ${firing.median} ms after its due time (median; p95 ${firing.p95} ms), on an idle system`,
+  );
 }
 
 function collect<T>(all: Map<string, T[]>, name: string, one: T): void {

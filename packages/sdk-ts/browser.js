@@ -16,6 +16,7 @@ export {
   nothing as DatabaseError,
   nothing as DEFAULT_MAX_ATTEMPTS,
   nothing as defineJob,
+  nothing as defineSchedule,
   nothing as ForbiddenError,
   nothing as getBackoffDelayMs,
   nothing as globalTenant,

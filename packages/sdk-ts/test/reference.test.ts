@@ -5,6 +5,7 @@ import { JobForgeClient } from "../src/client.ts";
 import { JobHandle } from "../src/handle.ts";
 import * as sdk from "../src/index.ts";
 import { Operations } from "../src/operations.ts";
+import { Schedules, TransactionSchedules } from "../src/schedules.ts";
 
 const reference = readFileSync(new URL("../../../docs/reference/sdk.md", import.meta.url), "utf8");
 
@@ -17,7 +18,9 @@ test.for(Object.keys(sdk))("the reference names the export %s", (name) => {
 });
 
 test.for(
-  [JobForgeClient, sdk.JobForge, Operations, JobHandle].flatMap(({ prototype }) => methodsOf(prototype)),
+  [JobForgeClient, sdk.JobForge, Operations, JobHandle, Schedules, TransactionSchedules].flatMap(
+    ({ prototype }) => methodsOf(prototype),
+  ),
 )("the reference names the method %s", (name) => {
   expect(reference).toMatch(new RegExp(`[\`.]${name}\\(`));
 });

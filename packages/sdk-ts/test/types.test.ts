@@ -8,6 +8,7 @@ import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
   defineJob,
+  defineSchedule,
   type EnqueuedJob,
   type Job,
   type JobContext,
@@ -17,6 +18,11 @@ import {
   type JobInput,
   type JobOutput,
   type JobPayload,
+  type PolicySync,
+  type PreviousRun,
+  type Schedule,
+  type ScheduleDefinition,
+  type ScheduleSync,
   type Transaction,
   typed,
 } from "../src/index.ts";
@@ -137,5 +143,77 @@ describe("a client", () => {
           : never
         : never
     >();
+  });
+});
+
+describe("a schedule", () => {
+  const weekly = { cron: "0 9 * * mon", payload: { to: "a", subject: "b" } };
+
+  test("is declared with its job's input, where the job needs one", () => {
+    const declared = defineSchedule({ job: sendMail, key: "weekly", ...weekly, timezone: "Europe/Berlin" });
+    expectTypeOf(declared).toEqualTypeOf<ScheduleDefinition<typeof sendMail>>();
+    expectTypeOf(declared).toExtend<ScheduleDefinition>();
+    never(() => defineSchedule({ job: cleanUp, key: "k", dynamic: true }));
+    // @ts-expect-error: the input is missing
+    never(() => defineSchedule({ job: sendMail, key: "k", every: "1h" }));
+    // @ts-expect-error: the subject is missing
+    never(() => defineSchedule({ job: sendMail, key: "k", every: "1h", payload: { to: "a" } }));
+    // @ts-expect-error: it has no rhythm
+    never(() => defineSchedule({ job: cleanUp, key: "k" }));
+    // @ts-expect-error: it has two
+    never(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", cron: "@daily" }));
+    // @ts-expect-error: a time zone belongs to cron
+    never(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", timezone: "UTC" }));
+    // @ts-expect-error: it would move the next run at every start
+    never(() => defineSchedule({ job: cleanUp, key: "k", dynamic: true, nextRunAt: new Date() }));
+  });
+
+  test("is synchronized with jobs, for an application", () => {
+    never(async () => {
+      const declared = defineSchedule({ job: sendMail, key: "weekly", ...weekly });
+      expectTypeOf(await forge.sync([sendMail])).toEqualTypeOf<PolicySync[]>();
+      expectTypeOf(await forge.sync([sendMail, declared], { app: "a" })).toEqualTypeOf<
+        (PolicySync | ScheduleSync)[]
+      >();
+      // @ts-expect-error: whose schedules are they?
+      await forge.sync([sendMail, declared], { dryRun: true });
+    });
+  });
+
+  test("types what comes back by its job", () => {
+    never(async () => {
+      const { schedules } = forge;
+      const ensured = await schedules.ensure(resize, "k", { tenantId, dynamic: true, payload: { width: 1 } });
+      expectTypeOf(ensured).toExtend<Schedule<typeof resize>>();
+      expectTypeOf(ensured.payload).toEqualTypeOf<{ width: number }>();
+      expectTypeOf(ensured.outcome).toEqualTypeOf<"created" | "existing" | "updated">();
+      for await (const run of schedules.runs(resize, "k", { tenantId }))
+        expectTypeOf(run).toEqualTypeOf<Job<typeof resize>>();
+      for await (const each of schedules.list({ tenantId, job: [sendMail, resize] }))
+        if (each.type === "image.resize") expectTypeOf(each.payload).toEqualTypeOf<{ width: number }>();
+      await schedules.update(resize, "k", { payload: { width: 2 }, endsAt: null }, { tenantId });
+      // @ts-expect-error: a payload is checked here as well
+      await schedules.update(resize, "k", { payload: { height: 2 } }, { tenantId });
+      // @ts-expect-error: the tenant is missing
+      await schedules.ensure(resize, "k", { dynamic: true, payload: { width: 1 } });
+      // @ts-expect-error: there is no such option
+      await schedules.ensure(cleanUp, "k", { tenantId, dynamic: true, overlaps: "skip" });
+    });
+  });
+
+  test("is locked in a transaction, and nowhere else", () => {
+    never(async (tx: ClientBase = {} as ClientBase) => {
+      await forge.with(tx).schedules.lock(cleanUp, "k", { tenantId });
+      // @ts-expect-error: the lock would be gone at once
+      await forge.schedules.lock(cleanUp, "k", { tenantId });
+    });
+  });
+
+  test("is known to the handler of its runs", () => {
+    cleanUp.handle((_, job) => {
+      expectTypeOf(job.scheduledFor).toEqualTypeOf<Date | undefined>();
+      expectTypeOf(job.schedule?.previousRun).toEqualTypeOf<PreviousRun | undefined>();
+      expectTypeOf(job.nextRun).parameters.toEqualTypeOf<[number | Date]>();
+    });
   });
 });
