@@ -57,10 +57,10 @@ begin
       -- A success has no error; a run that was only put off leaves the one of before.
       case
         when e.ended = 'succeeded' then null
-        when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now)
+        when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now, (p.policy).redact)
         when e.ended = 'deferred' and e.counts and x.exhausted and not x.cancel then coalesce(
-          case when e.new_error is not null then error_of(e.new_error, p_now) end, t.error,
-          error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now))
+          case when e.new_error is not null then error_of(e.new_error, p_now, (p.policy).redact) end, t.error,
+          error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now, '{}'))
         else t.error
       end as last_error
     from taken t
@@ -92,7 +92,10 @@ begin
   ), past as (
     insert into attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
     select t.id, t.attempts, t.tenant_id, t.ended, t.worker_id, t.started_at, p_now,
-      case when t.unwell or t.new_error is not null then error_of(t.new_error, p_now) end
+      case
+        when t.unwell then t.last_error
+        when t.new_error is not null then error_of(t.new_error, p_now, (select (p.policy).redact from policy p where p.type = t.type))
+      end
     from judged t
     where t.verdict = 'queued'
   ), archived as (
