@@ -102,6 +102,7 @@ export const redactionCases: readonly RedactionCase[] = [
       text: "ssn=[redacted] card.no: [redacted], cardxno: 5, myssn=7",
     },
   },
+  { name: "a quoted secret that was cut", value: 'a password: "hun ter', masked: "a password: [redacted]" },
   { name: "other values", value: [null, true, 1.5, {}, []], masked: [null, true, 1.5, {}, []] },
   { name: "a stack is cut", value: { stack: "at x ".repeat(2000) }, masked: { stack: "at x ".repeat(800) } },
 ];

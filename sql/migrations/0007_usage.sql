@@ -52,6 +52,17 @@ create table jobforge.usage (
 
 create index usage_hour on jobforge.usage (hour);
 
+-- How many jobs a tenant has live of a type; exact unless it is an estimate.
+create type jobforge.live_count as (
+  tenant_id     uuid,
+  type          text,
+  queued        bigint,
+  scheduled     bigint,
+  running       bigint,
+  oldest_run_at timestamptz,
+  exact         boolean
+);
+
 -- What operators have set for a tenant.
 --   max_pending    how many jobs it may have queued and running; null: any number
 --   weight         how many turns it gets where others get one

@@ -13,9 +13,9 @@ $$;
 create or replace function jobforge.redact_text(p_text text, p_listed text[]) returns text
 language plpgsql immutable as $$
 declare
-  -- What may stand between a key and its value, and what a value is: quoted, also inside of a quoted text, or up to the next
-  -- separator.
-  v_value constant text := '(\\?["'']?\s*[=:]\s*)(\\?"[^"]*"|''[^'']*''|[^\s"''\\,;&)}\]]+)';
+  -- What may stand between a key and its value, and what a value is: masked already, quoted, also inside of a quoted text, or up
+  -- to the next separator.
+  v_value constant text := '(\\?["'']?\s*[=:]\s*)(\[redacted\]|\\?"[^"]*("|$)|''[^'']*(''|$)|[^\s"''\\,;&)}\]]+)';
   v_listed text := (
     select string_agg(regexp_replace(l, '([^[:alnum:]_])', '\\\1', 'g'), '|') from unnest(p_listed) l where l <> '');
   v_text text := p_text;
@@ -25,7 +25,7 @@ begin
   v_text := regexp_replace(v_text, '(://[^\s/:@"'']*):[^\s/"'']+@', '\1:[redacted]@', 'g');
   v_text := regexp_replace(v_text, '(://)[^\s/:@"'']{16,}@', '\1[redacted]@', 'g');
   v_text := regexp_replace(v_text,
-    '(authorization\\?["'']?\s*[=:]\s*\\?["'']?)((basic|bearer|digest|token|apikey)\s+)?[^\s"''\\,;&)}\]]+', '\1[redacted]', 'gi');
+    '(authorization\\?["'']?\s*[=:]\s*\\?["'']?)((basic|bearer|digest|token|apikey)\s+)?(\[redacted\]|[^\s"''\\,;&)}\]]+)', '\1[redacted]', 'gi');
   v_text := regexp_replace(v_text, '(bearer\s+)(?=[^\s]*[0-9._-])[a-z0-9._~+/=-]{6,}', '\1[redacted]', 'gi');
   v_text := regexp_replace(v_text,
     'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?|(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}'

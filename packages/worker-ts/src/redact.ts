@@ -9,8 +9,8 @@ const STACK_LENGTH = 4000;
 
 const WORDS =
   "passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie";
-/** What may stand between a key and its value, and what a value is: quoted, or up to the next separator. */
-const VALUE = `(\\\\?["']?\\s*[=:]\\s*)(?:\\\\?"[^"]*"|'[^']*'|[^\\s"'\\\\,;&)}\\]]+)`;
+/** What may stand between a key and its value, and what a value is: masked already, quoted, or up to the next separator. */
+const VALUE = `(\\\\?["']?\\s*[=:]\\s*)(?:\\[redacted\\]|\\\\?"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\\s"'\\\\,;&)}\\]]+)`;
 
 const secretKey = new RegExp(`${WORDS}|authorization`, "i");
 
@@ -19,7 +19,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/(:\/\/[^\s/:@"']*):[^\s/"']+@/g, `$1:${MASK}@`],
   [/(:\/\/)[^\s/:@"']{16,}@/g, `$1${MASK}@`],
   [
-    /(authorization\\?["']?\s*[=:]\s*\\?["']?)(?:(?:basic|bearer|digest|token|apikey)\s+)?[^\s"'\\,;&)}\]]+/gi,
+    /(authorization\\?["']?\s*[=:]\s*\\?["']?)(?:(?:basic|bearer|digest|token|apikey)\s+)?(?:\[redacted\]|[^\s"'\\,;&)}\]]+)/gi,
     `$1${MASK}`,
   ],
   [/(bearer\s+)(?=[^\s]*[0-9._-])[a-z0-9._~+/=-]{6,}/gi, `$1${MASK}`],

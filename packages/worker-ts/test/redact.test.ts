@@ -5,6 +5,7 @@ import { Redactor, redactor } from "../src/redact.ts";
 
 test.for(redactionCases)("the log masks $name", ({ value, masked, listed }) => {
   expect(new Redactor(listed).value(value)).toEqual(masked);
+  expect(new Redactor(listed).value(masked), "what is masked stays").toEqual(masked);
 });
 
 test("errors keep what helps, without secrets, and so do their causes", () => {
