@@ -5,7 +5,7 @@ import { cost } from "./support/cost.ts";
 import { claim, enqueue, enqueueAll, expectError, type Sql, T, U } from "./support/kernel.ts";
 import { boundLogin, login } from "./support/tenants.ts";
 
-interface Count {
+type Count = {
   tenant_id: string | null;
   type: string | null;
   queued: number;
@@ -14,7 +14,7 @@ interface Count {
   oldest_run_at: Date | null;
   oldest_ms: number | null;
   exact: boolean;
-}
+};
 
 async function counts(db: Sql, args: Record<string, unknown> = {}): Promise<Count[]> {
   const names = Object.keys(args).map((name, index) => `${name} => $${index + 1}`);

@@ -70,4 +70,14 @@ export type {
   Listener,
   Transport,
 } from "./transport.ts";
+export type {
+  CountOptions,
+  Dimension,
+  LiveCount,
+  TenantInfo,
+  TenantSettings,
+  Tenants,
+  Usage,
+  UsageOptions,
+} from "./usage.ts";
 export type { WaitOptions } from "./wait.ts";

@@ -1,4 +1,4 @@
-/** What operators steer: policies, gates, workers, the audit log, connectors, logins. */
+/** What operators steer and watch: policies, gates, tenants, workers, usage, the audit log, connectors, logins. */
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
@@ -12,6 +12,15 @@ import {
 } from "./policies.ts";
 import { fromRow, toKeys } from "./rows.ts";
 import type { Transport } from "./transport.ts";
+import {
+  type CountOptions,
+  countLive,
+  type LiveCount,
+  readUsage,
+  Tenants,
+  type Usage,
+  type UsageOptions,
+} from "./usage.ts";
 
 /** What a gate pauses: everything, a type, or a tenant. */
 export type GateScope = "all" | { readonly type: string } | { readonly tenantId: string };
@@ -66,7 +75,7 @@ export interface AuditOptions extends PageOptions {
   /** Without one: every tenant, for operators. */
   readonly tenantId?: string | undefined;
   readonly action?: string | undefined;
-  readonly entityType?: "job" | "jobs" | "type" | "gate" | "role" | "connector" | undefined;
+  readonly entityType?: "job" | "jobs" | "type" | "gate" | "role" | "connector" | "tenant" | undefined;
   readonly entityId?: string | undefined;
   readonly actor?: string | undefined;
   readonly after?: Date | undefined;
@@ -81,9 +90,22 @@ export interface ConnectorReference {
 export class Operations {
   /** The way to the kernel, for functions that have no method here. */
   readonly transport: Transport;
+  /** Quotas and weights. */
+  readonly tenants: Tenants;
 
   constructor(transport: Transport) {
     this.transport = transport;
+    this.tenants = new Tenants(transport);
+  }
+
+  /** What was used: runs, how they ended, how long they waited and ran, what they cost. Ten seconds late at most while workers run. */
+  usage(options: UsageOptions = {}): Promise<Usage[]> {
+    return readUsage(this.transport, options);
+  }
+
+  /** How many jobs are live now, and since when the oldest waits. */
+  counts(options: CountOptions = {}): Promise<LiveCount[]> {
+    return countLive(this.transport, options);
   }
 
   /** Pauses everything, a type or a tenant: nothing of it is claimed any more; what runs goes on. */
