@@ -304,10 +304,11 @@ language sql immutable as $$
   end
 $$;
 
--- The whole milliseconds from one time to another; 0 when it was earlier.
+-- The whole milliseconds from one time to another; 0 when it was earlier. As a double, in a third of the time of the numeric that
+-- extract answers: half a microsecond makes up for what a double lacks.
 create or replace function jobforge.ms_between(p_from timestamptz, p_to timestamptz) returns bigint
 language sql immutable as $$
-  select greatest(trunc(extract(epoch from p_to - p_from) * 1000), 0)::bigint
+  select greatest(floor(date_part('epoch', p_to - p_from) * 1000 + 0.0005), 0)::bigint
 $$;
 
 -- Adds up the cost of a job's runs, without overflowing.
