@@ -104,7 +104,7 @@ describe("the tables of the reference", () => {
   test("have every action that is written to the audit log", async ({ db }) => {
     const actions = await db.value<string[]>(`
       select array_agg(distinct m[1] order by m[1])
-      from pg_proc p, regexp_matches(p.prosrc, '''((?:JOBS?|SCHEDULE|POLICY|GATE|ROLE|CONNECTOR_CONFIG)_[A-Z_]+)''', 'g') m
+      from pg_proc p, regexp_matches(p.prosrc, '''((?:JOBS?|SCHEDULE|POLICY|GATE|ROLE|TENANT|CONNECTOR_CONFIG)_[A-Z_]+)''', 'g') m
       where p.pronamespace in ('jobforge'::regnamespace, 'public'::regnamespace)`);
     expect(firstCells(section("Audit actions"))).toEqual(expect.arrayContaining(actions));
   });

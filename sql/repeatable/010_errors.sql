@@ -24,8 +24,8 @@ language sql as $$
 $$;
 
 -- The error kept on a job and its attempt: always an object with message and attemptedAt, never larger than
--- 16 kB, whatever a handler reports.
-create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz) returns jsonb
+-- 16 kB, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy lists.
+create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
 language sql immutable as $$
   with normal as (
     select case jsonb_typeof(p_error)
@@ -35,12 +35,13 @@ language sql immutable as $$
         else jsonb_strip_nulls(jsonb_build_object('details', p_error))
       end as error
   ), bounded as (
+    -- Cut once more after the secrets are gone: one that the first cut halves lies beyond the second.
     select case
-        when octet_length(error::text) <= 16384 then error
+        when octet_length(error::text) <= 16384 then jobforge.redact(error, p_redact)
         else jsonb_strip_nulls(jsonb_build_object(
-          'name', left(error ->> 'name', 200),
-          'message', left(error ->> 'message', 2000),
-          'stack', left(error ->> 'stack', 2000),
+          'name', left(jobforge.redact_text(left(error ->> 'name', 1000), p_redact), 200),
+          'message', left(jobforge.redact_text(left(error ->> 'message', 8000), p_redact), 2000),
+          'stack', left(jobforge.redact_text(left(error ->> 'stack', 8000), p_redact), 2000),
           'truncated', true))
       end as error
     from normal

@@ -230,6 +230,7 @@ begin
     where w.inline_payload is null
   )
   select array_agg(c.id) into v_created from created c;
+  perform note_pending(p_tenant_id, cardinality(v_created));
 
   if p_notify then
     perform wake_for(p_jobs, p_now);

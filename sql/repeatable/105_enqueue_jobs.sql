@@ -79,17 +79,25 @@ begin
 end $$;
 
 -- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys of
--- jobforge_enqueue_job without p_. Answers [{id, outcome}] in the order of the input.
+-- jobforge_enqueue_job without p_. Answers [{id, outcome}] in the order of the input. When the tenant's quota has no room for all of
+-- them, none is enqueued (JF007); with p_partial the first ones are that fit, and the others answer {id: null, outcome: rejected}.
 -- Who: the tenant itself, workers, operators. JF002 or JF008 naming the first invalid job, such as jobs[3].type. Keys are
 -- taken in sorted order, so two calls with the same keys cannot deadlock.
-create or replace function :"api_schema".jobforge_enqueue_jobs(p_tenant_id uuid, p_jobs jsonb, p_notify boolean default true)
-returns jsonb
+create or replace function :"api_schema".jobforge_enqueue_jobs(
+  p_tenant_id uuid,
+  p_jobs jsonb,
+  p_notify boolean default true,
+  p_partial boolean default false
+) returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
   v_now timestamptz := jobforge.now();
   v_jobs new_job[];
+  v_room bigint;
+  v_fitting integer[];
+  v_created bigint;
   v_answer jsonb;
 begin
   perform require_tenant(p_tenant_id);
@@ -100,8 +108,31 @@ begin
   end if;
   v_jobs := read_jobs(p_jobs);
   perform require_valid(v_jobs, v_now, true);
-  select jsonb_agg(jsonb_build_object('id', e.id, 'outcome', e.outcome) order by e.ord)
-  into v_answer
+  v_room := room_of(p_tenant_id);
+  if p_partial and v_room < cardinality(v_jobs) then
+    v_fitting := fitting(p_tenant_id, v_jobs, v_room);
+    v_jobs := array(select j from unnest(v_jobs) j where j.ord = any (v_fitting) order by j.ord);
+  end if;
+  select jsonb_agg(jsonb_build_object('id', e.id, 'outcome', e.outcome) order by e.ord),
+    count(*) filter (where e.outcome = 'created')
+  into v_answer, v_created
   from enqueue(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true)) e;
+  if v_fitting is not null then
+    return with_rejected(coalesce(v_answer, '[]'), v_fitting, jsonb_array_length(p_jobs));
+  elsif v_created > 0 and v_room is not null then
+    perform require_room(p_tenant_id, 0);
+  end if;
   return coalesce(v_answer, '[]');
 end $$;
+
+-- The answers for the jobs at some places of a call, with those between them that were rejected.
+create or replace function jobforge.with_rejected(p_answers jsonb, p_places integer[], p_jobs integer) returns jsonb
+language sql immutable as $$
+  select jsonb_agg(coalesce(a.answer, '{"id": null, "outcome": "rejected"}') order by o.ord)
+  from generate_series(1, p_jobs) o(ord)
+  left join (
+    select f.ord, e.answer
+    from unnest(p_places) with ordinality f(ord, place)
+    join jsonb_array_elements(p_answers) with ordinality e(answer, place) on e.place = f.place
+  ) a on a.ord = o.ord
+$$;

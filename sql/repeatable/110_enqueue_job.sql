@@ -1,6 +1,7 @@
 -- Enqueues one job, in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key; answers the job's columns and outcome: created, existing or replaced.
--- Who: the tenant itself, workers, operators. Waits only for another transaction that holds the same key.
+-- Who: the tenant itself, workers, operators. JF007 when the tenant has as many jobs pending as it may have. Waits only for
+-- another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(
   p_tenant_id uuid,
   p_type text,
@@ -39,9 +40,14 @@ begin
     perform require_valid(array[v_job], v_now, false);
   end if;
   if num_nonnulls(p_idempotency_key, p_dedupe_key) = 0 then
+    perform require_room(p_tenant_id, 1);
     v_made := enqueue_new(p_tenant_id, v_job, v_now, coalesce(p_notify, true));
   else
     select e.id, e.outcome into v_made from enqueue(p_tenant_id, array[v_job], v_now, coalesce(p_notify, true)) e;
+    -- A job that is there answers for its key also when there is no room for another.
+    if v_made.outcome = 'created' then
+      perform require_room(p_tenant_id, 0);
+    end if;
   end if;
   if v_made.outcome = 'created' then
     select to_jsonb(j) into v_columns from live_jobs j where j.id = v_made.id;
@@ -78,6 +84,7 @@ begin
   if v_payload is null then
     insert into jobforge.payloads (job_id, tenant_id, payload) values (p_job.id, p_tenant_id, p_job.payload);
   end if;
+  perform jobforge.note_pending(p_tenant_id, 1);
   if p_notify then
     perform jobforge.wake(p_job.type, coalesce(p_job.run_at, p_now), p_now);
   end if;

@@ -71,6 +71,8 @@ create or replace function jobforge.revive(
   p_job_ids uuid[], p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
 ) returns table (id uuid, type text, max_attempts integer)
 language plpgsql as $$
+declare
+  v_back bigint;
 begin
   return query
   with dead as materialized (
@@ -117,4 +119,6 @@ begin
       and f.finished_at >= (select min(d.finished_at) from dead d)
   )
   select b.id, b.type, b.max_attempts from back b;
+  get diagnostics v_back = row_count;
+  perform jobforge.note_pending(p_tenant_id, v_back);
 end $$;

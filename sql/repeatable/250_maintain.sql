@@ -9,6 +9,14 @@ begin
   if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
     v_done := v_done || jsonb_build_object('forgotten', jobforge.forget(p_now, p_limit));
   end if;
+  if exists (select from jobforge.tenants)
+    and jobforge.begin_task('quota', p_now, case when not p_force then interval '5 seconds' end)
+  then
+    perform jobforge.count_pending(p_now, p_limit);
+  end if;
+  if jobforge.begin_task('usage', p_now, case when not p_force then interval '10 seconds' end) then
+    v_done := v_done || jsonb_build_object('metered', jobforge.roll_up_usage(p_now, p_limit));
+  end if;
   if jobforge.begin_task('leaves', p_now,
     case when not p_force then case when jobforge.lacks_shelf() then interval '10 seconds' else interval '10 minutes' end end) then
     v_done := v_done || jsonb_build_object('leaves', jobforge.tend_leaves(p_now));

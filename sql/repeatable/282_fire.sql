@@ -214,4 +214,9 @@ begin
   select r.id, r.tenant_id, r.payload
   from runs r
   where r.inline_payload is null;
+  -- A schedule's runs count like other jobs, but are not held up by a quota.
+  perform jobforge.note_all_pending(array(
+    select s.tenant_id
+    from unnest(p_schedule_ids) i(id)
+    join jobforge.schedules s on s.id = i.id), 1);
 end $$;

@@ -66,6 +66,7 @@ begin
     delete from jobforge.jobs j where j.id = v_run.id and j.attempts = j.uncounted;
     if found then
       perform jobforge.forget_traces(array[v_run.id]);
+      perform jobforge.note_pending(p_schedule.tenant_id, -1);
       v_earliest := least(v_earliest, v_run.scheduled_for);
     end if;
   end loop;

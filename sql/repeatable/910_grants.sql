@@ -60,17 +60,24 @@ language sql stable as $$
     ('jobforge_recognise_token', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_stats', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_metrics', 'api', '{jobforge_reader,jobforge_operator}'),
+    ('jobforge_set_tenant', 'api', '{jobforge_operator}'),
+    ('jobforge_get_tenant', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
+    ('jobforge_count_live', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
+    ('jobforge_report_usage', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
+    ('jobforge_explain_job', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_jobs', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_job_attempts', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_job_results', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_connector_configs', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_audit_log', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_schedules', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_usage', 'view', '{jobforge_tenant,jobforge_operator}'),
     -- A view's functions run with the rights of whoever reads it.
     ('visible_from', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('visible_to', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('trace_id', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('folded', 'private', '{jobforge_tenant,jobforge_operator}'),
+    ('percentile', 'private', '{jobforge_tenant,jobforge_operator}'),
     -- What the API views read, on behalf of their owner.
     ('jobs', 'table', '{jobforge_view}'),
     ('payloads', 'table', '{jobforge_view}'),
@@ -80,7 +87,8 @@ language sql stable as $$
     ('connector_configs', 'table', '{jobforge_view}'),
     ('audit_log', 'table', '{jobforge_view}'),
     ('schedules', 'table', '{jobforge_view}'),
-    ('schedule_ends', 'table', '{jobforge_view}')
+    ('schedule_ends', 'table', '{jobforge_view}'),
+    ('usage', 'table', '{jobforge_view}')
 $$;
 
 -- Everything of JobForge that can be granted, with the grantees it should have and has. Read by the walk below and by tests.

@@ -163,7 +163,7 @@ begin
         or (p.pronamespace = ${pg.escapeLiteral(pg.escapeIdentifier(apiSchema))}::regnamespace and p.proname like 'jobforge\\_%'))
       and p.xmin <> pg_current_xact_id()::xid
   loop
-    execute format('drop function %s', v_function);
+    execute format('drop routine %s', v_function);
   end loop;
 end $$;`;
 }

@@ -62,7 +62,8 @@ function isMeant({ kind, object, grantee, privilege, grantable }: Right): boolea
       if (privilege !== "EXECUTE") return false;
       if (isApi) return clientRoles.includes(grantee);
       return (
-        ["visible_from", "visible_to", "trace_id", "folded"].includes(object) && clientRoles.includes(grantee)
+        ["visible_from", "visible_to", "trace_id", "folded", "percentile"].includes(object) &&
+        clientRoles.includes(grantee)
       );
     case "view":
       return privilege === "SELECT" && (isApi ? clientRoles.includes(grantee) : grantee === "jobforge_view");

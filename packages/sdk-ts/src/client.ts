@@ -12,7 +12,16 @@ import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./defin
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue-many.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { EnqueuedJob, JobHandle } from "./handle.ts";
-import type { EnqueueOutcome, Job, JobAttempt, JobFilters, JobOf, JobStatus, OfTenant } from "./job.ts";
+import type {
+  EnqueueOutcome,
+  Job,
+  JobAttempt,
+  JobFilters,
+  JobOf,
+  JobReason,
+  JobStatus,
+  OfTenant,
+} from "./job.ts";
 import { toJson } from "./json.ts";
 import { filterKeys, type List, type ListOptions, listJobs, type SearchOptions, searchJobs } from "./list.ts";
 import { Operations } from "./operations.ts";
@@ -124,17 +133,34 @@ export class JobForgeClient extends Operations {
     jobs: { readonly [K in keyof Ds]: NewJob<Ds[K]> },
     shared: Partial<EnqueueOptions> = {},
   ): Promise<{ -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> }> {
-    const list: readonly NewJob[] = jobs;
-    const prepared = await prepareJobs(list, shared);
-    const outcomes = await enqueuePrepared(this.transport, prepared);
-    const handles = outcomes.map(
-      (answer, index) =>
-        new EnqueuedJob(this.#root ?? this, list[index]?.job, {
-          ...answer,
-          tenantId: prepared[index]?.tenantId ?? "",
-        }),
-    );
+    const handles = await this.#enqueueAll(jobs, shared, false);
     return handles as { -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> };
+  }
+
+  /**
+   * Enqueues as many of the jobs as their tenants' quotas have room for, the first ones first. Otherwise like `enqueueMany`, which enqueues all or
+   * none; the answer for a job that was rejected is undefined.
+   */
+  async enqueueFitting<const Ds extends readonly JobDefinition[]>(
+    jobs: { readonly [K in keyof Ds]: NewJob<Ds[K]> },
+    shared: Partial<EnqueueOptions> = {},
+  ): Promise<{ -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> | undefined }> {
+    const handles = await this.#enqueueAll(jobs, shared, true);
+    return handles as { -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> | undefined };
+  }
+
+  async #enqueueAll(
+    jobs: readonly NewJob[],
+    shared: Partial<EnqueueOptions>,
+    partial: boolean,
+  ): Promise<(EnqueuedJob | undefined)[]> {
+    const prepared = await prepareJobs(jobs, shared);
+    const outcomes = await enqueuePrepared(this.transport, prepared, partial);
+    return outcomes.map((answer, index) => {
+      if (answer.outcome === "rejected") return undefined;
+      const tenantId = prepared[index]?.tenantId ?? "";
+      return new EnqueuedJob(this.#root ?? this, jobs[index]?.job, { ...answer, tenantId });
+    });
   }
 
   /** A handle to a job whose id is known. */
@@ -180,6 +206,11 @@ export class JobForgeClient extends Operations {
   async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
     const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant);
     return rows.map((row) => fromRow<JobAttempt>(row));
+  }
+
+  /** Why a job is not running now, or what became of it, the first reason first; undefined when there is no such job. */
+  async explain(id: string, tenant: OfTenant): Promise<JobReason[] | undefined> {
+    return (await this.#ofJob<JobReason[] | null>("jobforge_explain_job", id, tenant)) ?? undefined;
   }
 
   /** Cancels a queued job at once, and asks a running one to stop: it is canceled when its run ends. */

@@ -12,10 +12,9 @@ export type NewJob<D extends JobDefinition = JobDefinition> = {
   readonly input: JobInput<D>;
 } & Partial<EnqueueOptions>;
 
-export interface BulkOutcome {
-  readonly id: string;
-  readonly outcome: EnqueueOutcome;
-}
+export type BulkOutcome =
+  | { readonly id: string; readonly outcome: EnqueueOutcome }
+  | { readonly id: null; readonly outcome: "rejected" };
 
 const mostJobs = 5000;
 const mostBytes = 8 * 1024 * 1024;
@@ -43,16 +42,20 @@ interface Chunk {
   bytes: number;
 }
 
-/** Enqueues prepared jobs, all or none when the transport has transactions and more than one call is needed. */
+/**
+ * Enqueues prepared jobs, all or none when the transport has transactions and more than one call is needed; with `partial`, those that
+ * quotas have room for.
+ */
 export async function enqueuePrepared(
   transport: Transport,
   jobs: readonly PreparedJob[],
+  partial: boolean,
 ): Promise<BulkOutcome[]> {
   const chunks = cut(jobs);
   const outcomes: BulkOutcome[] = new Array(jobs.length);
   const send = async (through: Transport): Promise<void> => {
     for (const chunk of chunks) {
-      const answer = await sendChunk(through, chunk);
+      const answer = await sendChunk(through, chunk, partial);
       for (const [index, place] of chunk.places.entries()) {
         const outcome = answer[index];
         if (outcome !== undefined) outcomes[place] = outcome;
@@ -85,11 +88,12 @@ function cut(jobs: readonly PreparedJob[]): Chunk[] {
   return chunks;
 }
 
-async function sendChunk(transport: Transport, chunk: Chunk): Promise<BulkOutcome[]> {
+async function sendChunk(transport: Transport, chunk: Chunk, partial: boolean): Promise<BulkOutcome[]> {
   try {
     return await transport.call<BulkOutcome[]>("jobforge_enqueue_jobs", {
       p_tenant_id: chunk.tenantId,
       p_jobs: new JsonText(`[${chunk.texts.join()}]`),
+      p_partial: partial ? true : undefined,
     });
   } catch (error) {
     throw error instanceof JobForgeError ? renumbered(error, chunk.places) : error;

@@ -31,7 +31,7 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
      p_priority integer, p_dedupe_key text, p_dedupe_mode text, p_tags text[], p_subject text, p_concurrency_key text,
      p_expires_at timestamptz, p_traceparent text, p_notify boolean`,
   ],
-  jobforge_enqueue_jobs: ["json", "p_tenant_id uuid, p_jobs jsonb, p_notify boolean"],
+  jobforge_enqueue_jobs: ["json", "p_tenant_id uuid, p_jobs jsonb, p_notify boolean, p_partial boolean"],
   jobforge_claim_jobs: ["rows", "p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid"],
   jobforge_complete_job: [
     "json",
@@ -100,6 +100,15 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
   jobforge_recognise_token: ["json", "p_digest text"],
   jobforge_stats: ["json", "p_tenant_id uuid, p_since timestamptz"],
   jobforge_metrics: ["json", "p_since timestamptz, p_buckets numeric[], p_by_tenant boolean"],
+  jobforge_explain_job: ["json", "p_job_id uuid, p_tenant_id uuid"],
+  jobforge_count_live: ["rows", "p_tenant_id uuid, p_by text[], p_cap integer"],
+  jobforge_report_usage: [
+    "rows",
+    `p_tenant_id uuid, p_from timestamptz, p_to timestamptz, p_bucket text, p_by text[], p_types text[],
+     p_timezone text`,
+  ],
+  jobforge_set_tenant: ["json", "p_tenant_id uuid, p_settings jsonb"],
+  jobforge_get_tenant: ["json", "p_tenant_id uuid"],
 };
 
 export const apiFunctions: ReadonlyMap<string, ApiFunction> = new Map(

@@ -8,7 +8,7 @@ import type {
   RescheduleOptions,
 } from "./client.ts";
 import type { JobDefinition, JobOutput } from "./definition.ts";
-import type { EnqueueOutcome, Job } from "./job.ts";
+import type { EnqueueOutcome, Job, JobReason } from "./job.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** The calls of a handle go through the JobForge it came from, never through a transaction it was made in. */
@@ -36,6 +36,11 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
    */
   result(options: WaitOptions = {}): Promise<JobOutput<D>> {
     return this.#forge.result<D>(this.id, { ...options, tenantId: this.tenantId, job: this.#definition });
+  }
+
+  /** Why it is not running now, or what became of it, the first reason first; undefined when there is no such job. */
+  explain(): Promise<JobReason[] | undefined> {
+    return this.#forge.explain(this.id, this);
   }
 
   cancel(): Promise<CancelAnswer> {

@@ -89,4 +89,14 @@ export type {
   Listener,
   Transport,
 } from "./transport.ts";
+export type {
+  Dimension,
+  LiveCount,
+  LiveCountOptions,
+  TenantInfo,
+  TenantSettings,
+  Tenants,
+  Usage,
+  UsageOptions,
+} from "./usage.ts";
 export type { WaitOptions } from "./wait.ts";

@@ -118,3 +118,28 @@ export interface JobFilters {
   readonly finishedAfter?: Date | undefined;
   readonly finishedBefore?: Date | undefined;
 }
+
+/** Why a job is not running now, or what became of it. Limits and later versions may have other codes. */
+export interface JobReason {
+  readonly code:
+    | "cancel_requested"
+    | "expired"
+    | "paused"
+    | "scheduled"
+    | "deferred"
+    | "retrying"
+    | "no_worker"
+    | "behind"
+    | "next"
+    | "running"
+    | "worker_silent"
+    | "succeeded"
+    | "failed"
+    | "dead"
+    | "canceled"
+    | (string & {});
+  /** For people. */
+  readonly message: string;
+  /** For programs: what the reason is about, as the kernel names it. */
+  readonly details: Readonly<Record<string, unknown>>;
+}

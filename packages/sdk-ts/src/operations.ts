@@ -1,4 +1,4 @@
-/** What operators steer: policies, gates, workers, the audit log, connectors, logins. */
+/** What operators steer and watch: policies, gates, tenants, workers, usage, the audit log, connectors, logins. */
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
@@ -27,6 +27,15 @@ import { fromRow, toKeys } from "./rows.ts";
 import type { ScheduleDefinition } from "./schedule.ts";
 import { type ScheduleSync, syncSchedules } from "./sync-schedules.ts";
 import type { Transport } from "./transport.ts";
+import {
+  countLive,
+  type LiveCount,
+  type LiveCountOptions,
+  readUsage,
+  Tenants,
+  type Usage,
+  type UsageOptions,
+} from "./usage.ts";
 
 /** What a gate pauses: everything, a type, or a tenant. */
 export type GateScope = "all" | { readonly type: string } | { readonly tenantId: string };
@@ -81,7 +90,17 @@ export interface AuditOptions extends PageOptions {
   /** Without one: every tenant, for operators. */
   readonly tenantId?: string | undefined;
   readonly action?: string | undefined;
-  readonly entityType?: "job" | "jobs" | "schedule" | "type" | "gate" | "role" | "connector" | undefined;
+  readonly entityType?:
+    | "job"
+    | "jobs"
+    | "schedule"
+    | "type"
+    | "gate"
+    | "role"
+    | "token"
+    | "connector"
+    | "tenant"
+    | undefined;
   readonly entityId?: string | undefined;
   readonly actor?: string | undefined;
   readonly after?: Date | undefined;
@@ -96,9 +115,22 @@ export interface ConnectorReference {
 export class Operations {
   /** The way to the kernel, for functions that have no method here. */
   readonly transport: Transport;
+  /** Quotas and weights. */
+  readonly tenants: Tenants;
 
   constructor(transport: Transport) {
     this.transport = transport;
+    this.tenants = new Tenants(transport);
+  }
+
+  /** What was used: runs, how they ended, how long they waited and ran, what they cost. Ten seconds late at most while workers run. */
+  usage(options: UsageOptions = {}): Promise<Usage[]> {
+    return readUsage(this.transport, options);
+  }
+
+  /** How many jobs are live now, and since when the oldest waits. */
+  countLive(options: LiveCountOptions = {}): Promise<LiveCount[]> {
+    return countLive(this.transport, options);
   }
 
   /** Pauses everything, a type or a tenant: nothing of it is claimed any more; what runs goes on. */

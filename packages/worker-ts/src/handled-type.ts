@@ -2,6 +2,7 @@
 import type { JobHandler } from "@jobforge/sdk-ts";
 import { Fifo } from "./fifo.ts";
 import { Mean } from "./pace.ts";
+import { Redactor } from "./redact.ts";
 import type { Run } from "./run.ts";
 
 export class HandledType {
@@ -29,6 +30,8 @@ export class HandledType {
   share = 0;
   /** What the type's policy says, once it is known. */
   policyTimeoutMs: number | undefined;
+  /** Masks what the definition, and the policy once it is known, do not want to be logged. */
+  redactor: Redactor;
 
   constructor(handler: JobHandler, cap: number | undefined, concurrency: number) {
     this.name = handler.definition.type;
@@ -36,6 +39,7 @@ export class HandledType {
     this.batchSize = handler.batchSize;
     this.cap = Math.min(cap ?? concurrency, concurrency);
     this.isCapped = this.cap < concurrency;
+    this.redactor = new Redactor(handler.definition.redact);
   }
 
   /** The earlier of the definition's and the policy's: past the latter the kernel gives the job to somebody else. */
@@ -43,6 +47,11 @@ export class HandledType {
     const own = this.handler.definition.timeoutMs;
     if (own === undefined || this.policyTimeoutMs === undefined) return own ?? this.policyTimeoutMs;
     return Math.min(own, this.policyTimeoutMs);
+  }
+
+  /** The policy lists keys that are not to be logged, besides those of the definition. */
+  hideKeys(keys: readonly string[]): void {
+    this.redactor = new Redactor([...(this.handler.definition.redact ?? []), ...keys]);
   }
 
   /** Whether a handler call may start now, as far as this type is concerned. */

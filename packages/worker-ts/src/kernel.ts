@@ -69,7 +69,9 @@ export class Kernel {
     return await this.transport.call("jobforge_progress_job", args, { timeoutMs: TIMEOUT_MS });
   }
 
-  async policy(type: string): Promise<{ readonly timeout_ms: number | null }> {
+  async policy(
+    type: string,
+  ): Promise<{ readonly timeout_ms: number | null; readonly redact?: readonly string[] | null }> {
     return await this.transport.call("jobforge_get_policy", { p_type: type }, { timeoutMs: TIMEOUT_MS });
   }
 }

@@ -1,10 +1,11 @@
 /**
  * Structured logs. Every line has the same ten fields, null where they mean nothing: timestamp, level, worker_id, trace_id, job_id,
- * job_type, tenant_id, attempt_no, message, duration_ms. No line holds a payload or a result.
+ * job_type, tenant_id, attempt_no, message, duration_ms. No line holds a payload or a result, and secrets are masked.
  */
 import type { JobLogger } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import pretty from "pino-pretty";
+import { redactor } from "./redact.ts";
 import type { Run } from "./run.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
@@ -35,25 +36,25 @@ export class WorkerLog {
   }
 
   debug(fields: object, message: string): void {
-    this.#sink.debug({ worker_id: this.#workerId, ...NO_JOB, ...fields }, message);
+    this.#sink.debug(this.#fieldsOf(fields), message);
   }
 
   info(fields: object, message: string): void {
-    this.#sink.info({ worker_id: this.#workerId, ...NO_JOB, ...fields }, message);
+    this.#sink.info(this.#fieldsOf(fields), message);
   }
 
   warn(fields: object, message: string): void {
-    this.#sink.warn({ worker_id: this.#workerId, ...NO_JOB, ...fields }, message);
+    this.#sink.warn(this.#fieldsOf(fields), message);
   }
 
   error(fields: object, message: string): void {
-    this.#sink.error({ worker_id: this.#workerId, ...NO_JOB, ...fields }, message);
+    this.#sink.error(this.#fieldsOf(fields), message);
   }
 
   /** A line about a run. Its fields are its own, whatever else is said. */
   job(level: Level, run: Run, fields: object | undefined, message: string): void {
-    const own = this.#fieldsOf(run);
-    this.#sink[level](fields === undefined ? own : { ...fields, ...own }, message);
+    const own = this.#fieldsOfRun(run);
+    this.#sink[level](fields === undefined ? own : { ...run.type.redactor.fields(fields), ...own }, message);
   }
 
   /** What a handler logs with: its lines carry the run's fields, and how long it has been going. */
@@ -61,13 +62,18 @@ export class WorkerLog {
     const at =
       (level: Level) =>
       (fields: object | string, message?: string): void => {
-        if (typeof fields === "string") this.job(level, run, undefined, fields);
-        else this.job(level, run, fields, message ?? "");
+        const { redactor } = run.type;
+        if (typeof fields === "string") this.job(level, run, undefined, redactor.text(fields));
+        else this.job(level, run, fields, redactor.text(message ?? ""));
       };
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }
 
-  #fieldsOf(run: Run): object {
+  #fieldsOf(fields: object): object {
+    return { worker_id: this.#workerId, ...NO_JOB, ...redactor.fields(fields) };
+  }
+
+  #fieldsOfRun(run: Run): object {
     const { job } = run;
     return {
       worker_id: this.#workerId,

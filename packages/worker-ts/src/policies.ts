@@ -1,4 +1,4 @@
-/** What the kernel's policies say about the types at hand: their timeouts. Read when a type is met, and again after a minute. */
+/** What the kernel's policies say about the types at hand: their timeouts, and what is not to be logged. Read when a type is met, and again after a minute. */
 import type { HandledType } from "./handled-type.ts";
 import type { Kernel } from "./kernel.ts";
 import type { WorkerLog } from "./log.ts";
@@ -27,9 +27,10 @@ export class Policies {
 
   async #read(type: HandledType): Promise<void> {
     try {
-      const { timeout_ms } = await this.#kernel.policy(type.name);
+      const { timeout_ms, redact } = await this.#kernel.policy(type.name);
       const before = type.timeoutMs;
       type.policyTimeoutMs = timeout_ms ?? undefined;
+      type.hideKeys(redact ?? []);
       if (type.timeoutMs !== before) this.#changed(type);
     } catch (error) {
       this.#log.debug({ err: error, job_type: type.name }, "The type's policy could not be read");

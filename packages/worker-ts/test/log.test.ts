@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import { version } from "../src/version.ts";
 import { startProcess } from "./support/child.ts";
-import { makeWorker, T, test, untilEnded } from "./support/work.ts";
+import { makeWorker, startWorker, T, test, until, untilEnded } from "./support/work.ts";
 
 const FIELDS = [
   "timestamp",
@@ -78,6 +78,31 @@ test("lines go to a logger of the application's own", async ({ forge }) => {
   expect(lines[0]).toMatchObject({ step: 2, job_type: "slow" });
   expect(lines[0].job_id, "a handler cannot say that it is another job").not.toBe("mine");
   expect(lines[1]).toMatchObject({ error: "failed on purpose", error_name: "Error", attempt_no: 1 });
+});
+
+test("lines hold no secret: neither what a handler logs, nor the errors it throws", async ({ db, forge }) => {
+  const written: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line) => void written.push(line) });
+  const paid = defineJob({ type: "paid", redact: ["iban"] });
+  const handler = paid.handle(async (_, { log }) => {
+    log.info({ iban: "DE123", pin: 4711, err: new Error("token=s3cr3t") }, "Authorization: Bearer s3cr3t-1");
+    throw new Error("https://me:s3cr3t@bank said no, iban: DE123, pin=4711");
+  });
+  await db.query("select jobforge_set_policy('paid', $1)", [{ redact: ["iban", "pin"] }]);
+  await startWorker(forge, { logger, handlers: [handler] });
+  let ended = 0;
+  const run = async (): Promise<string> => {
+    await forge.enqueue(paid, {}, { tenantId: T, maxAttempts: 1 });
+    ended += 1;
+    await until(() => written.join("").includes("said no"));
+    await untilEnded(db, ended);
+    return written.splice(0).join("");
+  };
+  let lines = await run();
+  expect(lines).not.toMatch(/s3cr3t|DE123/);
+  // The policy is read when the type is met for the first time, and jobs do not wait for it.
+  while (lines.includes("4711")) lines = await run();
+  expect(lines).toContain("said no");
 });
 
 test("a worker tells the database its version, types and process", async ({ forge }) => {

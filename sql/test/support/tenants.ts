@@ -18,9 +18,11 @@ export interface TenantJobs {
   readonly dead: string;
 }
 
-/** Gives T and U a queued, a running, a dead and a succeeded job, a result, a connector configuration and a disabled schedule each. */
+/** Gives T and U a queued, a running, a dead and a succeeded job, a result, a connector configuration, a disabled schedule and usage each. */
 export async function populate(db: TestDatabase): Promise<Record<"t" | "u", TenantJobs>> {
-  return { t: await populateTenant(db, T), u: await populateTenant(db, U) };
+  const jobs = { t: await populateTenant(db, T), u: await populateTenant(db, U) };
+  await db.query("select jobforge.roll_up_usage(jobforge.now(), 1000)");
+  return jobs;
 }
 
 async function populateTenant(db: TestDatabase, tenant: string): Promise<TenantJobs> {
@@ -62,6 +64,7 @@ export const tenantViews: readonly string[] = [
   "jobforge_connector_configs",
   "jobforge_audit_log",
   "jobforge_schedules",
+  "jobforge_usage",
 ];
 
 /** The tenants whose rows a connection sees, view by view. */

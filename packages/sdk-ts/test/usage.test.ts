@@ -1,0 +1,105 @@
+/** Usage, live counts, quotas and explanations, the same over Postgres and over HTTP. */
+import { describe, expect } from "vitest";
+import { claim, complete, T, U } from "../../../sql/test/support/kernel.ts";
+import { InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
+import { sendMail } from "./support/jobs.ts";
+import { test, transports } from "./support/transports.ts";
+
+const mail = { to: "ada@example.com", subject: "Hello" };
+
+describe.each(transports)("over %s", (transport) => {
+  const operator = { role: "jobforge_operator" } as const;
+
+  test("usage and counts come as numbers and Dates", async ({ db, connect }) => {
+    const forge = await connect(transport, operator);
+    const { id } = await forge.enqueue(sendMail, mail, { tenantId: T });
+    expect(await forge.countLive()).toEqual([
+      {
+        tenantId: undefined,
+        type: sendMail.type,
+        queued: 1,
+        scheduled: 0,
+        running: 0,
+        oldestRunAt: expect.any(Date),
+        oldestMs: expect.any(Number),
+        exact: true,
+      },
+    ]);
+    await claim(db);
+    await complete(db, id, { cost_cents: 7 });
+    await forge.maintain();
+    const [row, ...others] = await forge.usage({
+      tenantId: T,
+      bucket: "day",
+      by: ["tenant", "type"],
+      timezone: "Europe/Berlin",
+    });
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({
+      tenantId: T,
+      type: sendMail.type,
+      runs: 1,
+      succeeded: 1,
+      costCents: 7,
+      runP99Ms: expect.any(Number),
+    });
+    expect(row?.startAt).toBeInstanceOf(Date);
+    const from = new Date(Date.now() - 3_600_000);
+    expect(await forge.usage({ from, to: new Date(), by: [], bucket: "total" })).toMatchObject([
+      { runs: 1, tenantId: undefined },
+    ]);
+    expect(await forge.usage({ types: ["other"] })).toEqual([]);
+    expect(await forge.countLive({ tenantId: T, by: [], cap: 10 })).toEqual([]);
+  });
+
+  test("a quota rejects what is over it, and a call may ask for what fits", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    expect(await forge.tenants.set(T, { maxPending: 2, weight: 3 })).toMatchObject({
+      maxPending: 2,
+      weight: 3,
+    });
+    const jobs = [1, 2, 3].map((n) => ({ job: sendMail, input: { ...mail, subject: `${n}` } }));
+    await expect(forge.enqueueMany(jobs, { tenantId: T })).rejects.toThrow(JobLimitExceededError);
+    const [first, second, third] = await forge.enqueueFitting(jobs, { tenantId: T });
+    expect([first?.outcome, second?.outcome, third]).toEqual(["created", "created", undefined]);
+    expect(await forge.tenants.get(T)).toEqual({ tenantId: T, maxPending: 2, pending: 2, weight: 3 });
+    await expect(forge.enqueue(sendMail, mail, { tenantId: T })).rejects.toMatchObject({
+      code: "JF007",
+      retryable: true,
+    });
+    expect((await forge.enqueue(sendMail, mail, { tenantId: U })).outcome).toBe("created");
+    expect(await forge.tenants.set(T, { maxPending: null })).toMatchObject({
+      maxPending: undefined,
+      weight: 3,
+    });
+  });
+
+  test("a handle explains its job", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    const job = await forge.enqueue(sendMail, mail, { tenantId: T });
+    await forge.pause({ type: sendMail.type }, { reason: "maintenance" });
+    const reasons = await job.explain();
+    expect(reasons?.map(({ code }) => code)).toEqual(["paused", "no_worker", "next"]);
+    expect(reasons?.[0]).toMatchObject({
+      message: expect.stringMatching(/maintenance$/),
+      details: { scope: "type" },
+    });
+    expect(await forge.explain(job.id, { tenantId: U })).toBeUndefined();
+  });
+
+  test("wrong options never leave the process", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    const by = ["status"] as unknown as readonly "type"[];
+    const calls = [
+      () => forge.usage({ tenantId: "nobody" }),
+      () => forge.usage({ from: new Date(Number.NaN) }),
+      () => forge.usage({ types: [""] }),
+      () => forge.usage({ by }),
+      () => forge.countLive({ by }),
+      () => forge.countLive({ cap: -1 }),
+      () => forge.tenants.set(T, { maxPending: 1.5 }),
+      () => forge.tenants.set(T, { weight: 0 }),
+    ];
+    for (const call of calls) await expect(call()).rejects.toThrow(InvalidArgumentError);
+  });
+});

@@ -1,0 +1,72 @@
+-- Secrets have no place in rows that people read. What handlers report as errors is masked here, before it is stored, so that
+-- every client's errors are; packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a test gives both
+-- the same cases.
+
+-- Whether a key names a secret by a well-known word.
+create or replace function jobforge.names_secret(p_key text) returns boolean
+language sql immutable as $$
+  select p_key ~* '(passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie)'
+$$;
+
+-- A text without the secrets in it: private keys, credentials of a URL, Authorization headers and bearer tokens, tokens that are known
+-- by their form, and the values after key= or key: of keys that name a secret.
+create or replace function jobforge.redact_text(p_text text, p_listed text[]) returns text
+language plpgsql immutable as $$
+declare
+  -- What may stand between a key and its value, and what a value is: masked already, quoted, also inside of a quoted text, or up
+  -- to the next separator.
+  v_value constant text := '(\\?["'']?\s*[=:]\s*)(\[redacted\]|\\?"[^"]*("|$)|''[^'']*(''|$)|[^\s"''\\,;&)}\]]+)';
+  v_listed text := (
+    select string_agg(regexp_replace(l, '([^[:alnum:]_])', '\\\1', 'g'), '|') from unnest(p_listed) l where l <> '');
+  v_text text := p_text;
+begin
+  v_text := regexp_replace(v_text,
+    '-----BEGIN [A-Z ]*PRIVATE KEY-----([^-]|-(?!----END))*(-----END [A-Z ]*PRIVATE KEY-----)?', '[redacted]', 'g');
+  v_text := regexp_replace(v_text, '(://[^\s/:@"'']*):[^\s/"'']+@', '\1:[redacted]@', 'g');
+  v_text := regexp_replace(v_text, '(://)[^\s/:@"'']{16,}@', '\1[redacted]@', 'g');
+  v_text := regexp_replace(v_text,
+    '(authorization\\?["'']?\s*[=:]\s*\\?["'']?)((basic|bearer|digest|token|apikey)\s+)?(\[redacted\]|[^\s"''\\,;&)}\]]+)', '\1[redacted]', 'gi');
+  v_text := regexp_replace(v_text, '(bearer\s+)(?=[^\s]*[0-9._-])[a-z0-9._~+/=-]{6,}', '\1[redacted]', 'gi');
+  v_text := regexp_replace(v_text,
+    'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?|(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}'
+    '|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}'
+    '|AIza[A-Za-z0-9_-]{30,}', '[redacted]', 'g');
+  v_text := regexp_replace(v_text,
+    '((passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie)[a-z0-9_-]*)' || v_value,
+    '\1\4[redacted]', 'gi');
+  if v_listed is not null then
+    v_text := regexp_replace(v_text, '((?<![[:alnum:]_])(' || v_listed || '))' || v_value, '\1\3[redacted]', 'gi');
+  end if;
+  return v_text;
+end $$;
+
+-- A JSON document without the secrets in it. Values of keys that the type's policy lists are masked whatever they are, those of
+-- well-known keys when they are texts; all other texts are looked through. Stacks are cut to 4,000 characters; what is nested more
+-- than 16 deep is kept as text. Never fails, because no settle may.
+create or replace function jobforge.redact(p_document jsonb, p_listed text[], p_depth integer default 0) returns jsonb
+language plpgsql immutable as $$
+begin
+  case jsonb_typeof(p_document)
+    when 'string' then
+      return to_jsonb(jobforge.redact_text(p_document #>> '{}', p_listed));
+    when 'array', 'object' then
+      if p_depth >= 16 then
+        return to_jsonb(jobforge.redact_text(p_document::text, p_listed));
+      elsif jsonb_typeof(p_document) = 'array' then
+        return (
+          select coalesce(jsonb_agg(jobforge.redact(e.item, p_listed, p_depth + 1) order by e.ord), '[]')
+          from jsonb_array_elements(p_document) with ordinality e(item, ord));
+      end if;
+      return (
+        select coalesce(jsonb_object_agg(e.key, case
+            when lower(e.key) = any (array(select lower(l) from unnest(p_listed) l)) then '"[redacted]"'
+            when jsonb_typeof(e.value) = 'string' and jobforge.names_secret(e.key) then '"[redacted]"'
+            when jsonb_typeof(e.value) = 'string' and e.key = 'stack'
+              then to_jsonb(left(jobforge.redact_text(left(e.value #>> '{}', 8000), p_listed), 4000))
+            else jobforge.redact(e.value, p_listed, p_depth + 1)
+          end), '{}')
+        from jsonb_each(p_document) e);
+    else
+      return p_document;
+  end case;
+end $$;

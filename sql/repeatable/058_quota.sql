@@ -1,0 +1,148 @@
+-- Quotas. What a tenant with a quota has pending (queued or running) is the sum of pending_deltas: whoever makes or ends jobs
+-- appends by how many, in the same transaction, so nobody waits for anybody. The sum is exact up to transactions in flight:
+-- several at once may each see room for the last job.
+
+-- Notes that a tenant has so many pending jobs more, when it has a quota. The jobs have been written before: a change
+-- whose transaction began before the quota is waited for by count_pending, a look at the quota that came too early is not.
+create or replace function jobforge.note_pending(p_tenant_id uuid, p_delta bigint) returns void
+language plpgsql as $$
+begin
+  if p_delta <> 0 and exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id and t.max_pending is not null) then
+    insert into jobforge.pending_deltas (tenant_id, delta) values (p_tenant_id, p_delta);
+  end if;
+end $$;
+
+-- Notes the same of jobs of several tenants, one more or (-1) less for each time that a tenant is named.
+create or replace function jobforge.note_all_pending(p_tenant_ids uuid[], p_sign integer) returns void
+language plpgsql as $$
+begin
+  -- Mostly there are no quotas.
+  if exists (select from jobforge.tenants) then
+    insert into jobforge.pending_deltas (tenant_id, delta)
+    select t.tenant_id, p_sign * i.jobs
+    from (select i.tenant_id, count(*) as jobs from unnest(p_tenant_ids) i(tenant_id) group by 1) i
+    join jobforge.tenants t on t.tenant_id = i.tenant_id
+    where t.max_pending is not null;
+  end if;
+end $$;
+
+-- How many jobs a tenant has queued and running, counted one by one but no further than p_most.
+create or replace function jobforge.count_pending_jobs(p_tenant_id uuid, p_most bigint) returns bigint
+language sql stable as $$
+  select count(*)
+  from (
+    select from (
+      select from jobforge.jobs j where j.tenant_id = p_tenant_id and j.state <> 'running'
+      union all
+      select from jobforge.jobs j where j.tenant_id = p_tenant_id and j.state = 'running'
+    ) j
+    limit p_most
+  ) j
+$$;
+
+-- How many jobs more a tenant may have pending; null without a quota, negative when it has more than its quota. Adds up what
+-- was appended; where that is much, and it can be done without an error, it leaves less behind.
+create or replace function jobforge.room_of(p_tenant_id uuid) returns bigint
+language plpgsql as $$
+declare
+  v_tenant jobforge.tenants;
+  v_pending bigint;
+  v_rows bigint;
+begin
+  select t.* into v_tenant from jobforge.tenants t where t.tenant_id = p_tenant_id;
+  if v_tenant.max_pending is null then
+    return null;
+  elsif v_tenant.counted_at is null then
+    return v_tenant.max_pending - jobforge.count_pending_jobs(p_tenant_id, v_tenant.max_pending + 1::bigint);
+  end if;
+  select coalesce(sum(d.delta), 0), count(*) into v_pending, v_rows
+  from jobforge.pending_deltas d
+  where d.tenant_id = p_tenant_id;
+  if v_rows > 500 and current_setting('transaction_isolation') = 'read committed' then
+    perform jobforge.compact_pending(p_tenant_id, 10000);
+  end if;
+  return v_tenant.max_pending - v_pending;
+end $$;
+
+-- JF007 when a tenant with a quota has no room for so many jobs more.
+create or replace function jobforge.require_room(p_tenant_id uuid, p_more integer) returns void
+language plpgsql as $$
+begin
+  if p_more > jobforge.room_of(p_tenant_id) then
+    perform jobforge.fail('JF007', 'Job limit exceeded for tenant', 'job_limit_exceeded', null,
+      format('The tenant may have %s jobs queued and running. Enqueue again when some have ended, or raise max_pending with jobforge_set_tenant.',
+        (select t.max_pending from jobforge.tenants t where t.tenant_id = p_tenant_id)));
+  end if;
+end $$;
+
+-- Which jobs of a call a tenant has room for, by their places: those that a job which is there already answers for, which need
+-- none, and of the others the first so many. Two with the same key need one place.
+create or replace function jobforge.fitting(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint) returns integer[]
+language sql stable as $$
+  with asked as materialized (
+    select j.ord,
+      exists (
+        select from jobforge.job_keys k
+        where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key)
+      or exists (
+        select from jobforge.jobs l
+        where l.tenant_id = p_tenant_id and l.type = j.type and l.dedupe_key = j.dedupe_key) as answered,
+      least(
+        case when j.idempotency_key is not null then min(j.ord) over (partition by j.type, j.idempotency_key) end,
+        case when j.dedupe_key is not null then min(j.ord) over (partition by j.type, j.dedupe_key) end,
+        j.ord) as leader
+    from unnest(p_jobs) j
+  ), placed as materialized (
+    select a.*, count(*) filter (where not a.answered and a.leader = a.ord) over (order by a.ord) as place from asked a
+  )
+  select array(
+    select p.ord
+    from placed p
+    join placed l on l.ord = p.leader
+    where p.answered or l.answered or l.place <= p_room
+    order by p.ord)
+$$;
+
+-- Adds up what was appended for a tenant, up to p_limit rows, as one row. Others see it before or after, never in between.
+-- Never waits.
+create or replace function jobforge.compact_pending(p_tenant_id uuid, p_limit integer) returns void
+language plpgsql as $$
+begin
+  with taken as (
+    delete from jobforge.pending_deltas d
+    where d.ctid = any (array(
+      select f.ctid from jobforge.pending_deltas f where f.tenant_id = p_tenant_id limit p_limit for update skip locked))
+    returning d.delta
+  )
+  insert into jobforge.pending_deltas (tenant_id, delta)
+  select p_tenant_id, sum(t.delta)
+  from taken t
+  having count(*) > 0;
+end $$;
+
+-- Keeps the sums of quotas right and short. A tenant whose quota is new is counted when every transaction has ended that may not
+-- have seen the quota: from then on every change is noted, and the rest is made up for. Once a day each is counted again, in case
+-- that an application's transaction with an old snapshot slipped through. Jobs and notes are counted in one statement, so
+-- that what others are doing is in both or in neither. The caller holds the task "quota". Never waits.
+create or replace function jobforge.count_pending(p_now timestamptz, p_limit integer) returns void
+language plpgsql as $$
+declare
+  v_tenant jobforge.tenants;
+begin
+  for v_tenant in
+    select t.* from jobforge.tenants t where t.max_pending is not null order by t.counted_at nulls first for update skip locked
+  loop
+    if v_tenant.counting_since is null then
+      update jobforge.tenants t set counting_since = pg_current_xact_id() where t.tenant_id = v_tenant.tenant_id;
+    elsif v_tenant.counting_since < pg_snapshot_xmin(pg_current_snapshot())
+      and coalesce(v_tenant.counted_at, '-infinity') < p_now - interval '1 day'
+    then
+      insert into jobforge.pending_deltas (tenant_id, delta)
+      select v_tenant.tenant_id, jobforge.count_pending_jobs(v_tenant.tenant_id, 9223372036854775807) - coalesce(sum(d.delta), 0)
+      from jobforge.pending_deltas d
+      where d.tenant_id = v_tenant.tenant_id;
+      update jobforge.tenants t set counted_at = p_now where t.tenant_id = v_tenant.tenant_id;
+    end if;
+    perform jobforge.compact_pending(v_tenant.tenant_id, p_limit);
+  end loop;
+end $$;

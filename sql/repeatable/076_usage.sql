@@ -1,0 +1,92 @@
+-- The bucket of a histogram that a number of milliseconds falls into. Bucket 0 is below one millisecond; four buckets to each
+-- doubling follow, up to bucket 128, which has everything from about 40 days on.
+create or replace function jobforge.bucket_of(p_ms bigint) returns integer
+language sql immutable as $$
+  select case when p_ms < 1 then 0 else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
+$$;
+
+-- The histogram of numbers of milliseconds, up to its last bucket that is not empty.
+create or replace function jobforge.histogram_of(p_ms bigint[]) returns integer[]
+language sql immutable as $$
+  with counted as materialized (
+    select jobforge.bucket_of(m) as bucket, count(*)::integer as runs from unnest(p_ms) m group by 1
+  )
+  select array(
+    select coalesce(c.runs, 0)
+    from generate_series(0, (select max(c.bucket) from counted c)) b
+    left join counted c on c.bucket = b
+    order by b)
+$$;
+
+-- Two histograms as one.
+create or replace function jobforge.add_histograms(p_a integer[], p_b integer[]) returns integer[]
+language sql immutable parallel safe as $$
+  select array(
+    select coalesce(h.a, 0) + coalesce(h.b, 0)
+    from unnest(p_a, p_b) with ordinality h(a, b, bucket)
+    order by h.bucket)
+$$;
+
+create or replace aggregate jobforge.sum_histograms(integer[]) (
+  sfunc = jobforge.add_histograms, stype = integer[], initcond = '{}', combinefunc = jobforge.add_histograms, parallel = safe
+);
+
+-- The number of milliseconds that a share of the runs in a histogram do not exceed, to a fifth of it; null without runs.
+create or replace function jobforge.percentile(p_histogram integer[], p_share numeric) returns bigint
+language sql immutable parallel safe as $$
+  select case when c.bucket = 1 then 0
+    else round(power(2, (c.bucket - 2) / 4.0) + (power(2, (c.bucket - 1) / 4.0) - power(2, (c.bucket - 2) / 4.0))
+      * (p_share * c.total - (c.upto - c.runs)) / c.runs)::bigint end
+  from (
+    select h.bucket, h.runs, sum(h.runs) over (order by h.bucket) as upto, sum(h.runs) over () as total
+    from unnest(p_histogram) with ordinality h(runs, bucket)
+  ) c
+  where c.runs > 0 and c.upto >= p_share * c.total
+  order by c.bucket
+  limit 1
+$$;
+
+-- Merges what ended runs have appended into the usage of their hour, up to p_limit appended rows. Whatever is committed is
+-- merged once, however late it was committed: it is taken away in the transaction that adds it. Answers how many rows
+-- it merged. The caller holds the task "usage", so that nobody else writes to the table. Never waits.
+create or replace function jobforge.roll_up_usage(p_now timestamptz, p_limit integer) returns integer
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+declare
+  v_merged integer;
+begin
+  with taken as (
+    delete from usage_deltas d
+    where d.id = any (array(select f.id from usage_deltas f order by f.id limit p_limit for update skip locked))
+    returning d.*
+  ), summed as (
+    select t.tenant_id, t.hour, t.type, count(*) as deltas,
+      sum(t.runs) as runs, sum(t.succeeded) as succeeded, sum(t.failed) as failed, sum(t.lost) as lost,
+      sum(t.deferred) as deferred, sum(t.retries) as retries, sum(t.dead) as dead, sum(t.cost_cents) as cost_cents,
+      sum((select sum(w) from unnest(t.waits) w)) as wait_ms,
+      coalesce(sum((select sum(l) from unnest(t.lengths) l)), 0) as run_ms,
+      sum_histograms(histogram_of(t.waits)) as wait_histogram,
+      sum_histograms(histogram_of(t.lengths)) as run_histogram
+    from taken t
+    group by 1, 2, 3
+  ), merged as (
+    insert into usage as u (
+      tenant_id, hour, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms,
+      wait_histogram, run_histogram)
+    select
+      s.tenant_id, s.hour, s.type, s.runs, s.succeeded, s.failed, s.lost, s.deferred, s.retries, s.dead, s.cost_cents,
+      s.wait_ms, s.run_ms, s.wait_histogram, s.run_histogram
+    from summed s
+    on conflict (tenant_id, hour, type) do update
+    set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram, run_histogram)
+      = (u.runs + excluded.runs, u.succeeded + excluded.succeeded, u.failed + excluded.failed, u.lost + excluded.lost,
+        u.deferred + excluded.deferred, u.retries + excluded.retries, u.dead + excluded.dead,
+        u.cost_cents + excluded.cost_cents, u.wait_ms + excluded.wait_ms, u.run_ms + excluded.run_ms,
+        add_histograms(u.wait_histogram, excluded.wait_histogram), add_histograms(u.run_histogram, excluded.run_histogram))
+  )
+  select coalesce(sum(s.deltas), 0) into v_merged from summed s;
+  delete from usage u
+  where (u.tenant_id, u.hour, u.type) in (
+    select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour limit p_limit);
+  return v_merged;
+end $$;

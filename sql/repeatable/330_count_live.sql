@@ -1,0 +1,153 @@
+-- How many jobs are live now, per p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running, the due time
+-- of the oldest that is queued and for how many milliseconds it has been. Up to p_cap live jobs (10,000) they are counted; beyond, the
+-- numbers are estimates, and exact is false: a sample of the table, in which types and tenants of few jobs may be missing. Over all
+-- tenants, types with at most 1,000 jobs of each kind are counted all the same.
+-- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing; reads a few thousand pages at
+-- most, however many jobs there are.
+create or replace function :"api_schema".jobforge_count_live(
+  p_tenant_id uuid default null,
+  p_by text[] default '{type}',
+  p_cap integer default 10000
+) returns table (
+  tenant_id uuid, type text, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz, oldest_ms bigint, exact boolean
+)
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+-- A table that was large once stays large, and is mostly empty then: the way in is an index.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_tenant_id uuid := countable_tenant(p_tenant_id);
+  v_counts live_count[];
+begin
+  if p_by is null or not p_by <@ array['tenant', 'type'] then
+    perform fail_argument('by', 'by must be of tenant, type');
+  elsif p_cap is null or p_cap not between 0 and 100000 then
+    perform fail_argument('cap', 'cap must be between 0 and 100000');
+  end if;
+  v_counts := count_up_to(v_tenant_id, p_cap, v_now);
+  if v_counts is null then
+    v_counts := estimate_live(v_tenant_id, v_now);
+    if v_tenant_id is null and not 'tenant' = any (p_by) then
+      v_counts := count_small_types(v_counts, v_now);
+    end if;
+  end if;
+  return query
+  select case when 'tenant' = any (p_by) then c.tenant_id end, case when 'type' = any (p_by) then c.type end,
+    sum(c.queued)::bigint, sum(c.scheduled)::bigint, sum(c.running)::bigint, min(c.oldest_run_at),
+    case when min(c.oldest_run_at) is not null then ms_between(min(c.oldest_run_at), v_now) end, bool_and(c.exact)
+  from unnest(v_counts) c
+  group by 1, 2
+  order by 1, 2;
+end $$;
+
+-- Counts live jobs of a tenant (null: of all) by tenant and type; null when there are more than p_cap.
+create or replace function jobforge.count_up_to(p_tenant_id uuid, p_cap integer, p_now timestamptz) returns jobforge.live_count[]
+language plpgsql stable as $$
+declare
+  v_seen bigint;
+  v_counts jobforge.live_count[];
+begin
+  with live as materialized (
+    select j.*
+    from (
+      (select j.tenant_id, j.type, j.state, j.run_at
+      from jobforge.jobs j
+      where p_tenant_id is null
+      order by j.id
+      limit p_cap + 1)
+      union all
+      (select j.tenant_id, j.type, j.state, j.run_at
+      from jobforge.jobs j
+      where j.tenant_id = p_tenant_id and j.state <> 'running'
+      order by j.id
+      limit p_cap + 1)
+      union all
+      select j.tenant_id, j.type, j.state, j.run_at
+      from jobforge.jobs j
+      where j.tenant_id = p_tenant_id and j.state = 'running'
+    ) j
+  ), counted as (
+    select j.tenant_id, j.type,
+      count(*) filter (where j.state <> 'running' and j.run_at <= p_now) as queued,
+      count(*) filter (where j.state <> 'running' and j.run_at > p_now) as scheduled,
+      count(*) filter (where j.state = 'running') as running,
+      min(j.run_at) filter (where j.state <> 'running' and j.run_at <= p_now) as oldest_run_at
+    from live j
+    group by 1, 2
+  )
+  select (select count(*) from live),
+    array(
+      select row(c.tenant_id, c.type, c.queued, c.scheduled, c.running, c.oldest_run_at, true)::jobforge.live_count from counted c)
+  into v_seen, v_counts;
+  return case when v_seen <= p_cap then v_counts end;
+end $$;
+
+-- The same as an estimate: from a sample of about 2,000 pages of the table, or all of it when it has no more.
+create or replace function jobforge.estimate_live(p_tenant_id uuid, p_now timestamptz) returns jobforge.live_count[]
+language plpgsql stable
+set enable_seqscan = on as $$
+declare
+  v_pages numeric := greatest(pg_relation_size('jobforge.jobs') / current_setting('block_size')::integer, 1);
+  v_share numeric := least(2000 / v_pages, 1);
+begin
+  return array(
+    select row(s.tenant_id, s.type, round(s.queued / v_share), round(s.scheduled / v_share), round(s.running / v_share),
+      s.oldest_run_at, v_share = 1)::jobforge.live_count
+    from (
+      select j.tenant_id, j.type,
+        count(*) filter (where j.state <> 'running' and j.run_at <= p_now) as queued,
+        count(*) filter (where j.state <> 'running' and j.run_at > p_now) as scheduled,
+        count(*) filter (where j.state = 'running') as running,
+        min(j.run_at) filter (where j.state <> 'running' and j.run_at <= p_now) as oldest_run_at
+      from jobforge.jobs j tablesample system (100 * v_share)
+      where p_tenant_id is null or j.tenant_id = p_tenant_id
+      group by 1, 2
+    ) s);
+end $$;
+
+-- Puts counted numbers in the place of estimated ones, for the types that have at most 1,000 jobs of each kind; at most 200 types.
+create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz) returns jobforge.live_count[]
+language sql stable as $$
+  with counted as materialized (
+    select c.*
+    from (
+      select distinct t.type
+      from unnest(jobforge.types_in('ready') || jobforge.types_in('waiting') || array(select c.type from unnest(p_counts) c)) t(type)
+      limit 200
+    ) t
+    cross join lateral jobforge.count_small_type(t.type, p_now) c
+    where c.exact
+  )
+  select array(
+    select row(c.tenant_id, c.type, c.queued, c.scheduled, c.running, c.oldest_run_at, c.exact)::jobforge.live_count
+    from (
+      select * from counted
+      union all
+      select e.* from unnest(p_counts) e where e.type not in (select c.type from counted c)
+    ) c)
+$$;
+
+-- Counts the jobs of one type over all tenants, each kind up to 1,001 by its index; exact when none has more.
+create or replace function jobforge.count_small_type(p_type text, p_now timestamptz) returns setof jobforge.live_count
+language sql stable as $$
+  select null::uuid, p_type, r.jobs + d.jobs, s.jobs, u.jobs, least(r.oldest, d.oldest),
+    greatest(r.jobs, d.jobs, s.jobs) <= 1000
+  from (
+    select count(*) as jobs, min(j.run_at) as oldest
+    from (select j.run_at from jobforge.jobs j where j.state = 'ready' and j.type = p_type limit 1001) j
+  ) r
+  cross join (
+    select count(*) as jobs, min(j.run_at) as oldest
+    from (select j.run_at from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now limit 1001) j
+  ) d
+  cross join (
+    select count(*) as jobs
+    from (select from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at > p_now limit 1001) j
+  ) s
+  cross join (select count(*) as jobs from jobforge.jobs j where j.state = 'running' and j.type = p_type) u
+$$;

@@ -1,0 +1,72 @@
+-- Sets what is special about a tenant: max_pending, how many jobs it may have queued and running (null: any number), and weight, how
+-- many turns it gets where others get one (1 to 100). What is not named stays. Answers {tenant_id, max_pending, weight}.
+-- A new quota counts from the commit on; jobs that are there stay.
+-- Who: operators. JF002 for an unknown key or a value out of range.
+create or replace function :"api_schema".jobforge_set_tenant(p_tenant_id uuid, p_settings jsonb) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_known constant text[] := array['max_pending', 'weight'];
+  v_now timestamptz := jobforge.now();
+  v_unknown text;
+  v_tenant tenants;
+begin
+  perform require_operator();
+  if p_tenant_id is null then
+    perform require_tenant(p_tenant_id);
+  elsif p_settings is null or jsonb_typeof(p_settings) <> 'object' then
+    perform fail_argument('settings', 'settings must be a JSON object');
+  end if;
+  select k into v_unknown from jsonb_object_keys(p_settings) k where k <> all (v_known) limit 1;
+  if found then
+    perform fail_argument(v_unknown, format('unknown setting %s', v_unknown), 'Known settings: ' || array_to_string(v_known, ', ') || '.');
+  elsif not setting_is_between(p_settings -> 'max_pending', 0, 1000000000) then
+    perform fail_argument('max_pending', 'max_pending must be a whole number from 0 to 1000000000, or null for no quota');
+  elsif p_settings -> 'weight' = 'null' or not setting_is_between(p_settings -> 'weight', 1, 100) then
+    perform fail_argument('weight', 'weight must be a whole number from 1 to 100');
+  end if;
+  insert into tenants as t (tenant_id, max_pending, weight, updated_at, updated_by)
+  values (p_tenant_id, (p_settings ->> 'max_pending')::integer, coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
+  on conflict (tenant_id) do update
+  set max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
+    weight = case when p_settings ? 'weight' then excluded.weight else t.weight end,
+    -- Without a quota nothing is noted, so a later one begins anew.
+    counting_since = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counting_since end,
+    counted_at = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counted_at end,
+    updated_at = excluded.updated_at,
+    updated_by = excluded.updated_by
+  returning * into v_tenant;
+  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (v_now, p_tenant_id, v_tenant.updated_by, 'TENANT_SET', 'tenant', p_tenant_id::text, p_settings);
+  return jsonb_build_object('tenant_id', p_tenant_id, 'max_pending', v_tenant.max_pending, 'weight', v_tenant.weight);
+end $$;
+
+-- Whether a setting is a whole number in a range; also when it is not given or null.
+create or replace function jobforge.setting_is_between(p_value jsonb, p_least integer, p_most integer) returns boolean
+language sql immutable as $$
+  select case jsonb_typeof(p_value)
+    when 'number' then p_value::numeric between p_least and p_most and p_value::numeric = trunc(p_value::numeric)
+    when 'null' then true
+    else p_value is null
+  end
+$$;
+
+-- What is set for a tenant: {tenant_id, max_pending, pending, weight}; pending is counted for tenants with a quota only.
+-- Who: the tenant itself, readers, operators. Locks nothing.
+create or replace function :"api_schema".jobforge_get_tenant(p_tenant_id uuid) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_tenant_id uuid := countable_tenant(p_tenant_id);
+begin
+  if v_tenant_id is null then
+    perform require_tenant(v_tenant_id);
+  end if;
+  return (
+    select jsonb_build_object('tenant_id', v_tenant_id, 'max_pending', t.max_pending,
+      'pending', t.max_pending - room_of(v_tenant_id), 'weight', coalesce(t.weight, 1))
+    from (values (v_tenant_id)) i(tenant_id)
+    left join tenants t on t.tenant_id = i.tenant_id);
+end $$;

@@ -1,0 +1,227 @@
+-- Why a job is not running now, or what became of it: [{code, message, details}], the first reason first. From what the
+-- tables say now; null when the tenant has no such job. Secrets are masked as in stored errors.
+--   queued   cancel_requested, expired, paused, scheduled, deferred, retrying, those of limits, no_worker, behind, next
+--   running  cancel_requested, running, worker_silent · ended: succeeded, failed, dead, canceled, expired
+-- Who: the tenant itself, operators. Locks nothing; counts at most 1,000 jobs.
+create or replace function :"api_schema".jobforge_explain_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_job jobs;
+  v_ended archive;
+  v_reasons jsonb;
+begin
+  perform require_tenant(p_tenant_id);
+  -- A job that comes back from the archive between the two looks is found by a second round.
+  for i in 1 .. 2 loop
+    select j.* into v_job from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id;
+    if found then
+      v_reasons := case v_job.state when 'running' then why_running(v_job, v_now) else why_queued(v_job, v_now) end;
+      exit;
+    end if;
+    select f.* into v_ended
+    from archive f
+    where f.id = p_job_id and f.tenant_id = p_tenant_id and f.finished_at >= time_of(p_job_id) - interval '1 day';
+    if found then
+      v_reasons := why_ended(v_ended);
+      exit;
+    end if;
+  end loop;
+  return redact(v_reasons, (select p.redact from policy_of(coalesce(v_job.type, v_ended.type)) p));
+end $$;
+
+-- One reason; details without nulls.
+create or replace function jobforge.reason_for(p_code text, p_message text, p_details jsonb default '{}') returns jsonb
+language sql immutable as $$
+  select jsonb_build_object('code', p_code, 'message', p_message, 'details', jsonb_strip_nulls(p_details))
+$$;
+
+-- A time as people read it: in UTC, to the second.
+create or replace function jobforge.shown(p_at timestamptz) returns text
+language sql immutable as $$
+  select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+$$;
+
+-- The reasons of a queued job.
+create or replace function jobforge.why_queued(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language plpgsql as $$
+declare
+  v_reasons jsonb := jobforge.why_canceling(p_job);
+begin
+  if p_job.expires_at <= p_now then
+    v_reasons := v_reasons || jobforge.reason_for('expired',
+      format('Expired at %s before it started; it is canceled soon', jobforge.shown(p_job.expires_at)),
+      jsonb_build_object('expires_at', p_job.expires_at));
+  end if;
+  v_reasons := v_reasons || jobforge.why_paused(p_job, p_now) || jobforge.why_later(p_job, p_now)
+    || jobforge.why_limited(p_job, p_now) || jobforge.why_no_worker(p_job, p_now);
+  if p_job.run_at <= p_now then
+    v_reasons := v_reasons || jobforge.why_behind(p_job);
+  end if;
+  return v_reasons;
+end $$;
+
+-- Somebody asked for the job to be canceled.
+create or replace function jobforge.why_canceling(p_job jobforge.jobs) returns jsonb
+language sql stable as $$
+  select coalesce(jsonb_agg(jobforge.reason_for('cancel_requested',
+    format('%s asked at %s to cancel it', c.requested_by, jobforge.shown(c.requested_at))
+      || case p_job.state when 'running' then '; it is canceled when its run ends' else '; it is canceled soon' end,
+    jsonb_build_object('requested_by', c.requested_by, 'requested_at', c.requested_at))), '[]')
+  from jobforge.cancel_requests c
+  where c.job_id = p_job.id
+$$;
+
+-- The gates that are closed to the job.
+create or replace function jobforge.why_paused(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language sql stable as $$
+  select coalesce(jsonb_agg(jobforge.reason_for('paused',
+      format('%s was paused by %s at %s', case g.scope when 'all' then 'Everything' when 'type' then 'The type' else 'The tenant' end,
+          g.set_by, jobforge.shown(g.set_at))
+        || coalesce(' until ' || jobforge.shown(g.until), '') || coalesce(': ' || g.reason, ''),
+      jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at, 'until', g.until,
+        'reason', g.reason)) order by g.scope), '[]')
+  from jobforge.gates g
+  where (g.scope, g.key) in (('all', ''), ('type', p_job.type), ('tenant', p_job.tenant_id::text))
+    and (g.until is null or g.until > p_now)
+$$;
+
+-- The job's time has not come, and why: it is planned so, it was put off, or it failed and waits for its next try. A job that failed
+-- says so also when its time has come again.
+create or replace function jobforge.why_later(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language plpgsql stable as $$
+declare
+  v_last text := (
+    select a.status from jobforge.attempts a where a.job_id = p_job.id and a.attempt_no = p_job.attempts);
+  v_details jsonb := jsonb_build_object('run_at', p_job.run_at, 'attempts', p_job.attempts, 'max_attempts', p_job.max_attempts);
+begin
+  if v_last in ('failed', 'lost') then
+    return jsonb_build_array(jobforge.reason_for('retrying',
+      format('Attempt %s of %s %s (%s); ', p_job.attempts - p_job.uncounted, p_job.max_attempts,
+          case v_last when 'lost' then 'was lost' else 'failed' end, coalesce(p_job.error ->> 'message', 'no error'))
+        || case when p_job.run_at > p_now then 'tried again at ' || jobforge.shown(p_job.run_at) else 'due again' end,
+      v_details || jsonb_build_object('error', p_job.error)));
+  elsif p_job.run_at <= p_now then
+    return '[]';
+  elsif v_last = 'deferred' then
+    return jsonb_build_array(jobforge.reason_for('deferred',
+      format('Its handler put it off until %s', jobforge.shown(p_job.run_at)), v_details));
+  end if;
+  return jsonb_build_array(jobforge.reason_for('scheduled',
+    format('Scheduled for %s', jobforge.shown(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
+end $$;
+
+-- The limits that hold the job back, each as one reason: at_limit, rate_limited. There are no limits yet, so there are no reasons; what
+-- brings them answers here.
+create or replace function jobforge.why_limited(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language sql stable as $$
+  select '[]'::jsonb
+$$;
+
+-- No worker that heartbeats has a handler for the type, for this tenant.
+create or replace function jobforge.why_no_worker(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language sql stable as $$
+  select case when count(*) filter (where w.types is null or p_job.type = any (w.types)) > 0 then '[]'
+    else jsonb_build_array(jobforge.reason_for('no_worker',
+      format('No live worker handles the type %s', p_job.type)
+        || case count(*) when 0 then ': none is alive' else format('; %s alive for others', count(*)) end,
+      jsonb_build_object('type', p_job.type, 'workers_alive', count(*)))) end
+  from (
+    select jobforge.worker_types(w.info) as types
+    from jobforge.workers w
+    where w.seen_at >= p_now - interval '1 minute'
+      and w.scope in (p_job.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  ) w
+$$;
+
+-- How many of the tenant's jobs of this type come first: of a higher priority, or older. Counted up to 1,000, priority by priority,
+-- because only within one are a tenant's jobs side by side in the index.
+create or replace function jobforge.why_behind(p_job jobforge.jobs) returns jsonb
+language plpgsql stable as $$
+declare
+  v_most constant integer := 1000;
+  v_rank integer := -2147483648;
+  v_ranks integer := 0;
+  v_ahead integer := 0;
+begin
+  while v_ahead < v_most and v_ranks < 100 loop
+    select j.rank into v_rank
+    from jobforge.jobs j
+    where j.state = 'ready' and j.type = p_job.type and j.rank > v_rank and j.rank <= p_job.rank
+    order by j.rank
+    limit 1;
+    exit when not found;
+    v_ranks := v_ranks + 1;
+    v_ahead := v_ahead + (
+      select count(*)
+      from (
+        select from jobforge.jobs j
+        where j.state = 'ready' and j.type = p_job.type and j.rank = v_rank and j.lane = p_job.lane
+          and (v_rank < p_job.rank or (j.run_at, j.seq) < (p_job.run_at, p_job.seq))
+        limit v_most - v_ahead
+      ) j);
+    exit when v_rank = p_job.rank;
+  end loop;
+  if v_ahead = 0 then
+    return jsonb_build_array(jobforge.reason_for('next',
+      'The first of the tenant''s jobs of this type: started when a worker is free and it is the tenant''s turn'));
+  end if;
+  return jsonb_build_array(jobforge.reason_for('behind',
+    format('Behind %s of the tenant''s jobs of this type', case when v_ahead < v_most then v_ahead::text else '1000 or more' end),
+    jsonb_build_object('ahead', v_ahead, 'exact', v_ahead < v_most and v_ranks < 100)));
+end $$;
+
+-- The reasons of a job that runs: who holds the lease, and whether that one is still heard of.
+create or replace function jobforge.why_running(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language plpgsql stable as $$
+declare
+  v_seen_at timestamptz := (
+    select max(w.seen_at)
+    from jobforge.workers w
+    where w.id = p_job.worker_id and w.scope in (p_job.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'));
+  v_heard_at timestamptz := greatest(p_job.started_at, p_job.heartbeat_at, v_seen_at);
+  v_reasons jsonb := jobforge.why_canceling(p_job);
+begin
+  v_reasons := v_reasons || jobforge.reason_for('running',
+    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id, jobforge.shown(p_job.started_at), p_job.attempts),
+    jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
+      'heard_at', v_heard_at, 'progress', p_job.progress));
+  if v_heard_at < p_now - interval '30 seconds' then
+    v_reasons := v_reasons || jobforge.reason_for('worker_silent',
+      format('Worker %s was last heard of at %s; when its lease runs out the run is lost', p_job.worker_id, jobforge.shown(v_heard_at)),
+      jsonb_build_object('worker_id', p_job.worker_id, 'heard_at', v_heard_at, 'heartbeats', v_seen_at is not null));
+  end if;
+  return v_reasons;
+end $$;
+
+-- The reason of a job that has ended.
+create or replace function jobforge.why_ended(p_job jobforge.archive) returns jsonb
+language sql stable as $$
+  select jsonb_build_array(jobforge.reason_for(
+    case p_job.reason when 'expired' then 'expired' else p_job.status end,
+    format(case p_job.reason
+        when 'done' then 'Succeeded at %1$s in attempt %2$s'
+        when 'refused' then 'Failed at %1$s in attempt %2$s, and its handler said not to try again: %3$s'
+        when 'failed' then 'The run failed at %1$s, and its schedule goes on: %3$s'
+        when 'exhausted' then 'Dead since %1$s, after its last attempt (%2$s): %3$s'
+        when 'crashed' then 'Dead since %1$s: its workers were lost three times in a row, the last time in attempt %2$s: %3$s'
+        when 'expired' then 'Expired: it had not started at %4$s'
+        else 'Canceled at %1$s' || coalesce(' by ' || c.actor, '') end,
+      jobforge.shown(p_job.finished_at), p_job.attempts, coalesce(p_job.error ->> 'message', 'no error'),
+      jobforge.shown(p_job.expires_at)),
+    jsonb_build_object('reason', p_job.reason, 'finished_at', p_job.finished_at, 'attempts', p_job.attempts,
+      'max_attempts', p_job.max_attempts, 'error', p_job.error, 'canceled_by', c.actor, 'expires_at', p_job.expires_at)))
+  from (select 1) one
+  left join lateral (
+    select a.actor
+    from jobforge.audit_log a
+    where a.entity_type = 'job' and a.entity_id = p_job.id::text and a.action = 'JOB_CANCELED' and p_job.reason = 'canceled'
+    order by a.id desc
+    limit 1
+  ) c on true
+$$;
