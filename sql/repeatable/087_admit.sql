@@ -124,9 +124,9 @@ begin
   ), spent as materialized (
     select b.id, b.set_at, b.burst, jobforge.token_time(b.rate, b.per) as each, count(*) as starts
     from slots s
-    cross join unnest(array['type', 'tenant', 'type_tenant', 'key']) scope
-    cross join lateral jobforge.buckets_of(scope, s.slots) b
-    join unnest(p_jobs) c on jobforge.bucket_id(scope, c.type, c.tenant_id, c.concurrency_key) = b.id
+    cross join unnest(array['type', 'tenant', 'type_tenant', 'key']) x(counts_by)
+    cross join lateral jobforge.buckets_of(x.counts_by, s.slots) b
+    join unnest(p_jobs) c on jobforge.bucket_id(x.counts_by, c.type, c.tenant_id, c.concurrency_key) = b.id
     where b.rate is not null
     group by b.id, b.set_at, b.burst, b.rate, b.per
   )

@@ -42,8 +42,8 @@ begin
   if exists (select from jobforge.limits) then
     insert into jobforge.releases (bucket, due_at)
     select b.id, p_now
-    from unnest(array['key', 'type_tenant', 'tenant']) scope
-    cross join lateral jobforge.buckets_of(scope, p_slots) b;
+    from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
+    cross join lateral jobforge.buckets_of(x.counts_by, p_slots) b;
   end if;
 end $$;
 
@@ -137,8 +137,8 @@ begin
     ) j
     left join lateral (
       select b as bucket
-      from unnest(array['key', 'type_tenant', 'tenant']) scope
-      cross join lateral jobforge.buckets_of(scope, array[row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot]) b
+      from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
+      cross join lateral jobforge.buckets_of(x.counts_by, array[row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot]) b
       where b.id = i.id
     ) l on true
   loop
