@@ -47,3 +47,12 @@ export async function statesOf(db: Sql): Promise<Record<string, number>> {
   );
   return Object.fromEntries(rows.map((row) => [row.state, row.count]));
 }
+
+/** Gives a tenant a weight. */
+export async function setWeight(db: Sql, tenant: string, weight: number): Promise<void> {
+  await db.query(
+    `insert into jobforge.tenants (tenant_id, weight, updated_at, updated_by) values ($1, $2, now(), 'test')
+     on conflict (tenant_id) do update set weight = excluded.weight`,
+    [tenant, weight],
+  );
+}
