@@ -39,13 +39,13 @@ language sql immutable as $$
   end
 $$;
 
--- The name of a bucket. What is not part of its scope is null.
+-- The name of a bucket. What is not part of its scope does not matter. One expression, so that it is inlined.
 create or replace function jobforge.bucket_id(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns bigint
 language sql immutable as $$
-  select hashtextextended(concat_ws(chr(31), p_scope,
-    case when p_scope <> 'tenant' then p_type end,
-    case when p_scope <> 'type' then p_tenant_id end,
-    case when p_scope = 'key' then p_concurrency_key end), 0)
+  select hashtextextended(p_scope
+    || case when p_scope <> 'tenant' then chr(31) || p_type else '' end
+    || case when p_scope <> 'type' then chr(31) || p_tenant_id::text else '' end
+    || case when p_scope = 'key' then chr(31) || p_concurrency_key else '' end, 0)
 $$;
 
 -- The buckets of a scope that jobs fall into, each once; those that no limit holds for are left out.

@@ -40,7 +40,8 @@ create or replace function jobforge.admit_to(
   p_scope text, p_wanted jobforge.candidate[], p_now timestamptz,
   out admitted jobforge.candidate[], out full_types text[], out again_at timestamptz
 )
-language plpgsql as $$
+language plpgsql
+set enable_hashjoin = on as $$
 declare
   v_buckets jobforge.bucket[] := array(
     select b from jobforge.buckets_of(p_scope,
@@ -69,6 +70,7 @@ begin
       select row(c.place, c.id, c.type, c.tenant_id, c.concurrency_key, c.rank, c.run_at, c.seq)::jobforge.candidate as candidate,
         c.ord, jobforge.bucket_id(p_scope, c.type, c.tenant_id, c.concurrency_key) as bucket
       from unnest(p_wanted) with ordinality c(place, id, type, tenant_id, concurrency_key, rank, run_at, seq, ord)
+      offset 0
     ) c
     left join room r on r.id = c.bucket
   ), judged as materialized (
@@ -81,11 +83,12 @@ begin
     array(select j.candidate from judged j where j.fits order by j.ord),
     array(select j.id from judged j where not j.fits and j.mine order by j.ord),
     array(select j.bucket from judged j where not j.fits and j.mine order by j.ord),
-    array(select r.type from room r where r.room <= (select count(*) from judged j where j.bucket = r.id and j.fits)),
+    case when p_scope = 'type' then
+      array(select r.type from room r where r.room <= (select count(*) from judged j where j.bucket = r.id and j.fits))
+    end,
     (select min(case when r.mine then r.next_at else p_now + interval '10 milliseconds' end) from room r)
   into admitted, v_refused, v_parks, full_types, again_at;
   if p_scope <> 'type' then
-    full_types := '{}';
     perform jobforge.park(v_refused, v_parks, v_buckets, p_now);
   end if;
 end $$;
@@ -114,7 +117,8 @@ end $$;
 
 -- Takes a token for each job out of every bucket with a rate that it falls into. The caller holds the buckets' locks.
 create or replace function jobforge.spend_tokens(p_jobs jobforge.candidate[], p_now timestamptz) returns void
-language plpgsql as $$
+language plpgsql
+set enable_hashjoin = on as $$
 begin
   if cardinality(p_jobs) = 0 or not exists (select from jobforge.limits l where l.rate is not null) then
     return;
@@ -126,7 +130,12 @@ begin
     from slots s
     cross join unnest(array['type', 'tenant', 'type_tenant', 'key']) x(counts_by)
     cross join lateral jobforge.buckets_of(x.counts_by, s.slots) b
-    join unnest(p_jobs) c on jobforge.bucket_id(x.counts_by, c.type, c.tenant_id, c.concurrency_key) = b.id
+    join (
+      select jobforge.bucket_id(y.counts_by, c.type, c.tenant_id, c.concurrency_key) as bucket
+      from unnest(array['type', 'tenant', 'type_tenant', 'key']) y(counts_by)
+      cross join unnest(p_jobs) c
+      offset 0
+    ) c on c.bucket = b.id
     where b.rate is not null
     group by b.id, b.set_at, b.burst, b.rate, b.per
   )
