@@ -87,16 +87,21 @@ const scopes: [scope: Scope, key: string][] = [
   ["key", "*"],
 ];
 
-test.for(scopes)("a limit by %s that is not reached costs less than half more", async ([scope, key], { db }) => {
-  await using without = await cloneDatabase(inject("server"));
-  await setLimit(db, scope, key, { max: 1000 });
-  await claim(db);
-  await db.query("update jobforge.limits set in_force = true");
-  const limited = await figure(db);
-  expect(limited).toBeLessThan(1.5 * (await figure(without)));
-});
+test.for(scopes)(
+  "a limit by %s that is not reached costs less than half more",
+  async ([scope, key], { db }) => {
+    await using without = await cloneDatabase(inject("server"));
+    await setLimit(db, scope, key, { max: 1000 });
+    await claim(db);
+    await db.query("update jobforge.limits set in_force = true");
+    const limited = await figure(db);
+    expect(limited).toBeLessThan(1.5 * (await figure(without)));
+  },
+);
 
-test("a poll of types that are full, and of tenants whose jobs are parked, costs a hundred buffers", async ({ db }) => {
+test("a poll of types that are full, and of tenants whose jobs are parked, costs a hundred buffers", async ({
+  db,
+}) => {
   await setLimit(db, "type", "a", { max: 10 });
   await setLimit(db, "tenant", tenant(9), { max: 1 });
   await load(db, { count: 5000, type: "a" });

@@ -26,52 +26,59 @@ const scopes: [scope: Scope, key: string][] = [
   ["key", "k"],
 ];
 
-test.for(scopes)("an end in an application's open transaction delays only what a limit by %s counts with it", async ([scope, key], {
-  db,
-}) => {
-  await setLimit(db, scope, key, { max: 1 });
-  const [running, next] = await enqueueAll(db, [k(), k()]);
-  const other = await enqueue(db, { type: "b", tenant_id: tenant(1) });
-  expect(await claimIds(db, "w1", { limit: 1 })).toEqual([running]);
-  const application = await db.connect();
-  await application.query("begin");
-  await complete(application, running);
-  const worker = await impatient(db);
-  expect(await claimIds(worker, "w2")).toEqual([other.id]);
-  const poll = await settle(worker, [], { claim: 10 });
-  expect(poll.claim_error).toBeUndefined();
-  expect(poll.jobs).toEqual([]);
-  await application.query("commit");
-  await worker.travel("1 second");
-  expect(await claimIds(worker, "w2")).toEqual([next]);
-});
+test.for(scopes)(
+  "an end in an application's open transaction delays only what a limit by %s counts with it",
+  async ([scope, key], { db }) => {
+    await setLimit(db, scope, key, { max: 1 });
+    const [running, next] = await enqueueAll(db, [k(), k()]);
+    const other = await enqueue(db, { type: "b", tenant_id: tenant(1) });
+    expect(await claimIds(db, "w1", { limit: 1 })).toEqual([running]);
+    const application = await db.connect();
+    await application.query("begin");
+    await complete(application, running);
+    const worker = await impatient(db);
+    expect(await claimIds(worker, "w2")).toEqual([other.id]);
+    const poll = await settle(worker, [], { claim: 10 });
+    expect(poll.claim_error).toBeUndefined();
+    expect(poll.jobs).toEqual([]);
+    await application.query("commit");
+    await worker.travel("1 second");
+    expect(await claimIds(worker, "w2")).toEqual([next]);
+  },
+);
 
-test.for(scopes)("an operator's open transaction about a limit by %s makes no worker wait", async ([scope, key], { db }) => {
-  await setLimit(db, scope, key, { max: 1 });
-  const [running, next] = await enqueueAll(db, [k(), k()]);
-  const operator = await db.connect();
-  await operator.query("begin");
-  await setLimit(operator, scope, key, { max: 2 });
-  await removeLimit(operator, scope, key);
-  const worker = await impatient(db);
-  expect(await claimIds(worker)).toEqual([running]);
-  await workerHeartbeat(worker, "w1");
-  await complete(worker, running);
-  expect(await claimIds(worker)).toEqual([next]);
-  await operator.query("rollback");
-});
+test.for(scopes)(
+  "an operator's open transaction about a limit by %s makes no worker wait",
+  async ([scope, key], { db }) => {
+    await setLimit(db, scope, key, { max: 1 });
+    const [running, next] = await enqueueAll(db, [k(), k()]);
+    const operator = await db.connect();
+    await operator.query("begin");
+    await setLimit(operator, scope, key, { max: 2 });
+    await removeLimit(operator, scope, key);
+    const worker = await impatient(db);
+    expect(await claimIds(worker)).toEqual([running]);
+    await workerHeartbeat(worker, "w1");
+    await complete(worker, running);
+    expect(await claimIds(worker)).toEqual([next]);
+    await operator.query("rollback");
+  },
+);
 
-test.for(scopes)("a slot of a limit by %s that becomes free wakes workers that sleep", async ([scope, key], { db }) => {
-  await setLimit(db, scope, key, { max: 1 });
-  const [running, next] = await enqueueAll(db, [k(), k()]);
-  await claim(db);
-  expect(await claimIds(db, "w2")).toEqual([]);
-  await workerHeartbeat(db, "w2", { types: ["a"], idle: true });
-  const listener = await listen(db);
-  await settle(db, [success(running)]);
-  expect(await listener.heard()).toContain("jobforge_wake: a");
-  expect(await claimIds(db, "w2")).toEqual([next]);
-});
+test.for(scopes)(
+  "a slot of a limit by %s that becomes free wakes workers that sleep",
+  async ([scope, key], { db }) => {
+    await setLimit(db, scope, key, { max: 1 });
+    const [running, next] = await enqueueAll(db, [k(), k()]);
+    await claim(db);
+    expect(await claimIds(db, "w2")).toEqual([]);
+    await workerHeartbeat(db, "w2", { types: ["a"], idle: true });
+    const listener = await listen(db);
+    await settle(db, [success(running)]);
+    expect(await listener.heard()).toContain("jobforge_wake: a");
+    expect(await claimIds(db, "w2")).toEqual([next]);
+  },
+);
 
 test("a changed limit wakes workers that sleep", async ({ db }) => {
   await setLimit(db, "tenant", T, { max: 0 });
@@ -96,7 +103,9 @@ test("a claim that met somebody else at a bucket says to come back soon", async 
   expect(await claimIds(db)).toHaveLength(2);
 });
 
-test("a job that came back is not hidden by another worker's hint for more than its second", async ({ db }) => {
+test("a job that came back is not hidden by another worker's hint for more than its second", async ({
+  db,
+}) => {
   await setLimit(db, "key", "k", { max: 1 });
   const [running, next] = await enqueueAll(db, [k({ in: "-1 hour" }), k({ in: "-1 hour" })]);
   await claim(db);
@@ -119,7 +128,9 @@ test("the worker that makes room gets what came back in the same call", async ({
   expect(idsOf(second)).toEqual([next]);
 });
 
-test("thousands that do not fit are got out of the way in a few calls, each of which says to come back", async ({ db }) => {
+test("thousands that do not fit are got out of the way in a few calls, each of which says to come back", async ({
+  db,
+}) => {
   await setLimit(db, "tenant", tenant(1), { max: 1 });
   await load(db, { count: 6000 });
   let calls = 0;

@@ -37,7 +37,9 @@ test("a key belongs to its tenant and its type", async ({ db }) => {
   expect((await claimIds(db)).sort()).toEqual(ids.slice(0, 3).sort());
 });
 
-test("a head that waits for its retry keeps the others back, whatever they are, until it is over", async ({ db }) => {
+test("a head that waits for its retry keeps the others back, whatever they are, until it is over", async ({
+  db,
+}) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   await claim(db);
@@ -95,7 +97,9 @@ test("a job that was put first after others were parked starts first", async ({ 
   expect(await claimIds(db)).toEqual([second]);
 });
 
-test("a head that an application holds is not overtaken, and its cancel lets the next one start", async ({ db }) => {
+test("a head that an application holds is not overtaken, and its cancel lets the next one start", async ({
+  db,
+}) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   const application = await db.connect();

@@ -1,7 +1,17 @@
 /** Limits on how many jobs start in a time: token buckets. */
 import { expect } from "vitest";
 import { test } from "../../test/database.ts";
-import { claim, claimIds, complete, enqueueAll, enqueueMany, fail, type Sql, T, U } from "./support/kernel.ts";
+import {
+  claim,
+  claimIds,
+  complete,
+  enqueueAll,
+  enqueueMany,
+  fail,
+  type Sql,
+  T,
+  U,
+} from "./support/kernel.ts";
 import { removeLimit, type Scope, setLimit, statesOf } from "./support/limits.ts";
 import { settle } from "./support/settle.ts";
 
@@ -27,22 +37,25 @@ async function enqueueKeyed(db: Sql, count: number): Promise<string[]> {
   );
 }
 
-test.for(rates)("a rate of %s allows its burst, then a token every so often", async ([, scope, key], { db }) => {
-  await at(db, 0);
-  await setLimit(db, scope, key, { rate: 6, per: "1 minute", burst: 3 });
-  const ids = await enqueueKeyed(db, 9);
-  expect(await claimIds(db)).toEqual(ids.slice(0, 3));
-  await at(db, 9.999);
-  expect(await claimIds(db)).toEqual([]);
-  await at(db, 10);
-  expect(await claimIds(db)).toEqual(ids.slice(3, 4));
-  expect(await claimIds(db)).toEqual([]);
-  await at(db, 30);
-  expect(await claimIds(db)).toEqual(ids.slice(4, 6));
-  // After a rest the burst is there again, and no more than that.
-  await at(db, 200);
-  expect(await claimIds(db)).toEqual(ids.slice(6, 9));
-});
+test.for(rates)(
+  "a rate of %s allows its burst, then a token every so often",
+  async ([, scope, key], { db }) => {
+    await at(db, 0);
+    await setLimit(db, scope, key, { rate: 6, per: "1 minute", burst: 3 });
+    const ids = await enqueueKeyed(db, 9);
+    expect(await claimIds(db)).toEqual(ids.slice(0, 3));
+    await at(db, 9.999);
+    expect(await claimIds(db)).toEqual([]);
+    await at(db, 10);
+    expect(await claimIds(db)).toEqual(ids.slice(3, 4));
+    expect(await claimIds(db)).toEqual([]);
+    await at(db, 30);
+    expect(await claimIds(db)).toEqual(ids.slice(4, 6));
+    // After a rest the burst is there again, and no more than that.
+    await at(db, 200);
+    expect(await claimIds(db)).toEqual(ids.slice(6, 9));
+  },
+);
 
 test.for(rates)("a claim says when the next token of %s comes", async ([, scope, key], { db }) => {
   await at(db, 0);
@@ -89,7 +102,9 @@ test("a rate and a number of runs hold together", async ({ db }) => {
   expect(await claimIds(db)).toEqual([ids[3]]);
 });
 
-test("a tenant without tokens keeps nobody else waiting, and comes back without its limit", async ({ db }) => {
+test("a tenant without tokens keeps nobody else waiting, and comes back without its limit", async ({
+  db,
+}) => {
   await setLimit(db, "tenant", T, { rate: 1, per: "1 day" });
   await enqueueMany(db, 50);
   await enqueueMany(db, 5, { tenant_id: U });
@@ -107,7 +122,8 @@ test("in no window of any length more starts than burst and rate allow", async (
   // Steps of an uneven length, so that tokens come between them.
   for (let n = 0, seconds = 0; n < 60; n += 1, seconds += 0.05 + (n % 7) * 0.11) {
     await db.travel(`${seconds} seconds`);
-    for (const job of await claim(db, "w1", { limit: 1 + (n % 4) })) starts.push(job.locked_at?.getTime() ?? 0);
+    for (const job of await claim(db, "w1", { limit: 1 + (n % 4) }))
+      starts.push(job.locked_at?.getTime() ?? 0);
   }
   expect(starts.length).toBeGreaterThan(burst);
   for (const [from, start] of starts.entries()) {

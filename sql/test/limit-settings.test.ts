@@ -7,26 +7,27 @@ import { boundLogin, login } from "./support/tenants.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 
-const wrong: [what: string, scope: string | null, key: string | null, limit: LimitOptions, field: string][] = [
-  ["no scope", null, "a", { max: 1 }, "scope"],
-  ["an unknown scope", "queue", "a", { max: 1 }, "scope"],
-  ["no key", "type", null, { max: 1 }, "key"],
-  ["an empty key", "key", "", { max: 1 }, "key"],
-  ["a key that is too long", "key", "x".repeat(1025), { max: 1 }, "key"],
-  ["a type that is too long", "type", "x".repeat(201), { max: 1 }, "key"],
-  ["a tenant that is none", "tenant", "acme", { max: 1 }, "key"],
-  ["a type without a tenant", "type_tenant", "a", { max: 1 }, "key"],
-  ["a tenant without a type", "type_tenant", `:${T}`, { max: 1 }, "key"],
-  ["a type of a tenant that is none", "type_tenant", "a:acme", { max: 1 }, "key"],
-  ["less than none", "type", "a", { max: -1 }, "max_running"],
-  ["a rate of nothing", "type", "a", { rate: 0, per: "1 second" }, "rate"],
-  ["a rate without a time", "type", "a", { rate: 1 }, "per"],
-  ["a time without a rate", "type", "a", { per: "1 second" }, "per"],
-  ["a time that is too short", "type", "a", { rate: 1, per: "1 microsecond" }, "per"],
-  ["a time that goes back", "type", "a", { rate: 1, per: "-1 second" }, "per"],
-  ["a burst without a rate", "type", "a", { burst: 1 }, "burst"],
-  ["a burst of nothing", "type", "a", { rate: 1, per: "1 second", burst: 0 }, "burst"],
-];
+const wrong: [what: string, scope: string | null, key: string | null, limit: LimitOptions, field: string][] =
+  [
+    ["no scope", null, "a", { max: 1 }, "scope"],
+    ["an unknown scope", "queue", "a", { max: 1 }, "scope"],
+    ["no key", "type", null, { max: 1 }, "key"],
+    ["an empty key", "key", "", { max: 1 }, "key"],
+    ["a key that is too long", "key", "x".repeat(1025), { max: 1 }, "key"],
+    ["a type that is too long", "type", "x".repeat(201), { max: 1 }, "key"],
+    ["a tenant that is none", "tenant", "acme", { max: 1 }, "key"],
+    ["a type without a tenant", "type_tenant", "a", { max: 1 }, "key"],
+    ["a tenant without a type", "type_tenant", `:${T}`, { max: 1 }, "key"],
+    ["a type of a tenant that is none", "type_tenant", "a:acme", { max: 1 }, "key"],
+    ["less than none", "type", "a", { max: -1 }, "max_running"],
+    ["a rate of nothing", "type", "a", { rate: 0, per: "1 second" }, "rate"],
+    ["a rate without a time", "type", "a", { rate: 1 }, "per"],
+    ["a time without a rate", "type", "a", { per: "1 second" }, "per"],
+    ["a time that is too short", "type", "a", { rate: 1, per: "1 microsecond" }, "per"],
+    ["a time that goes back", "type", "a", { rate: 1, per: "-1 second" }, "per"],
+    ["a burst without a rate", "type", "a", { burst: 1 }, "burst"],
+    ["a burst of nothing", "type", "a", { rate: 1, per: "1 second", burst: 0 }, "burst"],
+  ];
 
 test.for(wrong)("a limit with %s is refused", async ([, scope, key, limit, field], { db }) => {
   await expectError(setLimit(db, scope, key, limit), "JF002", field);
@@ -34,7 +35,11 @@ test.for(wrong)("a limit with %s is refused", async ([, scope, key, limit, field
 });
 
 test("a limit is answered, listed, replaced and removed, and the audit log says by whom", async ({ db }) => {
-  const set = await setLimit(db, "type_tenant", `a:b:${T.toUpperCase()}`, { max: 3, rate: 5, per: "1 minute" });
+  const set = await setLimit(db, "type_tenant", `a:b:${T.toUpperCase()}`, {
+    max: 3,
+    rate: 5,
+    per: "1 minute",
+  });
   expect(set).toMatchObject({ scope: "type_tenant", key: `a:b:${T}`, max_running: 3, rate: 5, burst: 5 });
   await setLimit(db, "type", "a", { max: 9 });
   await setLimit(db, "type", "a", { max: 0 });
@@ -67,11 +72,14 @@ test("a limit of its own comes before the default, and may be none", async ({ db
   expect(claimed.filter((job) => job.tenant_id === U)).toHaveLength(3);
 });
 
-test("the limit of a tenant's type comes before that of the type's tenants, and that before all", async ({ db }) => {
+test("the limit of a tenant's type comes before that of the type's tenants, and that before all", async ({
+  db,
+}) => {
   await setLimit(db, "type_tenant", "*", { max: 1 });
   await setLimit(db, "type_tenant", "a:*", { max: 2 });
   await setLimit(db, "type_tenant", `a:${U}`, { max: 3 });
-  for (const tenant_id of [T, U]) for (const type of ["a", "b"]) await enqueueMany(db, 5, { tenant_id, type });
+  for (const tenant_id of [T, U])
+    for (const type of ["a", "b"]) await enqueueMany(db, 5, { tenant_id, type });
   const claimed = await claim(db, "w1", { limit: 100 });
   const count = (tenant: string, type: string): number =>
     claimed.filter((job) => job.tenant_id === tenant && job.type === type).length;
@@ -99,7 +107,9 @@ test("a type of a tenant that no worker handles does not take the room of anothe
   expect(await claimIds(db, "w1", { types: ["a"] })).toEqual([handled]);
 });
 
-test("operators set limits, readers read them, a bound one what concerns it, and nobody else", async ({ db }) => {
+test("operators set limits, readers read them, a bound one what concerns it, and nobody else", async ({
+  db,
+}) => {
   await setLimit(db, "tenant", T, { max: 1 });
   await setLimit(db, "tenant", U, { max: 2 });
   await setLimit(db, "type_tenant", "a:*", { max: 2 });

@@ -3,7 +3,7 @@ import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { tenant } from "./support/cost.ts";
-import { connections, setPolicy, type Sql } from "./support/kernel.ts";
+import { connections, type Sql, setPolicy } from "./support/kernel.ts";
 import { setLimit } from "./support/limits.ts";
 import { type ClaimedJob, settle } from "./support/settle.ts";
 
@@ -104,10 +104,7 @@ test("twenty workers never run more than the limits allow, use them up, and leav
   const watch = async (): Promise<void> => {
     while (going()) {
       await sample(db, sampled);
-      left = await db.value<number>(
-        "select $1 - count(*)::int from jobforge.archive",
-        [JOBS],
-      );
+      left = await db.value<number>("select $1 - count(*)::int from jobforge.archive", [JOBS]);
     }
   };
   await Promise.all([

@@ -1,7 +1,7 @@
 /** Limits on how many jobs run at once. */
 import { expect } from "vitest";
 import { test } from "../../test/database.ts";
-import { claim, claimIds, complete, enqueue, enqueueAll, enqueueMany, T, U } from "./support/kernel.ts";
+import { claim, claimIds, complete, enqueueAll, enqueueMany, T, U } from "./support/kernel.ts";
 import { type LimitOptions, removeLimit, type Scope, setLimit, statesOf } from "./support/limits.ts";
 
 const job = { concurrency_key: "account" };
@@ -21,18 +21,21 @@ const limits: [what: string, scope: Scope, key: string][] = [
   ["any key", "key", "*"],
 ];
 
-test.for(limits)("a limit of %s holds, and every end makes room for the next", async ([, scope, key], { db }) => {
-  await setLimit(db, scope, key, two);
-  const ids = await enqueueAll(db, [job, job, job, job, job]);
-  expect(await claimIds(db)).toEqual(ids.slice(0, 2));
-  expect(await claimIds(db, "w2")).toEqual([]);
-  await complete(db, ids[0]);
-  expect(await claimIds(db)).toEqual([ids[2]]);
-  expect(await claimIds(db, "w2")).toEqual([]);
-  await complete(db, ids[1]);
-  await complete(db, ids[2]);
-  expect(await claimIds(db)).toEqual([ids[3], ids[4]]);
-});
+test.for(limits)(
+  "a limit of %s holds, and every end makes room for the next",
+  async ([, scope, key], { db }) => {
+    await setLimit(db, scope, key, two);
+    const ids = await enqueueAll(db, [job, job, job, job, job]);
+    expect(await claimIds(db)).toEqual(ids.slice(0, 2));
+    expect(await claimIds(db, "w2")).toEqual([]);
+    await complete(db, ids[0]);
+    expect(await claimIds(db)).toEqual([ids[2]]);
+    expect(await claimIds(db, "w2")).toEqual([]);
+    await complete(db, ids[1]);
+    await complete(db, ids[2]);
+    expect(await claimIds(db)).toEqual([ids[3], ids[4]]);
+  },
+);
 
 test.for(limits)("runs from before a limit of %s count", async ([, scope, key], { db }) => {
   const ids = await enqueueAll(db, [job, job, job]);

@@ -2,6 +2,7 @@
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
+import { Limits } from "./limits.ts";
 import { checkedPageSize, List, type PageOptions } from "./list.ts";
 import {
   type CountOptions,
@@ -79,7 +80,7 @@ export interface AuditOptions extends PageOptions {
   /** Without one: every tenant, for operators. */
   readonly tenantId?: string | undefined;
   readonly action?: string | undefined;
-  readonly entityType?: "job" | "jobs" | "type" | "gate" | "role" | "connector" | undefined;
+  readonly entityType?: "job" | "jobs" | "type" | "gate" | "limit" | "role" | "connector" | undefined;
   readonly entityId?: string | undefined;
   readonly actor?: string | undefined;
   readonly after?: Date | undefined;
@@ -94,9 +95,12 @@ export interface ConnectorReference {
 export class Operations {
   /** The way to the kernel, for functions that have no method here. */
   readonly transport: Transport;
+  /** How many jobs run at once and how many start in a time. */
+  readonly limits: Limits;
 
   constructor(transport: Transport) {
     this.transport = transport;
+    this.limits = new Limits(transport);
   }
 
   /** Pauses everything, a type or a tenant: nothing of it is claimed any more; what runs goes on. */

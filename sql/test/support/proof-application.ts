@@ -172,8 +172,13 @@ export async function changeLimit({ db, random }: Client): Promise<void> {
     ["key", random.pick([...concurrencyKeys, "*", "*", "*"])],
   ]) as [string, string];
   await db.query("begin");
-  if (random.chance(0.3)) await removeLimit(db, scope, key);
-  else if (random.chance(0.3)) await setLimit(db, scope, key, { rate: 20, per: "100 milliseconds", burst: 2 });
-  else await setLimit(db, scope, key, { max: 1 + random.below(4) });
+  const limit = random.pick([
+    null,
+    { rate: 20, per: "100 milliseconds", burst: 2 },
+    { max: 1 + random.below(4) },
+    { max: 1 },
+  ]);
+  if (limit === null) await removeLimit(db, scope, key);
+  else await setLimit(db, scope, key, limit);
   await db.query(random.chance(0.9) ? "commit" : "rollback");
 }
