@@ -140,6 +140,10 @@ begin
       end,
       updated_at = p_now
     where j.id = merge_duplicate.id;
+    perform jobforge.leave_slots(array(
+      select row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot
+      from jobforge.jobs j
+      where j.id = merge_duplicate.id), p_now);
   end if;
   -- A key of ours that promised a new job now leads to the one that answers. That one may end before we commit, and would not
   -- see this key: where nothing is kept of it, the key gets its date at once.

@@ -20,6 +20,8 @@ declare
   v_canceled uuid[];
   v_unkept uuid[];
   v_scheduled schedule_end[];
+  v_slots slot[];
+  v_limited boolean := exists (select from limits);
 begin
   with taken as (
     -- worker_id is set while a job runs and at no other time. Compared in a way that no index serves: the way in is the id.
@@ -144,8 +146,11 @@ begin
     (select array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, replace(t.verdict, 'dead', 'failed'),
         t.last_error ->> 'message', t.next_run_at, t.next_run_at is not null)::schedule_end)
       from judged t
-      where t.schedule_id is not null and t.verdict <> 'queued')
-  into v_outcomes, v_canceled, v_unkept, v_scheduled
+      where t.schedule_id is not null and t.verdict <> 'queued'),
+    case when v_limited then
+      (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
+    end
+  into v_outcomes, v_canceled, v_unkept, v_scheduled, v_slots
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end, t.tenant_id,
@@ -173,6 +178,9 @@ begin
     perform end_scheduled_runs(v_scheduled, p_now);
   end if;
   perform note_all_pending(array(select o.tenant_id from unnest(v_outcomes) o where o.status <> 'queued'), -1);
+  if v_slots is not null then
+    perform free_slots(v_slots, p_now);
+  end if;
   perform spawn_children(p_ends, v_outcomes, p_now);
   perform announce(v_outcomes, p_now);
   return v_outcomes;
@@ -344,6 +352,7 @@ declare
   v_ended jobforge.run_outcome[];
   v_unkept uuid[];
   v_scheduled jobforge.schedule_end[];
+  v_slots jobforge.slot[];
 begin
   if cardinality(p_job_ids) = 0 then
     return 0;
@@ -377,9 +386,11 @@ begin
     array_agg(row(null, t.id, t.attempts, 'ok', 'canceled', t.run_at, t.tenant_id, t.type)::jobforge.run_outcome),
     array_agg(t.id) filter (where not t.keep_history),
     array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, 'canceled', null, null, false)::jobforge.schedule_end)
-      filter (where t.schedule_id is not null)
-  into v_ended, v_unkept, v_scheduled
+      filter (where t.schedule_id is not null),
+    array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot)
+  into v_ended, v_unkept, v_scheduled, v_slots
   from judged t;
+  perform jobforge.leave_slots(v_slots, p_now);
   if v_unkept is not null then
     perform jobforge.keep_only_keys(v_unkept, p_now);
   end if;

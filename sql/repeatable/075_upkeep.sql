@@ -123,7 +123,7 @@ begin
 end $$;
 
 -- Forgets what nobody needs any more: keys of jobs without history after a day, watches that ran out, idle marks and
--- workers of processes long gone, audit rows after a year. Never waits.
+-- workers of processes long gone, token buckets that are full again, audit rows after a year. Never waits.
 create or replace function jobforge.forget(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
@@ -153,6 +153,13 @@ begin
     select f.id, f.scope from jobforge.workers f
     where f.seen_at < p_now - interval '1 day'
     limit p_limit for update skip locked);
+  get diagnostics v_step = row_count;
+  v_count := v_count + v_step;
+  delete from jobforge.limit_rates r
+  where r.bucket = any (array(
+    select f.bucket from jobforge.limit_rates f
+    where f.empty_until < p_now - interval '1 hour'
+    order by f.empty_until limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   delete from jobforge.audit_log a

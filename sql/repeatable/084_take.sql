@@ -1,13 +1,21 @@
 -- Takes up to p_limit jobs from streams of one rank: every turn (a tenant: its streams, side by side) gives an equal share of
--- what is still wanted, the oldest it has in any type; what some do not have the others give. Marks the jobs running under the
--- worker. Answers where their rows now are, which holds until the transaction ends, and the streams from where they go on,
--- those that had their turn last. Never waits.
+-- what is still wanted, the oldest it has in any type; what some do not have the others give. A tenant of weight three gives
+-- three shares. Where there are limits, jobs that do not fit are passed over, and looked for further ahead. Marks the jobs
+-- running under the worker. Answers where their rows now are, which holds until the transaction ends, and the streams from where
+-- they go on, those that had their turn last; what limits left behind in them, the types that are full, and when to ask again;
+-- and whether it gave up because it had passed over too many. Never waits.
 create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_now timestamptz,
-  out claimed tid[], out streams jobforge.stream[], out last_lane bigint
+  p_steering jobforge.steering,
+  out claimed tid[], out streams jobforge.stream[], out last_lane bigint,
+  out passed_over integer, out full_types text[], out again_at timestamptz, out gave_up boolean
 )
 language plpgsql as $$
 declare
+  v_limited boolean := coalesce(p_steering.limited, false);
+  v_weights integer[];
+  v_wanted integer := p_limit;
+  v_admitted record;
   v_lasts integer[] := array_fill(null::integer, array[cardinality(p_streams)]);
   v_turns integer[] := '{}';
   v_first integer;
@@ -27,12 +35,20 @@ begin
     end if;
     v_lasts[v_first] := i;
   end loop;
+  if p_steering.weighted then
+    v_weights := jobforge.weights_of(p_streams);
+    v_turns := jobforge.weighted_turns(v_turns, v_weights);
+  end if;
   streams := p_streams;
+  claimed := '{}';
+  passed_over := 0;
+  full_types := '{}';
+  gave_up := false;
   while v_rest > 0 and cardinality(v_turns) > 0 loop
-    v_asked := least(cardinality(v_turns), v_rest);
+    v_asked := least(cardinality(v_turns), v_wanted);
     v_shares := array_fill(null::integer, array[cardinality(streams)]);
     for k in 1 .. v_asked loop
-      v_shares[v_turns[k]] := v_rest / v_asked + (k <= v_rest % v_asked)::integer;
+      v_shares[v_turns[k]] := coalesce(v_shares[v_turns[k]], 0) + v_wanted / v_asked + (k <= v_wanted % v_asked)::integer;
     end loop;
     v_full := '{}';
     for v_pick in select * from jobforge.pick(streams, v_lasts, v_shares, p_tenant_id, p_now) loop
@@ -47,13 +63,46 @@ begin
         v_full := v_full || v_pick.first;
       end if;
     end loop;
-    v_rest := p_limit - cardinality(v_picked);
     v_served := greatest(v_served, v_lasts[v_turns[v_asked]]);
     -- Whoever has not been asked comes before those who have given.
-    v_turns := v_turns[v_asked + 1:] || v_full;
+    v_turns := v_turns[v_asked + 1:] || jobforge.weighted_turns(v_full, v_weights);
+    if not v_limited then
+      v_rest := p_limit - cardinality(v_picked);
+      v_wanted := v_rest;
+      continue;
+    end if;
+    v_admitted := jobforge.admit(v_picked, v_rest, p_now);
+    v_picked := '{}';
+    -- At once, so that the next round counts them.
+    claimed := claimed || jobforge.start_runs(v_admitted.places, p_worker_id, p_now, p_steering.counted);
+    v_rest := p_limit - cardinality(claimed);
+    again_at := least(again_at, v_admitted.again_at);
+    passed_over := passed_over + v_admitted.passed_over;
+    full_types := full_types || v_admitted.full_types;
+    if cardinality(v_admitted.full_types) > 0 then
+      for i in 1 .. cardinality(streams) loop
+        if (streams[i]).type = any (full_types) then
+          streams[i].from_at := 'infinity';
+        end if;
+      end loop;
+    end if;
+    -- Many that do not fit are got out of the way in a few large steps.
+    v_wanted := case when v_admitted.passed_over > 0 then least(greatest(v_wanted * 4, v_rest), 500) else v_rest end;
+    gave_up := passed_over >= 2000 and v_rest > 0;
+    exit when gave_up;
   end loop;
-  claimed := jobforge.start_runs(v_picked, p_worker_id, p_now);
+  if not v_limited then
+    claimed := jobforge.start_runs(v_picked, p_worker_id, p_now, false);
+  end if;
   last_lane := (streams[v_served]).lane;
+  -- A claim of fewer jobs than the last tenant weighs stays with it as often as makes up its turns on average: nothing remembers
+  -- how many it has had.
+  if v_weights[v_served] > p_limit and random() * v_weights[v_served] > p_limit then
+    while (streams[v_served]).lane = last_lane loop
+      v_served := v_served - 1;
+    end loop;
+    last_lane := last_lane - (last_lane > -9223372036854775808)::integer;
+  end if;
   streams := streams[v_served + 1:] || streams[:v_served];
 end $$;
 
@@ -141,7 +190,10 @@ end $$;
 
 -- Marks rows that this transaction has locked as running under the worker, and answers where they now are. Locked rows stay
 -- where they are, so their place is as good as their id and costs no way through an index: there is no other way in here.
-create or replace function jobforge.start_runs(p_picked tid[], p_worker_id text, p_now timestamptz) returns tid[]
+-- p_counted: there are limits, and the runs are to be found by what these count.
+create or replace function jobforge.start_runs(
+  p_picked tid[], p_worker_id text, p_now timestamptz, p_counted boolean
+) returns tid[]
 language plpgsql
 set enable_indexscan = off
 set enable_indexonlyscan = off as $$
@@ -155,10 +207,36 @@ begin
       started_at = p_now,
       heartbeat_at = null,
       attempts = j.attempts + 1,
-      updated_at = p_now
+      updated_at = p_now,
+      counted = p_counted
     where j.ctid = any (p_picked)
     returning j.ctid
   )
   select array_agg(s.ctid) into v_started from started s;
   return coalesce(v_started, '{}');
+end $$;
+
+-- What the tenant of each stream weighs.
+create or replace function jobforge.weights_of(p_streams jobforge.stream[]) returns integer[]
+language plpgsql stable as $$
+begin
+  return array(
+    select coalesce((
+      select t.weight from jobforge.tenants t where uuid_hash_extended(t.tenant_id, 0) = s.lane and t.weight > 1 limit 1), 1)
+    from unnest(p_streams) with ordinality s(type, rank, lane, from_at, from_seq, ord)
+    order by s.ord);
+end $$;
+
+-- The turns, each as often as its tenant weighs; as they are without weights.
+create or replace function jobforge.weighted_turns(p_turns integer[], p_weights integer[]) returns integer[]
+language plpgsql immutable as $$
+begin
+  if p_weights is null then
+    return p_turns;
+  end if;
+  return array(
+    select t.turn
+    from unnest(p_turns) with ordinality t(turn, place)
+    cross join lateral generate_series(1, p_weights[t.turn]) n
+    order by t.place, n);
 end $$;

@@ -1,8 +1,9 @@
 -- Claims up to p_limit jobs for a worker: strict priority; within a rank tenants take turns. Promotes what has become due
 -- first; a claim that would come back short looks after lost leases and expired jobs and tries again, so any worker keeps the
 -- system alive. With a hint it goes on where the last call stopped; when that gives less than asked for, or something more
--- urgent has come, it looks again in full before it answers. Answers where the claimed rows are, which holds until the
--- transaction ends, and when the next waiting job of the types becomes due. Never waits for a lock.
+-- urgent has come, it looks again in full before it answers. Jobs that a limit has no room for are passed over. Answers where the
+-- claimed rows are, which holds until the transaction ends, and when the next waiting job of the types becomes due, or a limit
+-- that said no has room again. Never waits for a lock.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
   inout p_hint jsonb, out claimed tid[], out due timestamptz
@@ -25,6 +26,9 @@ declare
   v_pages bigint := case when p_types is null then pages_read() end;
   v_open text[] := open_types(coalesce(p_types, v_hint.types), p_now);
   v_closed bigint[] := closed_lanes(p_now);
+  v_steering steering := steering();
+  v_full text[] := '{}';
+  v_again_at timestamptz;
   v_promote record;
   v_above integer := -2147483648;
   v_looks integer := 0;
@@ -40,6 +44,18 @@ begin
   if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) then
     v_hint.types := v_open;
   end if;
+  if v_steering.limited then
+    if do_releases(p_now) > 0 then
+      -- Older than what the hint remembers, so it would be passed over; and it may be of a new type.
+      v_hint.streams := null;
+      v_open := open_types(p_types, p_now);
+    end if;
+    if v_steering.early then
+      perform count_early_runs(p_now);
+    end if;
+    select f.types, f.next_at into v_full, v_again_at from full_types(v_open, p_now) f;
+    v_open := without_types(v_open, v_full);
+  end if;
   v_promote := make_ready(v_open, p_now, v_batch, v_floor);
 
   if v_hint.streams is not null then
@@ -48,10 +64,15 @@ begin
   if not v_look_again then
     v_take := take(p_worker_id,
       array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_closed)),
-      p_tenant_id, p_limit, p_now);
+      p_tenant_id, p_limit, p_now, v_steering);
     claimed := v_take.claimed;
     v_streams := v_take.streams;
     v_from := after_lane(v_take.last_lane);
+    if v_take.passed_over > 0 then
+      v_streams := null;
+      v_full := v_full || v_take.full_types;
+      v_again_at := least(v_again_at, v_take.again_at);
+    end if;
   end if;
 
   while cardinality(claimed) < p_limit loop
@@ -59,7 +80,7 @@ begin
       -- What a transaction left open brought in late lies before the floor, and may be of a new type.
       v_hint.at := null;
       v_floor := '-infinity';
-      v_open := open_types(p_types, p_now);
+      v_open := without_types(open_types(p_types, p_now), v_full);
       v_promote := make_ready(v_open, p_now, v_batch);
     end if;
     v_at := p_now;
@@ -73,7 +94,7 @@ begin
       -- What is due may all be of paused tenants, and a million: the next claim goes on with it.
       v_rounds := v_rounds + 1;
       exit when v_rounds > 10 or (v_promote.promoted < v_batch and not upkeep(p_now, 1000, false));
-      v_open := open_types(p_types, p_now);
+      v_open := without_types(open_types(p_types, p_now), v_full);
       v_promote := make_ready(v_open, p_now, v_batch);
       v_above := -2147483648;
       continue;
@@ -85,13 +106,18 @@ begin
     end if;
     v_streams := v_look.streams;
     if v_from is null then
-      v_streams := in_turn(v_streams, p_limit - cardinality(claimed));
+      v_streams := in_turn(v_streams, p_limit - cardinality(claimed), coalesce(v_steering.weighted, false));
     end if;
-    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now);
+    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now, v_steering);
     claimed := claimed || v_take.claimed;
     v_from := coalesce(after_lane(v_take.last_lane), v_from);
-    v_streams := case when v_look.complete then v_take.streams end;
-    exit when cardinality(claimed) >= p_limit;
+    v_streams := case when v_look.complete and v_take.passed_over = 0 then v_take.streams end;
+    if v_take.passed_over > 0 then
+      v_full := v_full || v_take.full_types;
+      v_open := without_types(v_open, v_full);
+      v_again_at := least(v_again_at, v_take.again_at, case when v_take.gave_up then p_now end);
+    end if;
+    exit when cardinality(claimed) >= p_limit or v_take.gave_up;
 
     -- All that was seen of this rank has been asked. What is left is beyond it, paused, or in other workers' hands.
     v_looks := v_looks + 1;
@@ -104,6 +130,9 @@ begin
   end loop;
 
   due := v_promote.due;
+  if v_steering.limited then
+    due := least(due, v_again_at, (select r.due_at from releases r order by r.due_at limit 1));
+  end if;
   if p_want_hint then
     v_hint.at := v_at;
     v_hint.lane := v_from;

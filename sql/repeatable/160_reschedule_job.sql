@@ -61,6 +61,7 @@ begin
     perform jobforge.fail_argument('max_attempts', format('max_attempts must be over the %s executions so far',
       v_job.attempts - v_job.uncounted));
   end if;
+  perform jobforge.leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::jobforge.slot], p_now);
   return v_job.max_attempts;
 end $$;
 

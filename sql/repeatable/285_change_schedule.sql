@@ -57,7 +57,7 @@ declare
   v_earliest timestamptz;
 begin
   for v_run in
-    select j.id, j.scheduled_for
+    select j.id, j.scheduled_for, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot
     from jobforge.jobs j
     where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
     order by j.id
@@ -67,6 +67,7 @@ begin
     if found then
       perform jobforge.forget_traces(array[v_run.id]);
       perform jobforge.note_pending(p_schedule.tenant_id, -1);
+      perform jobforge.leave_slots(array[v_run.slot], jobforge.now());
       v_earliest := least(v_earliest, v_run.scheduled_for);
     end if;
   end loop;

@@ -116,11 +116,55 @@ begin
     format('Scheduled for %s', jobforge.shown(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
 end $$;
 
--- The limits that hold the job back, each as one reason: at_limit, rate_limited. There are no limits yet, so there are no reasons; what
--- brings them answers here.
+-- The limits that hold the job back, each as one reason: at_limit with who holds the places, rate_limited with when the next token comes.
 create or replace function jobforge.why_limited(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+language plpgsql stable as $$
+declare
+  v_slot constant jobforge.slot := row(p_job.type, p_job.tenant_id, p_job.concurrency_key);
+  v_reasons jsonb := '[]';
+  v_bucket jobforge.bucket;
+  v_room record;
+  v_what text;
+begin
+  for v_bucket in
+    select b.* from unnest('{type,tenant,type_tenant,key}'::text[]) s(scope) cross join lateral jobforge.buckets_of(s.scope, array[v_slot]) b
+  loop
+    v_room := jobforge.room_in(v_bucket, p_now);
+    v_what := case v_bucket.scope
+      when 'type' then 'the type ' || p_job.type
+      when 'tenant' then 'the tenant'
+      when 'type_tenant' then format('the type %s of the tenant', p_job.type)
+      else format('the concurrency key %s', p_job.concurrency_key)
+    end;
+    if v_room.room = 0 and v_room.next_at is not null then
+      v_reasons := v_reasons || jobforge.reason_for('rate_limited',
+        format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what, jobforge.shown(v_room.next_at)),
+        jsonb_build_object('scope', v_bucket.scope, 'rate', v_bucket.rate, 'per', v_bucket.per, 'burst', v_bucket.burst, 'until', v_room.next_at));
+    elsif v_room.room = 0 or v_room.only_id <> p_job.id then
+      v_reasons := v_reasons || jobforge.reason_for('at_limit',
+        format('At most %s of %s run at once', v_bucket.max_running, v_what)
+          || case when v_room.room = 0 then '' else format(', in their order: %s comes first', v_room.only_id) end,
+        jsonb_build_object('scope', v_bucket.scope, 'max_running', v_bucket.max_running, 'first', v_room.only_id,
+          'held_by', jobforge.held_in(v_bucket)));
+    end if;
+  end loop;
+  return v_reasons;
+end $$;
+
+-- Who holds the places of a limit: up to ten of its jobs that run.
+create or replace function jobforge.held_in(p_bucket jobforge.bucket) returns jsonb
 language sql stable as $$
-  select '[]'::jsonb
+  select coalesce(jsonb_agg(to_jsonb(h)), '[]')
+  from (
+    select j.id as job_id, j.worker_id, j.started_at
+    from jobforge.jobs j
+    where j.state = 'running'
+      and (p_bucket.type is null or j.type = p_bucket.type)
+      and (p_bucket.tenant_id is null or j.tenant_id = p_bucket.tenant_id)
+      and (p_bucket.concurrency_key is null or j.concurrency_key = p_bucket.concurrency_key)
+    order by j.started_at, j.id
+    limit 10
+  ) h
 $$;
 
 -- No worker that heartbeats has a handler for the type, for this tenant.

@@ -13,25 +13,36 @@ import { outcomes, settle, success } from "./support/settle.ts";
 /** For how long, when somebody asks for more than `npm test` does. */
 const seconds = Number(process.env["JOBFORGE_PROOF_SECONDS"] ?? 0);
 
-test("twenty clients that do everything at random meet no deadlock and lose no job and no run", {
-  timeout: seconds * 2000 + 120_000,
-}, async ({ db }) => {
-  const seed = seedOfRun();
-  onTestFailed(() => console.error(`JOBFORGE_PROOF_SEED=${seed} makes the same choices again`));
-  const end = Date.now() + seconds * 1000;
-  const ledger = await storm(db, {
-    clients: 20,
-    seed,
-    going: (done) => (seconds > 0 ? Date.now() < end : done < 80),
-  });
-  expect(await ledger.audit(db)).toEqual([]);
-  expect(await db.value(LEFTOVERS)).toEqual({
-    "live jobs": 0,
-    "children not enqueued": 0,
-    "requests to cancel": 0,
-    deadlocks: 0,
-  });
-});
+const storms: [title: string, limited: boolean][] = [
+  ["", false],
+  [", with concurrency keys and limits that come and go,", true],
+];
+
+test.for(storms)(
+  "twenty clients that do everything at random%s meet no deadlock and lose no job and no run",
+  {
+    timeout: seconds * 2000 + 120_000,
+  },
+  async ([, limited], { db }) => {
+    const seed = seedOfRun();
+    onTestFailed(() => console.error(`JOBFORGE_PROOF_SEED=${seed} makes the same choices again`));
+    const end = Date.now() + seconds * 1000;
+    const ledger = await storm(db, {
+      clients: 20,
+      seed,
+      limited,
+      going: (done) => (seconds > 0 ? Date.now() < end : done < 80),
+    });
+    expect(await ledger.audit(db)).toEqual([]);
+    expect(await db.value(LEFTOVERS)).toEqual({
+      "live jobs": 0,
+      "children not enqueued": 0,
+      "buckets to look at": 0,
+      "requests to cancel": 0,
+      deadlocks: 0,
+    });
+  },
+);
 
 /** A list of jobs that replace the live ones with their keys. */
 const replacing = (...keys: string[]): NewJob[] =>

@@ -84,6 +84,13 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
     "p_scope text, p_key text, p_paused boolean, p_reason text, p_until timestamptz",
   ],
   jobforge_list_gates: ["rows", ""],
+  jobforge_set_limit: [
+    "json",
+    "p_scope text, p_key text, p_max_running integer, p_rate integer, p_per interval, p_burst integer",
+  ],
+  jobforge_remove_limit: ["json", "p_scope text, p_key text"],
+  jobforge_get_limit: ["json", "p_scope text, p_key text"],
+  jobforge_list_limits: ["rows", ""],
   jobforge_list_workers: ["rows", ""],
   jobforge_bind_role: ["json", "p_role text, p_tenant_id uuid"],
   jobforge_set_connector_config: ["json", "p_tenant_id uuid, p_connector_type text, p_config jsonb"],

@@ -35,6 +35,7 @@ export { type HttpOptions, httpTransport } from "./http.ts";
 export type * from "./job.ts";
 export { JobForge, type JobForgeOptions } from "./job-forge.ts";
 export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
+export type { Limit, LimitOptions, LimitScope, Limits } from "./limits.ts";
 export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./list.ts";
 export type {
   AuditEntry,

@@ -2,6 +2,7 @@
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
+import { Limits } from "./limits.ts";
 import { checkedPageSize, List, type PageOptions } from "./list.ts";
 import {
   type CountOptions,
@@ -96,6 +97,7 @@ export interface AuditOptions extends PageOptions {
     | "schedule"
     | "type"
     | "gate"
+    | "limit"
     | "role"
     | "token"
     | "connector"
@@ -117,10 +119,13 @@ export class Operations {
   readonly transport: Transport;
   /** Quotas and weights. */
   readonly tenants: Tenants;
+  /** How many jobs run at once and how many start in a time. */
+  readonly limits: Limits;
 
   constructor(transport: Transport) {
     this.transport = transport;
     this.tenants = new Tenants(transport);
+    this.limits = new Limits(transport);
   }
 
   /** What was used: runs, how they ended, how long they waited and ran, what they cost. Ten seconds late at most while workers run. */

@@ -7,6 +7,7 @@ import {
   ForbiddenError,
   globalTenant,
   InvalidArgumentError,
+  type LimitScope,
   type RetryPreset,
   retryPresets,
 } from "../src/index.ts";
@@ -33,6 +34,34 @@ const report = defineJob({
 
 describe.each(transports)("over %s", (transport) => {
   const operator = { role: "jobforge_operator" } as const;
+
+  test("limits are set, read and removed, by what they count", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    const limits: [LimitScope, string, string][] = [
+      [{ type: "mail.send" }, "type", "mail.send"],
+      [{ tenantId: T }, "tenant", T],
+      [{ tenantId: "*" }, "tenant", "*"],
+      [{ type: "mail.send", tenantId: T }, "type_tenant", `mail.send:${T}`],
+      [{ type: "mail.send", tenantId: "*" }, "type_tenant", "mail.send:*"],
+      [{ type: "*", tenantId: "*" }, "type_tenant", "*"],
+      [{ key: "account 7" }, "key", "account 7"],
+    ];
+    for (const [scope, name, key] of limits) {
+      const limit = await forge.limits.set(scope, { maxRunning: 2, rate: 10, per: "1 minute" });
+      expect(limit).toMatchObject({ scope: name, key, maxRunning: 2, rate: 10, per: "00:01:00", burst: 10 });
+      expect(limit.setAt).toBeInstanceOf(Date);
+      expect(await forge.limits.get(scope)).toEqual(limit);
+      expect(await forge.limits.list()).toEqual([limit]);
+      expect([await forge.limits.remove(scope), await forge.limits.remove(scope)]).toEqual([true, false]);
+      expect(await forge.limits.get(scope)).toBeUndefined();
+    }
+    const wrong = { type: "*", tenantId: T };
+    await expect(forge.limits.set(wrong, {})).rejects.toThrow(InvalidArgumentError);
+    await expect(forge.limits.set({ key: "k" }, { rate: 0, per: "1 s" })).rejects.toMatchObject({
+      field: "rate",
+    });
+    await expect(forge.limits.set({ key: "k" }, { rate: 1 })).rejects.toMatchObject({ field: "per" });
+  });
 
   test("a sync writes what definitions say, shows it, and does nothing the second time", async ({
     db,

@@ -2,9 +2,11 @@
 import { maintain } from "./archive.ts";
 import { enqueueJobs } from "./bulk.ts";
 import { cancel, enqueue, reschedule, setPolicy } from "./kernel.ts";
+import { removeLimit, setLimit } from "./limits.ts";
 import {
   anyJob,
   type Client,
+  concurrencyKeys,
   type Draft,
   dedupeKeys,
   draft,
@@ -159,4 +161,24 @@ export async function changePolicy({ db, random }: Client): Promise<void> {
     { retention_days: random.pick([1, 7, 30]) },
   ]);
   await setPolicy(db, random.pick(kept), policy);
+}
+
+/** Sets a limit, in a transaction that may stay open for some calls or come to nothing, or removes it. */
+export async function changeLimit({ db, random }: Client): Promise<void> {
+  const [scope, key] = random.pick([
+    ["type", random.pick([...kept, "*"])],
+    ["tenant", random.pick([...tenants, "*"])],
+    ["type_tenant", random.pick(["*", "a:*", `b:${random.pick(tenants)}`])],
+    ["key", random.pick([...concurrencyKeys, "*", "*", "*"])],
+  ]) as [string, string];
+  await db.query("begin");
+  const limit = random.pick([
+    null,
+    { rate: 20, per: "100 milliseconds", burst: 2 },
+    { max: 1 + random.below(4) },
+    { max: 1 },
+  ]);
+  if (limit === null) await removeLimit(db, scope, key);
+  else await setLimit(db, scope, key, limit);
+  await db.query(random.chance(0.9) ? "commit" : "rollback");
 }

@@ -18,6 +18,8 @@ export interface Client {
   instance: number;
   /** How many payloads it has written. */
   payloads: number;
+  /** Whether jobs have concurrency keys, and operators set limits. */
+  readonly limited: boolean;
 }
 
 export const tenants: readonly string[] = [T, U, UNKNOWN];
@@ -28,6 +30,7 @@ const numbered = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${name} ${String(n).padStart(3, "0")}`);
 export const idempotencyKeys: readonly string[] = numbered("once", 150);
 export const dedupeKeys: readonly string[] = numbered("one", 12);
+export const concurrencyKeys: readonly string[] = numbered("after another", 6);
 
 /** A job as jobforge_enqueue_jobs takes it. */
 export type Draft = Record<string, unknown> & { type: string };
@@ -51,6 +54,7 @@ export function draft(client: Client): Draft {
   if (random.chance(0.3)) job["max_attempts"] = 1 + random.below(3);
   if (random.chance(0.3)) job["tags"] = random.some(["x", "y", "z"], 2);
   if (random.chance(0.2)) job["run_at"] = soon(random);
+  if (client.limited && random.chance(0.5)) job["concurrency_key"] = random.pick(concurrencyKeys);
   // What keeps no history can be accounted for only when somebody is told of its end.
   if (job.type !== UNKEPT && random.chance(0.5)) job["subject"] = random.pick(subjects);
   if (job.type !== UNKEPT && random.chance(0.1))

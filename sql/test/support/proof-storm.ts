@@ -1,7 +1,8 @@
 /** A storm: many clients that do everything there is to do at random, at once. */
 import type { TestDatabase } from "@jobforge/testing";
 import { maintain } from "./archive.ts";
-import { connections, type KernelError, setPolicy } from "./kernel.ts";
+import { connections, type KernelError, setPolicy, U } from "./kernel.ts";
+import { setWeight } from "./limits.ts";
 import * as application from "./proof-application.ts";
 import type { Client } from "./proof-client.ts";
 import { kept } from "./proof-client.ts";
@@ -23,6 +24,7 @@ const actions: Record<string, readonly [weight: number, act: (client: Client) =>
   maintain: [2, application.maintainOnce],
   "set a gate": [1, application.flipGate],
   "set a policy": [1, application.changePolicy],
+  "set a limit": [0, application.changeLimit],
   claim: [6, worker.claimSome],
   "claim and roll back": [1, worker.claimInVain],
   settle: [12, worker.settleSome],
@@ -35,12 +37,14 @@ const lots: readonly string[] = Object.entries(actions).flatMap(([name, [weight]
   Array(weight).fill(name),
 );
 
+const limitedLots: readonly string[] = [...lots, ...Array<string>(3).fill("set a limit")];
+
 /** What a change of one job may be told: it comes too late. */
 const tooLate = ["JF005", "JF006"];
 
 /** Does one thing. Whatever error it meets is rolled back, and an objection unless it says that the call came too late. */
 async function act(client: Client): Promise<void> {
-  const name = client.random.pick(lots);
+  const name = client.random.pick(client.limited ? limitedLots : lots);
   try {
     await actions[name]?.[1](client);
   } catch (error) {
@@ -55,19 +59,26 @@ async function act(client: Client): Promise<void> {
 export const LEFTOVERS = `select jsonb_build_object(
   'live jobs', (select count(*) from jobforge.jobs),
   'children not enqueued', (select count(*) from jobforge.outbox),
+  'buckets to look at', (select count(*) from jobforge.releases),
   'requests to cancel', (select count(*) from jobforge.cancel_requests),
   'deadlocks', (select deadlocks from pg_stat_database where datname = current_database()))`;
 
 export interface Storm {
   readonly clients: number;
   readonly seed: number;
+  /** With concurrency keys, limits that come and go, and a tenant of weight three. */
+  readonly limited?: boolean;
   /** Asked before everything a client does, with the number of what it has done. */
   going(done: number): boolean;
 }
 
 /** Lets clients loose, then ends all that is left. Answers the books. */
-export async function storm(db: TestDatabase, { clients: count, seed, going }: Storm): Promise<Ledger> {
+export async function storm(
+  db: TestDatabase,
+  { clients: count, seed, limited = false, going }: Storm,
+): Promise<Ledger> {
   const ledger = new Ledger();
+  if (limited) await setWeight(db, U, 3);
   await setPolicy(db, UNKEPT, { keep_history: false, base_ms: 0 });
   for (const type of kept) await setPolicy(db, type, { base_ms: 10 });
   const clients = (await connections(db, count)).map(
@@ -80,6 +91,7 @@ export async function storm(db: TestDatabase, { clients: count, seed, going }: S
       hint: null,
       instance: 0,
       payloads: 0,
+      limited,
     }),
   );
   await Promise.all(
@@ -94,6 +106,7 @@ export async function storm(db: TestDatabase, { clients: count, seed, going }: S
 /** Opens the gates, ends what workers hold, and then everything that waits, as if hours had passed. */
 async function calmDown(db: TestDatabase, clients: readonly Client[]): Promise<void> {
   await db.query("select jobforge_set_gate(scope, key, false) from jobforge.gates");
+  await db.query("select jobforge_remove_limit(scope, key) from jobforge.limits");
   for (const client of clients) await worker.finish(client);
   for (const client of clients) await client.db.travel("2 hours");
   await Promise.all(clients.slice(0, 4).map(worker.drain));
