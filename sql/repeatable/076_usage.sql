@@ -5,16 +5,13 @@ language sql immutable as $$
   select case when p_ms < 1 then 0 else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
 $$;
 
--- The histogram of numbers of milliseconds, up to its last bucket that is not empty.
-create or replace function jobforge.histogram_of(p_ms bigint[]) returns integer[]
+-- The histogram of how many runs there are in each bucket, up to the last that is not empty.
+create or replace function jobforge.histogram_of(p_buckets integer[], p_runs integer[]) returns integer[]
 language sql immutable as $$
-  with counted as materialized (
-    select jobforge.bucket_of(m) as bucket, count(*)::integer as runs from unnest(p_ms) m group by 1
-  )
   select array(
-    select coalesce(c.runs, 0)
-    from generate_series(0, (select max(c.bucket) from counted c)) b
-    left join counted c on c.bucket = b
+    select coalesce(h.runs, 0)
+    from generate_series(0, (select max(m) from unnest(p_buckets) m)) b
+    left join unnest(p_buckets, p_runs) h(bucket, runs) on h.bucket = b
     order by b)
 $$;
 
@@ -46,47 +43,65 @@ language sql immutable parallel safe as $$
   limit 1
 $$;
 
--- Merges what ended runs have appended into the usage of their hour, up to p_limit appended rows. Whatever is committed is
--- merged once, however late it was committed: it is taken away in the transaction that adds it. Answers how many rows
--- it merged. The caller holds the task "usage", so that nobody else writes to the table. Never waits.
-create or replace function jobforge.roll_up_usage(p_now timestamptz, p_limit integer) returns integer
+-- Merges what ended runs have appended into the usage of their hour: the oldest, up to 20,000 rows and about 200,000 runs.
+-- Whatever is committed is merged once, however late it was committed: it is taken away in the transaction that adds it. Answers
+-- how many rows it merged, and whether there may be more. The caller holds the task "usage", so that nobody else takes from
+-- the one table or writes to the other. Never waits.
+create or replace function jobforge.roll_up_usage(p_now timestamptz, out merged integer, out unfinished boolean)
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
-  v_merged integer;
+  v_ids bigint[] := array(
+    select d.id
+    from (
+      select f.id, sum(f.runs) over (order by f.id) - f.runs as before
+      from (select f.id, f.runs from usage_deltas f order by f.id limit 20000) f
+    ) d
+    where d.before < 200000);
 begin
-  with taken as (
-    delete from usage_deltas d
-    where d.id = any (array(select f.id from usage_deltas f order by f.id limit p_limit for update skip locked))
-    returning d.*
+  with taken as materialized (
+    delete from usage_deltas d where d.id = any (v_ids) returning d.*
   ), summed as (
-    select t.tenant_id, t.hour, t.type, count(*) as deltas,
-      sum(t.runs) as runs, sum(t.succeeded) as succeeded, sum(t.failed) as failed, sum(t.lost) as lost,
-      sum(t.deferred) as deferred, sum(t.retries) as retries, sum(t.dead) as dead, sum(t.cost_cents) as cost_cents,
-      sum((select sum(w) from unnest(t.waits) w)) as wait_ms,
-      coalesce(sum((select sum(l) from unnest(t.lengths) l)), 0) as run_ms,
-      sum_histograms(histogram_of(t.waits)) as wait_histogram,
-      sum_histograms(histogram_of(t.lengths)) as run_histogram
+    select t.tenant_id, t.hour, t.type, sum(t.runs) as runs, sum(t.succeeded) as succeeded, sum(t.failed) as failed,
+      sum(t.lost) as lost, sum(t.deferred) as deferred, sum(t.retries) as retries, sum(t.dead) as dead,
+      sum(t.cost_cents) as cost_cents
     from taken t
     group by 1, 2, 3
-  ), merged as (
-    insert into usage as u (
-      tenant_id, hour, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms,
-      wait_histogram, run_histogram)
-    select
-      s.tenant_id, s.hour, s.type, s.runs, s.succeeded, s.failed, s.lost, s.deferred, s.retries, s.dead, s.cost_cents,
-      s.wait_ms, s.run_ms, s.wait_histogram, s.run_histogram
-    from summed s
-    on conflict (tenant_id, hour, type) do update
-    set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram, run_histogram)
-      = (u.runs + excluded.runs, u.succeeded + excluded.succeeded, u.failed + excluded.failed, u.lost + excluded.lost,
-        u.deferred + excluded.deferred, u.retries + excluded.retries, u.dead + excluded.dead,
-        u.cost_cents + excluded.cost_cents, u.wait_ms + excluded.wait_ms, u.run_ms + excluded.run_ms,
-        add_histograms(u.wait_histogram, excluded.wait_histogram), add_histograms(u.run_histogram, excluded.run_histogram))
+  ), buckets as (
+    select t.tenant_id, t.hour, t.type, l.is_wait, bucket_of(l.ms) as bucket, count(*)::integer as runs, sum(l.ms) as ms
+    from taken t
+    cross join lateral (
+      select true as is_wait, w as ms from unnest(t.waits) w
+      union all
+      select false, r from unnest(t.lengths) r
+    ) l
+    group by 1, 2, 3, 4, 5
+  ), timed as (
+    select b.tenant_id, b.hour, b.type,
+      sum(b.ms) filter (where b.is_wait) as wait_ms,
+      coalesce(sum(b.ms) filter (where not b.is_wait), 0) as run_ms,
+      histogram_of(array_agg(b.bucket) filter (where b.is_wait), array_agg(b.runs) filter (where b.is_wait)) as wait_histogram,
+      histogram_of(array_agg(b.bucket) filter (where not b.is_wait), array_agg(b.runs) filter (where not b.is_wait)) as run_histogram
+    from buckets b
+    group by 1, 2, 3
   )
-  select coalesce(sum(s.deltas), 0) into v_merged from summed s;
+  insert into usage as u (
+    tenant_id, hour, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms,
+    wait_histogram, run_histogram)
+  select
+    s.tenant_id, s.hour, s.type, s.runs, s.succeeded, s.failed, s.lost, s.deferred, s.retries, s.dead, s.cost_cents,
+    t.wait_ms, t.run_ms, t.wait_histogram, t.run_histogram
+  from summed s
+  join timed t on (t.tenant_id, t.hour, t.type) = (s.tenant_id, s.hour, s.type)
+  on conflict (tenant_id, hour, type) do update
+  set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram, run_histogram)
+    = (u.runs + excluded.runs, u.succeeded + excluded.succeeded, u.failed + excluded.failed, u.lost + excluded.lost,
+      u.deferred + excluded.deferred, u.retries + excluded.retries, u.dead + excluded.dead,
+      u.cost_cents + excluded.cost_cents, u.wait_ms + excluded.wait_ms, u.run_ms + excluded.run_ms,
+      add_histograms(u.wait_histogram, excluded.wait_histogram), add_histograms(u.run_histogram, excluded.run_histogram));
+  merged := cardinality(v_ids);
+  unfinished := exists (select from usage_deltas d where d.id > v_ids[merged]);
   delete from usage u
   where (u.tenant_id, u.hour, u.type) in (
-    select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour limit p_limit);
-  return v_merged;
+    select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour limit 10000);
 end $$;

@@ -4,6 +4,7 @@ create or replace function jobforge.housekeeping(p_now timestamptz, p_limit inte
 language plpgsql as $$
 declare
   v_done jsonb := '{}';
+  v_usage record;
   v_retired integer;
 begin
   if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
@@ -15,7 +16,11 @@ begin
     perform jobforge.count_pending(p_now, p_limit);
   end if;
   if jobforge.begin_task('usage', p_now, case when not p_force then interval '10 seconds' end) then
-    v_done := v_done || jsonb_build_object('metered', jobforge.roll_up_usage(p_now, p_limit));
+    v_usage := jobforge.roll_up_usage(p_now);
+    v_done := v_done || jsonb_build_object('metered', v_usage.merged);
+    if v_usage.unfinished then
+      update jobforge.maintenance set ran_at = '-infinity' where task = 'usage';
+    end if;
   end if;
   if jobforge.begin_task('leaves', p_now,
     case when not p_force then case when jobforge.lacks_shelf() then interval '10 seconds' else interval '10 minutes' end end) then

@@ -136,7 +136,8 @@ $$;
 create or replace function jobforge.count_small_type(p_type text, p_now timestamptz) returns setof jobforge.live_count
 language sql stable as $$
   select null::uuid, p_type, r.jobs + d.jobs, s.jobs, u.jobs, least(r.oldest, d.oldest),
-    greatest(r.jobs, d.jobs, s.jobs) <= 1000
+    -- No index finds the parked jobs of a type.
+    greatest(r.jobs, d.jobs, s.jobs) <= 1000 and not exists (select from jobforge.jobs j where j.state = 'parked')
   from (
     select count(*) as jobs, min(j.run_at) as oldest
     from (select j.run_at from jobforge.jobs j where j.state = 'ready' and j.type = p_type limit 1001) j

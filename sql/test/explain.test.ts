@@ -20,6 +20,7 @@ import {
   UNKNOWN,
   workerHeartbeat,
 } from "./support/kernel.ts";
+import { setLimit } from "./support/limits.ts";
 import { boundLogin } from "./support/tenants.ts";
 import { maintain } from "./support/usage.ts";
 
@@ -296,4 +297,39 @@ test("only the tenant and operators may ask; there is no explanation of what is 
   const tenant = await boundLogin(db, U, "jobforge_tenant");
   expect(await explain(tenant, id, U)).toBeNull();
   await expectError(explain(tenant, id, T), "42501");
+});
+
+test("at a limit, with who holds the places", async ({ db }) => {
+  await setLimit(db, "type", "a", { max: 1 });
+  const held = await enqueue(db);
+  const { id } = await enqueue(db);
+  await claim(db, "w1", { limit: 10 });
+  await alive(db, "a");
+  expect(await reason(db, id, "at_limit")).toMatchObject({
+    message: "At most 1 of the type a run at once",
+    details: { scope: "type", max_running: 1, held_by: [{ job_id: held.id, worker_id: "w1" }] },
+  });
+  await complete(db, held.id, "w1");
+  expect(await codes(db, id)).toEqual(["next"]);
+});
+
+test("behind the first of its concurrency key, which waits for its retry", async ({ db }) => {
+  await setLimit(db, "key", "*", { max: 1 });
+  const first = await enqueue(db, { concurrency_key: "k" });
+  const { id } = await enqueue(db, { concurrency_key: "k" });
+  await claimAndFail(db, first.id);
+  expect(await reason(db, id, "at_limit")).toMatchObject({
+    message: `At most 1 of the concurrency key k run at once, in their order: ${first.id} comes first`,
+    details: { scope: "key", first: first.id, held_by: [] },
+  });
+});
+
+test("limited by a rate until the next token comes", async ({ db }) => {
+  await setLimit(db, "tenant", T, { rate: 1, per: "1 hour", burst: 1 });
+  await enqueue(db);
+  const { id } = await enqueue(db);
+  await claim(db, "w1", { limit: 10 });
+  const { message, details } = await reason(db, id, "rate_limited");
+  expect(message).toMatch(/^1 starts in each 01:00:00 of the tenant are used up; the next is free at /);
+  expect(details).toMatchObject({ scope: "tenant", rate: 1, burst: 1, until: expect.any(String) });
 });

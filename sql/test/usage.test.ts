@@ -17,6 +17,7 @@ import {
   T,
   travelToRun,
   U,
+  workerHeartbeat,
 } from "./support/kernel.ts";
 import { settle } from "./support/settle.ts";
 import { boundLogin, login } from "./support/tenants.ts";
@@ -172,6 +173,29 @@ const recountSql = `
     from jobforge_jobs j join jobforge_job_attempts a on a.job_id = j.id
   ) r
   group by 1, 2 order by 1, 2`;
+
+test("more than one pass has room for is merged by the next, without waiting for its time", async ({
+  db,
+}) => {
+  await db.query(
+    `insert into jobforge.usage_deltas (tenant_id, type, hour, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, waits, lengths)
+     select $1, 't' || i % 2, date_trunc('hour', now()), 1, 1, 0, 0, 0, 0, 0, 1, '{1}', '{2}' from generate_series(1, 25000) i`,
+    [T],
+  );
+  await workerHeartbeat(db, "w1");
+  expect(await db.value("select count(*)::int from jobforge.usage_deltas")).toBe(5000);
+  await workerHeartbeat(db, "w1");
+  expect(await db.value("select count(*)::int from jobforge.usage_deltas")).toBe(0);
+  expect(await usage(db)).toMatchObject({
+    runs: 25_000,
+    cost_cents: 25_000,
+    wait_ms: 25_000,
+    run_ms: 50_000,
+  });
+  await db.query("update jobforge.maintenance set ran_at = '-infinity' where task = 'usage'");
+  await workerHeartbeat(db, "w1");
+  expect((await usage(db))?.["runs"], "nothing is merged twice").toBe(25_000);
+});
 
 test("percentiles are true to a fifth, and add up over hours and types", async ({ db }) => {
   const lengths = Array.from({ length: 200 }, (_, i) => Math.round(1.05 ** i * 3));

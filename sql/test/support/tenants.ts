@@ -21,7 +21,7 @@ export interface TenantJobs {
 /** Gives T and U a queued, a running, a dead and a succeeded job, a result, a connector configuration, a disabled schedule and usage each. */
 export async function populate(db: TestDatabase): Promise<Record<"t" | "u", TenantJobs>> {
   const jobs = { t: await populateTenant(db, T), u: await populateTenant(db, U) };
-  await db.query("select jobforge.roll_up_usage(jobforge.now(), 1000)");
+  await db.query("select jobforge.roll_up_usage(jobforge.now())");
   return jobs;
 }
 
