@@ -309,7 +309,7 @@ test("at a limit, with who holds the places", async ({ db }) => {
     message: "At most 1 of the type a run at once",
     details: { scope: "type", max_running: 1, held_by: [{ job_id: held.id, worker_id: "w1" }] },
   });
-  await complete(db, held.id, "w1");
+  await complete(db, held.id);
   expect(await codes(db, id)).toEqual(["next"]);
 });
 
@@ -317,7 +317,7 @@ test("behind the first of its concurrency key, which waits for its retry", async
   await setLimit(db, "key", "*", { max: 1 });
   const first = await enqueue(db, { concurrency_key: "k" });
   const { id } = await enqueue(db, { concurrency_key: "k" });
-  await claimAndFail(db, first.id);
+  await claimAndFail(db);
   expect(await reason(db, id, "at_limit")).toMatchObject({
     message: `At most 1 of the concurrency key k run at once, in their order: ${first.id} comes first`,
     details: { scope: "key", first: first.id, held_by: [] },
