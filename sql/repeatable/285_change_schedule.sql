@@ -83,10 +83,15 @@ language plpgsql
 set enable_seqscan = off as $$
 declare
   v jobforge.schedules := p_new;
+  v_withdrawn timestamptz;
 begin
   if p_old.enabled and not v.enabled then
     v.run_requested := false;
-    v.next_run_at := least(v.next_run_at, jobforge.withdraw_runs(p_old));
+    v_withdrawn := jobforge.withdraw_runs(p_old);
+    -- The due time of what was taken back comes again, unless the same call says when to run instead.
+    if v.next_run_at is not distinct from p_old.next_run_at and not p_options ? 'next_run_at' then
+      v.next_run_at := least(v.next_run_at, v_withdrawn);
+    end if;
   end if;
   if v.next_run_at > v.ends_at then
     v.next_run_at := null;
