@@ -113,7 +113,10 @@ begin
     consecutive_failures = s.consecutive_failures + 1,
     updated_at = p_now
   where s.id = p_schedule.id;
-  perform jobforge.audit_schedule(p_schedule, 'SCHEDULE_DISABLED', p_now, jsonb_build_object('error', left(p_error, 2000)));
+  -- Not by whoever claims, which may be another tenant's worker.
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (p_now, p_schedule.tenant_id, 'jobforge', 'SCHEDULE_DISABLED', 'schedule', p_schedule.id::text,
+    jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key, 'error', left(p_error, 2000)));
 end $$;
 
 -- What a schedule that is due does now: for which due times runs start, and how it goes on. p_live_since: when its youngest

@@ -131,6 +131,18 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
+  test("is forgotten with a schedule that is disabled before it begins, and the next run stays", async ({
+    db,
+  }) => {
+    const { next_run_at } = await ensure(db, { cron: "0 0 1 1 *" });
+    await steer(db, "run");
+    await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
+    expect(await claim(db, "w1", { limit: 1 })).toMatchObject([{ priority: 1 }]);
+    expect(await steer(db, "disable")).toMatchObject({ live_runs: 0, next_run_at });
+    await steer(db, "enable");
+    expect(await claim(db)).toEqual([]);
+  });
+
   test("is forgotten when the schedule is disabled", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);

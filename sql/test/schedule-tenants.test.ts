@@ -62,6 +62,18 @@ describe("tenants", () => {
     expect(await outcome(tenant.query("select * from jobforge.schedules"))).toBe("42501");
   });
 
+  test("do not read the name of another tenant's worker that came upon a schedule of theirs", async ({
+    db,
+  }) => {
+    await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-01T00:00:00Z" });
+    await db.query("update jobforge.schedules set timezone = 'Mars/Olympus'");
+    const worker = await boundLogin(db, U, "jobforge_worker");
+    expect(await worker.query("select from jobforge_claim_jobs('w', 1)")).toEqual([]);
+    expect(await db.query("select actor from jobforge_audit_log where action = 'SCHEDULE_DISABLED'")).toEqual(
+      [{ actor: "jobforge" }],
+    );
+  });
+
   test("may run a schedule that a reader cannot even see", async ({ db }) => {
     await ensure(db);
     const reader = await login(db, "jobforge_reader");
