@@ -81,7 +81,8 @@ declare
 begin
   -- Another statement than the one that locked them: it sees what was committed before the locks were had.
   for v_schedule in
-    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.due_at
+    -- Those that may make a hundred runs each come last, or others would wait behind one of them in every claim.
+    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all' and s.overlap = 'allow', s.due_at
   loop
     begin
       v_plan := jobforge.plan_runs(v_schedule,
