@@ -4,7 +4,7 @@
 --   from    the lane where the next look begins
 --   due     where the waiting index held nothing before
 --   streams the streams of the last look, if they were all there are, from where they go on
---   types   the types there are, for a worker of any type, if it was costly to find them
+--   types   the types there are, for a worker of any type and tenant, if it was costly to find them
 --   ask     when to ask again for more urgent work, if that was costly
 --   many    until when there were more lanes than a hint remembers
 -- It spares claims the dead entries that pile up at the head of every lane under a long transaction. Advice only: it is

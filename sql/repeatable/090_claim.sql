@@ -41,7 +41,8 @@ declare
   v_reach integer := case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
 begin
   claimed := '{}';
-  if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) then
+  -- Not for a role that is bound to a tenant: it can read its hint, and the types are everybody's.
+  if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) and bound_tenant() is null then
     v_hint.types := v_open;
   end if;
   if v_steering.limited then
@@ -175,12 +176,15 @@ begin
   end if;
 end $$;
 
--- How many pages of the indexes of queued jobs this transaction has read: what a question cost is counted, because its time
--- would measure the neighbours.
+-- How many pages this transaction has read to find queued jobs and due schedules: what a question cost is counted, because its
+-- time would measure the neighbours. Of jobs the pages of the indexes; of schedules those of the table too, because many are due at
+-- the same time, and a page of the index holds a thousand such entries.
 create or replace function jobforge.pages_read() returns bigint
 language sql stable as $$
   select pg_stat_get_xact_blocks_fetched('jobforge.jobs_ready'::regclass)
     + pg_stat_get_xact_blocks_fetched('jobforge.jobs_waiting'::regclass)
+    + pg_stat_get_xact_blocks_fetched('jobforge.schedules_due'::regclass)
+    + pg_stat_get_xact_blocks_fetched('jobforge.schedules'::regclass)
 $$;
 
 -- Whether a question about some types read more pages than dead entries can explain in a healthy database.

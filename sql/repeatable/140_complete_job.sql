@@ -31,7 +31,10 @@ begin
     perform fail_argument('retry_at', 'retry_at must be a finite time');
   elsif not isfinite(p_next_run_at) then
     perform fail_argument('next_run_at', 'next_run_at must be a finite time');
-  elsif p_next_run_at is not null and exists (select from jobs j where j.id = p_job_id and j.schedule_id is null) then
+  elsif p_next_run_at is not null and exists (
+    select from jobs j
+    where j.id = p_job_id and j.schedule_id is null and j.tenant_id = coalesce(claimable_tenant(null), j.tenant_id))
+  then
     perform fail_argument('next_run_at', 'next_run_at is for runs of a schedule, and this job has none',
       'Use jobforge_enqueue_job with p_run_at for one more run.');
   elsif p_cost_cents < 0 then

@@ -94,7 +94,12 @@ begin
   return case p_schedule.kind
     when 'cron' then jobforge.last_cron_due(
       jobforge.read_cron(p_schedule.cron), p_schedule.timezone, p_schedule.next_run_at, v_until)
-    when 'every' then greatest(p_schedule.next_run_at, date_bin(p_schedule.every, v_until, p_schedule.anchor))
+    -- With jitter the interval after the one of next_run_at may have begun and its due time not have come.
+    when 'every' then case
+      when date_bin(p_schedule.every, p_schedule.next_run_at, p_schedule.anchor) + p_schedule.every + p_schedule.jitter > v_until
+        then p_schedule.next_run_at
+      else greatest(p_schedule.next_run_at, date_bin(p_schedule.every, v_until, p_schedule.anchor))
+    end
     else p_schedule.next_run_at
   end;
 end $$;

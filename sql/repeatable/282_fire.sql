@@ -81,7 +81,8 @@ declare
 begin
   -- Another statement than the one that locked them: it sees what was committed before the locks were had.
   for v_schedule in
-    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.due_at
+    -- Those that may make a hundred runs each come last, or others would wait behind one of them in every claim.
+    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all' and s.overlap = 'allow', s.due_at
   loop
     begin
       v_plan := jobforge.plan_runs(v_schedule,
@@ -113,7 +114,10 @@ begin
     consecutive_failures = s.consecutive_failures + 1,
     updated_at = p_now
   where s.id = p_schedule.id;
-  perform jobforge.audit_schedule(p_schedule, 'SCHEDULE_DISABLED', p_now, jsonb_build_object('error', left(p_error, 2000)));
+  -- Not by whoever claims, which may be another tenant's worker.
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (p_now, p_schedule.tenant_id, 'jobforge', 'SCHEDULE_DISABLED', 'schedule', p_schedule.id::text,
+    jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key, 'error', left(p_error, 2000)));
 end $$;
 
 -- What a schedule that is due does now: for which due times runs start, and how it goes on. p_live_since: when its youngest

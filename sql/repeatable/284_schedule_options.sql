@@ -130,8 +130,8 @@ begin
       case v_stray when 'timezone' then 'It belongs to cron.' else 'It belongs to every.' end);
   end if;
   v.cron := case when v.kind = 'cron' then coalesce(v_cron, v.cron) end;
-  v.timezone := case when v.kind = 'cron' then coalesce(jobforge.option_text(p_options, 'timezone'),
-    case when v_cron is null then v.timezone end, 'UTC') end;
+  v.timezone := case when v.kind = 'cron' then coalesce(
+    case when p_options ? 'timezone' then jobforge.option_text(p_options, 'timezone') else v.timezone end, 'UTC') end;
   v.every := case when v.kind = 'every' then coalesce(v_every, v.every) end;
   v.anchor := case when v.kind = 'every' then coalesce(jobforge.option_time(p_options, 'anchor'), v.anchor) end;
   v.jitter := case when v.kind = 'every' then

@@ -48,7 +48,8 @@ begin
 end $$;
 
 -- Takes the runs of a schedule that wait and have not begun out of the queue. Answers the earliest due time that they were
--- for. The caller holds the schedule's row, so no other run is made meanwhile; one that a worker claims meanwhile runs.
+-- for; a run that somebody asked for is for none, unless its handler names the times. The caller holds the schedule's row, so no
+-- other run is made meanwhile; one that a worker claims meanwhile runs.
 create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules) returns timestamptz
 language plpgsql
 set enable_seqscan = off as $$
@@ -57,7 +58,9 @@ declare
   v_earliest timestamptz;
 begin
   for v_run in
-    select j.id, j.scheduled_for, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot
+    -- What is asked for is made for the moment at which it is made.
+    select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot,
+      case when p_schedule.kind = 'dynamic' or j.scheduled_for < j.created_at then j.scheduled_for end as due
     from jobforge.jobs j
     where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
     order by j.id
@@ -68,7 +71,7 @@ begin
       perform jobforge.forget_traces(array[v_run.id]);
       perform jobforge.note_pending(p_schedule.tenant_id, -1);
       perform jobforge.leave_slots(array[v_run.slot], jobforge.now());
-      v_earliest := least(v_earliest, v_run.scheduled_for);
+      v_earliest := least(v_earliest, v_run.due);
     end if;
   end loop;
   return v_earliest;
@@ -83,10 +86,15 @@ language plpgsql
 set enable_seqscan = off as $$
 declare
   v jobforge.schedules := p_new;
+  v_withdrawn timestamptz;
 begin
   if p_old.enabled and not v.enabled then
     v.run_requested := false;
-    v.next_run_at := least(v.next_run_at, jobforge.withdraw_runs(p_old));
+    v_withdrawn := jobforge.withdraw_runs(p_old);
+    -- The due time of what was taken back comes again, unless the same call says when to run instead.
+    if v.next_run_at is not distinct from p_old.next_run_at and not p_options ? 'next_run_at' then
+      v.next_run_at := least(v.next_run_at, v_withdrawn);
+    end if;
   end if;
   if v.next_run_at > v.ends_at then
     v.next_run_at := null;

@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { travelTo } from "./support/archive.ts";
 import { claim, complete, fail, setPolicy } from "./support/kernel.ts";
-import { claimRun, ensure, type Run, schedule } from "./support/schedules.ts";
+import { claimRun, ensure, type Run, schedule, update } from "./support/schedules.ts";
 
 /** Runs may take as long as a test likes: no lease is lost when hours pass. */
 async function patient(db: TestDatabase): Promise<void> {
@@ -137,6 +137,17 @@ describe("an interval", () => {
     expect(await due(db)).toHaveLength(20);
     expect((await minutes()).every((minute) => minute >= 720 && minute <= 730)).toBe(true);
   });
+});
+
+test("a run that is late by a little does not swallow the next one, which its jitter has put off", async ({
+  db,
+}) => {
+  await at(db, "10:00:00");
+  await ensure(db, { every: "1h", anchor: "2027-03-01T00:00:00Z", jitter: "59m" });
+  await update(db, { next_run_at: "2027-03-01T10:58:00Z" });
+  await at(db, "11:00:00");
+  expect(await due(db)).toEqual(["10:58:00"]);
+  expect(Number((await schedule(db)).next_run_at)).toBeLessThan(Date.parse("2027-03-01T12:00:00Z"));
 });
 
 describe("due times that nobody was there for", () => {

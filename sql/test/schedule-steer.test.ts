@@ -65,6 +65,20 @@ describe("a schedule that is disabled", () => {
     expect((await claimRun(db)).scheduled_for).toEqual(next);
   });
 
+  test("runs when the call that disabled it said, not when the run that it took back was due", async ({
+    db,
+  }) => {
+    const named = await inTime(db, "3 hours");
+    for (const changes of [{ next_run_at: named }, { every: "1h", anchor: named }]) {
+      await ensure(db, { dynamic: true, next_run_at: await inTime(db, "-1 minute"), enabled: true });
+      await ensure(db, { dynamic: true, priority: 1, reset: true }, { key: "first" });
+      const [first] = await claim(db, "w1", { limit: 1 });
+      expect(await update(db, { enabled: false, ...changes })).toMatchObject({ live_runs: 0 });
+      expect(Number((await schedule(db)).next_run_at)).toBeGreaterThan(Number(await inTime(db, "0")));
+      await complete(db, first?.id ?? null);
+    }
+  });
+
   test("takes no run back that was put off after it had begun", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
@@ -117,6 +131,18 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
+  test("is forgotten with a schedule that is disabled before it begins, and the next run stays", async ({
+    db,
+  }) => {
+    const { next_run_at } = await ensure(db, { cron: "0 0 1 1 *" });
+    await steer(db, "run");
+    await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
+    expect(await claim(db, "w1", { limit: 1 })).toMatchObject([{ priority: 1 }]);
+    expect(await steer(db, "disable")).toMatchObject({ live_runs: 0, next_run_at });
+    await steer(db, "enable");
+    expect(await claim(db)).toEqual([]);
+  });
+
   test("is forgotten when the schedule is disabled", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
@@ -135,6 +161,14 @@ describe("a schedule that is changed", () => {
     expect(await schedule(db)).toMatchObject({ next_run_at: before.next_run_at, kind: "every" });
     await update(db, { cron: "@hourly" });
     expect(await schedule(db)).toMatchObject({ kind: "cron", every: null, priority: 3 });
+  });
+
+  test("keeps its time zone with a new expression, until another is named", async ({ db }) => {
+    await ensure(db, { cron: "0 9 * * *", timezone: "Asia/Tokyo" });
+    expect(await update(db, { cron: "0 10 * * *" })).toMatchObject({ timezone: "Asia/Tokyo" });
+    expect((await schedule(db)).next_run_at?.getUTCHours()).toBe(1);
+    expect(await update(db, { timezone: null })).toMatchObject({ timezone: "UTC" });
+    expect((await schedule(db)).next_run_at?.getUTCHours()).toBe(10);
   });
 
   test("runs at the time that overrides its rhythm, and goes on in that", async ({ db }) => {

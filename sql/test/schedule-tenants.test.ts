@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { outcome } from "./support/failures.ts";
-import { fail, T, U } from "./support/kernel.ts";
+import { claim, fail, T, U } from "./support/kernel.ts";
 import { claimRun, ensure, schedule, steer } from "./support/schedules.ts";
 import { boundLogin, callsNaming, login, set } from "./support/tenants.ts";
 
@@ -60,6 +60,25 @@ describe("tenants", () => {
     for (const sql of ["update jobforge_schedules set enabled = false", "delete from jobforge_schedules"])
       expect(["42501", "55000"], sql).toContain(await outcome(tenant.query(sql)));
     expect(await outcome(tenant.query("select * from jobforge.schedules"))).toBe("42501");
+  });
+
+  test("do not wait for all that another tenant's schedules have missed", async ({ db }) => {
+    const long = { cron: "* * * * *", missed: "all", overlap: "allow", next_run_at: "2020-01-01T00:00:00Z" };
+    for (const key of ["1", "2", "3"]) await ensure(db, long, { key });
+    await ensure(db, { dynamic: true, priority: 1 }, { tenant: U });
+    expect(await claim(db, "w1", { limit: 1 })).toMatchObject([{ tenant_id: U }]);
+  });
+
+  test("do not read the name of another tenant's worker that came upon a schedule of theirs", async ({
+    db,
+  }) => {
+    await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-01T00:00:00Z" });
+    await db.query("update jobforge.schedules set timezone = 'Mars/Olympus'");
+    const worker = await boundLogin(db, U, "jobforge_worker");
+    expect(await worker.query("select from jobforge_claim_jobs('w', 1)")).toEqual([]);
+    expect(await db.query("select actor from jobforge_audit_log where action = 'SCHEDULE_DISABLED'")).toEqual(
+      [{ actor: "jobforge" }],
+    );
   });
 
   test("may run a schedule that a reader cannot even see", async ({ db }) => {

@@ -1,7 +1,10 @@
 /** Which tenants' work a worker may touch: everybody's, or one tenant's when its role is bound. */
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
+import { load } from "./support/cost.ts";
 import { outcome } from "./support/failures.ts";
+import type { Sql } from "./support/kernel.ts";
+import { pinSnapshot } from "./support/proof-flow.ts";
 import { boundLogin, callsNaming, login, populate, T, U } from "./support/tenants.ts";
 
 const enqueue = "select jobforge_enqueue_job($1, 'mail')";
@@ -113,6 +116,29 @@ describe("workers", () => {
     await db.query("select jobforge_enqueue_job($1, 'waits')", [T]);
     const { jobs } = await worker.value<{ jobs: { tenant_id: string }[] }>(settleAndClaim, ["w3", 100, hint]);
     expect(new Set(jobs.map((job) => job.tenant_id))).toEqual(new Set([T]));
+  });
+
+  test("that are bound do not read of other tenants' types in the hint that they keep", async ({ db }) => {
+    const worker = await boundLogin(db, T, "jobforge_worker");
+    await db.query(enqueue, [T]);
+    await db.query("select jobforge_enqueue_job($1, 'secret', p_priority => -1)", [U]);
+    // What has ended under an open snapshot makes it costly to find the types that there are, so they are remembered.
+    await pinSnapshot(db);
+    await load(db, { count: 10_000, type: "secret" });
+    await db.query("delete from jobforge.jobs where type = 'secret' and rank = 0");
+    const hintOf = async (session: Sql): Promise<string> =>
+      JSON.stringify(await session.value("select jobforge_settle_jobs('w2', '[]', 1) -> 'hint'"));
+    expect(await hintOf(await login(db, "jobforge_worker"))).toContain("secret");
+    expect(await hintOf(worker)).not.toContain("secret");
+  });
+
+  test("that are bound cannot tell whether another tenant's job is there by naming its next run", async ({
+    db,
+  }) => {
+    const { u } = await populate(db);
+    const worker = await boundLogin(db, T, "jobforge_worker");
+    const end = "select jobforge_complete_job($1, 'w1', 'succeeded', p_next_run_at => now())";
+    expect(await outcome(worker.query(end, [u.running]))).toBe("JF003");
   });
 
   test("that are bound cannot end the leases of another tenant's worker by taking its name", async ({
