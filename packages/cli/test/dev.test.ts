@@ -92,7 +92,7 @@ test("without handlers it says so and keeps the database up; --json prints event
     .trim()
     .split("\n")
     .map((line) => (JSON.parse(line) as { event: string }).event);
-  expect(events).toEqual(["migrated", "ready", "no_handlers", "stopping"]);
+  expect(events).toEqual(["migrated", "ready", "server", "no_handlers", "stopping"]);
 });
 
 test("a path that is not there is told before anything starts", async () => {
