@@ -9,6 +9,7 @@ import { enqueueCommand } from "./commands/enqueue.ts";
 import { gatesCommands } from "./commands/gates.ts";
 import { jobsCommands } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { schedulesCommands } from "./commands/schedules.ts";
 import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { tokenCommands } from "./commands/token.ts";
@@ -25,6 +26,7 @@ const families: readonly ((program: Command, cli: Cli) => void)[] = [
   enqueueCommand,
   jobsCommands,
   deadCommands,
+  schedulesCommands,
   typesCommands,
   gatesCommands,
   workersCommand,

@@ -12,12 +12,7 @@ const tenant = { tenantId: globalTenant };
 
 export async function enqueueMix(forge: JobForge): Promise<Mix> {
   await forge.sync(demoHandlers.map(({ definition }) => definition));
-  await forge.transport.call("jobforge_ensure_schedule", {
-    p_tenant_id: globalTenant,
-    p_type: pulse.type,
-    p_key: "every minute",
-    p_options: { every: "1m" },
-  });
+  await forge.schedules.ensure(pulse, "every minute", { ...tenant, every: "1m" });
   const inMs = (ms: number): Date => new Date(Date.now() + ms);
   const ending = [
     await forge.enqueue(greet, { name: "Ada" }, tenant),
