@@ -1,6 +1,13 @@
 /** Turns whatever went wrong into a message for people, a name for programs and an exit code. */
 import { EmbeddedPostgresError } from "@jobforge/embedded";
-import { ConnectionError, InvalidArgumentError, JobForgeError, NotInstalledError } from "@jobforge/sdk-ts";
+import {
+  ConnectionError,
+  InvalidArgumentError,
+  InvalidScheduleError,
+  JobForgeError,
+  NotInstalledError,
+  ScheduleNotFoundError,
+} from "@jobforge/sdk-ts";
 import { MigrationError } from "@jobforge/sql";
 import { CommanderError } from "commander";
 
@@ -82,10 +89,20 @@ export function explainFailure(error: unknown): Failure {
     };
   }
   if (error instanceof JobForgeError) {
-    const exitCode = error instanceof InvalidArgumentError ? exitCodes.usage : exitCodes.failed;
-    return { name: error.kind ?? "failed", message: error.message, hint: error.hint ?? "", exitCode };
+    return {
+      name: error.kind ?? "failed",
+      message: error.message,
+      hint: error.hint ?? "",
+      exitCode: exitCodeOf(error),
+    };
   }
   return { name: "failed", message: messageOf(error), hint: "", exitCode: exitCodes.failed };
+}
+
+function exitCodeOf(error: JobForgeError): number {
+  if (error instanceof ScheduleNotFoundError) return exitCodes.notFound;
+  const isUsage = error instanceof InvalidArgumentError || error instanceof InvalidScheduleError;
+  return isUsage ? exitCodes.usage : exitCodes.failed;
 }
 
 function isConnectionTrouble(error: unknown): boolean {

@@ -9,7 +9,10 @@ import { enqueueCommand } from "./commands/enqueue.ts";
 import { gatesCommands } from "./commands/gates.ts";
 import { jobsCommands } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { schedulesCommands } from "./commands/schedules.ts";
+import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
+import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
@@ -18,14 +21,17 @@ const families: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
   migrateCommand,
   workerCommand,
+  serverCommand,
   tickCommand,
   enqueueCommand,
   jobsCommands,
   deadCommands,
+  schedulesCommands,
   typesCommands,
   gatesCommands,
   workersCommand,
   statsCommand,
+  tokenCommands,
   doctorCommand,
 ];
 

@@ -19,20 +19,25 @@ interface Container {
   readonly args: readonly string[];
   readonly resources: { readonly limits: object; readonly requests: object };
   readonly securityContext: object;
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly startupProbe?: Probe;
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
 }
 
 interface Probe {
-  readonly exec: { readonly command: readonly string[] };
+  readonly exec?: { readonly command: readonly string[] };
+  readonly httpGet?: { readonly path: string; readonly port: string };
 }
 
 interface Resource {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec: {
+    readonly selector: object;
+    readonly ports: readonly { readonly targetPort: string }[];
     readonly template: {
+      readonly metadata: { readonly labels: object };
       readonly spec: {
         readonly terminationGracePeriodSeconds?: number;
         readonly securityContext: object;
@@ -53,11 +58,13 @@ async function expectCommand(words: readonly string[]): Promise<void> {
 }
 
 describe("the Kubernetes manifests", () => {
-  const workloads = ["kubernetes/migrate.yaml", "kubernetes/worker.yaml"].flatMap(documents);
-  const pods = workloads.filter(({ kind }) => kind !== "PodDisruptionBudget");
+  const workloads = ["migrate", "worker", "server"].flatMap((name) => documents(`kubernetes/${name}.yaml`));
+  const pods = workloads.filter(({ kind }) => kind === "Job" || kind === "Deployment");
+  const podOf = (name: string): Resource["spec"]["template"] | undefined =>
+    pods.find(({ metadata }) => metadata.name === name)?.spec.template;
 
   test("run commands that exist, not as root, with limits", async () => {
-    expect(pods.map(({ kind }) => kind)).toEqual(["Job", "Deployment"]);
+    expect(pods.map(({ kind }) => kind)).toEqual(["Job", "Deployment", "Deployment"]);
     for (const { spec } of pods.map((pod) => pod.spec.template)) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true });
       for (const container of spec.containers) {
@@ -77,15 +84,28 @@ describe("the Kubernetes manifests", () => {
   });
 
   test("probe workers with commands that exist, and give them time to finish", async () => {
-    const spec = pods.find(({ kind }) => kind === "Deployment")?.spec.template.spec;
+    const spec = podOf("jobforge-worker")?.spec;
     const [worker] = spec?.containers ?? [];
     const grace = worker?.args[worker.args.indexOf("--grace") + 1];
     expect(spec?.terminationGracePeriodSeconds).toBeGreaterThan(Number.parseInt(grace ?? "", 10) + 10);
     for (const probe of [worker?.startupProbe, worker?.readinessProbe, worker?.livenessProbe]) {
-      const [shell, flag, script = ""] = probe?.exec.command ?? [];
+      const [shell, flag, script = ""] = probe?.exec?.command ?? [];
       expect([shell, flag]).toEqual(["sh", "-c"]);
       await expectCommand(script.replace(/^jobforge /, "").split(/[ ;]/));
     }
+  });
+
+  test("probe the server where it answers, and send it requests", () => {
+    const pod = podOf("jobforge-server");
+    const [server] = pod?.spec.containers ?? [];
+    expect(server?.livenessProbe?.httpGet).toEqual({ path: "/healthz", port: "http" });
+    expect(server?.readinessProbe?.httpGet).toEqual({ path: "/readyz", port: "http" });
+    const port = Number(server?.args[server.args.indexOf("--port") + 1]);
+    expect(server?.ports).toEqual([{ name: "http", containerPort: port }]);
+    const service = workloads.find(({ kind }) => kind === "Service");
+    expect(service?.spec.selector).toEqual(pod?.metadata.labels);
+    expect(service?.spec.ports).toMatchObject([{ targetPort: "http" }]);
+    expect(pod?.spec.terminationGracePeriodSeconds).toBeGreaterThan(5 + 10);
   });
 
   onDatabase("scale what there is, by a query that answers a number", async ({ db }) => {
@@ -97,18 +117,29 @@ describe("the Kubernetes manifests", () => {
   });
 });
 
-test("docker-compose.yml migrates before workers start, and lets them finish", async () => {
+test("docker-compose.yml migrates before workers and the server start, and lets them finish", async () => {
   const { services } = parse(read("docker-compose.yml"), { merge: true }) as {
     services: Record<
       string,
-      { command: string[]; depends_on: object; stop_grace_period: string; build: { dockerfile: string } }
+      {
+        command: string[];
+        depends_on: object;
+        environment: object;
+        ports: string[];
+        stop_grace_period: string;
+        build: { dockerfile: string };
+      }
     >;
   };
-  for (const name of ["migrate", "worker"]) await expectCommand(services[name]?.command ?? []);
-  expect(services["worker"]?.depends_on).toEqual({
-    migrate: { condition: "service_completed_successfully" },
-  });
+  for (const name of ["migrate", "worker", "server"]) await expectCommand(services[name]?.command ?? []);
+  for (const name of ["worker", "server"])
+    expect(services[name]?.depends_on).toEqual({
+      migrate: { condition: "service_completed_successfully" },
+    });
   expect(Number.parseInt(services["worker"]?.stop_grace_period ?? "", 10)).toBeGreaterThan(30);
+  expect(Number.parseInt(services["server"]?.stop_grace_period ?? "", 10)).toBeGreaterThan(10);
+  expect(Object.keys(services["server"]?.environment ?? {})).toEqual(["DATABASE_URL", "JOBFORGE_JWT_SECRET"]);
+  expect(services["server"]?.ports).toEqual(["127.0.0.1:4470:4470"]);
   expect(existsSync(join(repository, services["worker"]?.build.dockerfile ?? "nothing"))).toBe(true);
 });
 

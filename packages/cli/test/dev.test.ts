@@ -1,7 +1,8 @@
 /** jobforge dev and npm start: everything with one command, and nothing left when it ends. */
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { findEmbedded } from "@jobforge/embedded";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { startJobforge, startNode } from "./child.ts";
 import { projectFolder, repository, temporaryFolder } from "./files.ts";
 import { json, run, test } from "./support.ts";
@@ -15,31 +16,66 @@ function isRunning(pid: number): boolean {
   }
 }
 
+function serverOf(text: string): string {
+  return /Server: (http:\/\/127\.0\.0\.1:\d+) /.exec(text)?.[1] ?? "";
+}
+
+/** The rows of the page's tables: what the first three cells say. */
+function rowsOf(page: string): string[] {
+  return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)]
+      .slice(0, 3)
+      .map(([, cell]) => cell)
+      .join(" "),
+  );
+}
+
 test("--demo starts a database, runs a mix of jobs and shows what became of them; Ctrl-C leaves nothing running", async () => {
   await using folder = await temporaryFolder();
-  const dev = startJobforge(["dev", "--demo"], { cwd: folder.path });
+  const dev = startJobforge(["dev", "--demo"], { cwd: folder.path, env: { PORT: "0" } });
   await dev.printed("The worker goes on until Ctrl-C");
+  await dev.printed("demo.patient attempt 1");
   const text = dev.stdout();
   expect(text).toMatch(/^• Schema of JobForge \S+ installed$/m);
   expect(text).toContain("✗ demo.flaky attempt 1: The upstream answered 503 (attempt 1) → tried again");
   expect(text).toContain("✓ demo.flaky attempt 3: succeeded");
   expect(text).toContain("✗ demo.broken attempt 3: The mail server does not exist → dead");
-  const rows = text.slice(text.indexOf("\nid ")).trim().split("\n").slice(1, 9);
-  expect(rows.map((row) => row.split(/ +/).slice(1, 4))).toEqual([
-    ["demo.greet", "succeeded", "1/5"],
-    ["demo.report", "succeeded", "1/5"],
-    ["demo.greet", "succeeded", "1/5"],
-    ["demo.flaky", "succeeded", "3/5"],
-    ["demo.broken", "dead", "3/3"],
-    ["demo.refused", "failed", "1/5"],
-    ["demo.greet", "queued", "0/5"],
-    ["demo.greet", "canceled", "0/5"],
+  const rows = text.slice(text.indexOf("\nid ")).trim().split("\n").slice(1, 10);
+  expect(rows.map((row) => row.split(/ +/).slice(1, 3).join(" "))).toEqual([
+    "demo.greet succeeded",
+    "demo.report succeeded",
+    "demo.greet succeeded",
+    "demo.flaky succeeded",
+    "demo.broken dead",
+    "demo.refused failed",
+    "demo.patient queued",
+    "demo.greet queued",
+    "demo.greet canceled",
   ]);
+
+  // The page, and the API, which asks nobody on this machine for a token.
+  const url = serverOf(text);
+  const page = await (await fetch(url)).text();
+  expect(rowsOf(page)).toEqual(
+    expect.arrayContaining([
+      "demo.pulse every minute every 00:01:00",
+      "demo.greet succeeded 1/5",
+      "demo.patient retrying 1/5",
+      "demo.greet scheduled 0/5",
+      "demo.broken dead 3/3",
+      "demo.refused failed 1/5",
+      "demo.greet canceled 0/5",
+    ]),
+  );
+  const { items } = (await (await fetch(`${url}/v1/jobs?type=demo.broken`)).json()) as { items: object[] };
+  expect(items).toMatchObject([{ status: "dead", attempts: 3 }]);
+  const elsewhere = await fetch(`${url}/v1/jobs`, { headers: { origin: "https://example.com" } });
+  expect(elsewhere.status).toBe(401);
 
   // Another command in the same directory finds the database without being told.
   const stats = startJobforge(["stats", "--json"], { cwd: folder.path });
   expect(await stats.ended).toMatchObject({ code: 0 });
-  expect(JSON.parse(stats.stdout())).toMatchObject({ scheduled: 1, dead: 1, failed: 1, workersAlive: 1 });
+  expect(JSON.parse(stats.stdout())).toMatchObject({ scheduled: 2, dead: 1, failed: 1, workersAlive: 1 });
 
   const server = findEmbedded({ directory: join(folder.path, ".jobforge") });
   expect(server && isRunning(server.pid)).toBe(true);
@@ -48,6 +84,7 @@ test("--demo starts a database, runs a mix of jobs and shows what became of them
   expect(await dev.ended).toEqual({ code: 0, signal: null });
   expect(server && isRunning(server.pid)).toBe(false);
   expect(findEmbedded({ directory: join(folder.path, ".jobforge") })).toBeUndefined();
+  await expect(fetch(url)).rejects.toThrow();
 });
 
 test("runs the handlers of a folder on the database it is told, and again when they change", async ({
@@ -83,6 +120,12 @@ test("runs the handlers of a folder on the database it is told, and again when t
 
 test("without handlers it says so and keeps the database up; --json prints events", async ({ empty }) => {
   await using project = await projectFolder({});
+  // Whoever has the usual port, it is taken.
+  const other = createServer();
+  await new Promise((resolve) =>
+    other.once("error", resolve).listen(4470, "127.0.0.1", () => resolve(undefined)),
+  );
+  onTestFinished(() => void other.close());
   const dev = startJobforge(["dev", "--json"], { cwd: project.path, env: { DATABASE_URL: empty.url } });
   await dev.printed('"event":"no_handlers"');
   dev.process.kill("SIGINT");
@@ -91,8 +134,15 @@ test("without handlers it says so and keeps the database up; --json prints event
     .stdout()
     .trim()
     .split("\n")
-    .map((line) => (JSON.parse(line) as { event: string }).event);
-  expect(events).toEqual(["migrated", "ready", "no_handlers", "stopping"]);
+    .map((line) => JSON.parse(line) as { event: string; url?: string });
+  expect(events.map(({ event }) => event)).toEqual([
+    "migrated",
+    "ready",
+    "server",
+    "no_handlers",
+    "stopping",
+  ]);
+  expect(events[2]?.url).toMatch(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/);
 });
 
 test("a path that is not there is told before anything starts", async () => {
@@ -102,12 +152,21 @@ test("a path that is not there is told before anything starts", async () => {
   });
 });
 
-test("npm start is the demo, and ends with a signal", async ({ empty }) => {
+test("npm start is the demo with its page, and ends with a signal", async ({ empty }) => {
   const start = startNode(join(repository, "scripts/start.js"), [], {
     cwd: repository,
-    env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1" },
+    env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
   });
   await start.printed("The worker goes on until Ctrl-C");
+  const url = serverOf(start.stdout());
+  expect(rowsOf(await (await fetch(url)).text())).toContain("demo.broken dead 3/3");
+  expect(await (await fetch(`${url}/v1/stats`)).json()).toMatchObject({ totals: { dead: 1, failed: 1 } });
   start.process.kill("SIGINT");
   expect(await start.ended).toEqual({ code: 0, signal: null });
+  await expect(fetch(url)).rejects.toThrow();
+  expect(
+    await empty.value(
+      "select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'jobforge%'",
+    ),
+  ).toBe(0);
 });

@@ -9,6 +9,7 @@ import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog } from "./log.ts";
 import { Metrics, metricsRoutes } from "./metrics.ts";
+import { pageRoutes } from "./page/page.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
 import { v1Routes } from "./v1/routes.ts";
@@ -39,6 +40,7 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
     }),
   );
   app.route("/", healthRoutes(services));
+  app.route("/", pageRoutes(services));
   app.route("/", metricsRoutes(services, metrics));
   app.route("/rest/v1", restRoutes(services));
   app.route("/", v1Routes(services));

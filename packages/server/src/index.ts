@@ -1,2 +1,3 @@
+export { createLogger, type LogOptions } from "./log.ts";
 export type { ClientRole, MetricsOptions, RateLimit, ServerOptions } from "./options.ts";
 export { createServer, type JobForgeServer, type ListenOptions } from "./server.ts";

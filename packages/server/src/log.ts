@@ -2,17 +2,27 @@
 import { randomBytes } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
-import { type Logger, pino } from "pino";
+import { type Logger, type LoggerOptions, pino } from "pino";
 import type { Environment } from "./services.ts";
 
-export function defaultLogger(): Logger {
-  return pino({
-    level: process.env["LOG_LEVEL"] ?? "info",
+export interface LogOptions {
+  /** The first level that is written. Default: `LOG_LEVEL`, else `info`. */
+  readonly level?: string | undefined;
+  /** Where lines go. Default: standard output. */
+  readonly write?: ((line: string) => void) | undefined;
+}
+
+/** The log of a server that is told of no other: JSON lines. */
+export function createLogger(options: LogOptions = {}): Logger {
+  const { level = process.env["LOG_LEVEL"] ?? "info", write } = options;
+  const settings: LoggerOptions = {
+    level,
     messageKey: "message",
     base: null,
     timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
-    formatters: { level: (level) => ({ level }) },
-  });
+    formatters: { level: (label) => ({ level: label }) },
+  };
+  return write === undefined ? pino(settings) : pino(settings, { write });
 }
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -6,7 +6,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import type { Hono } from "hono";
 import { buildApp } from "./app.ts";
 import { isLoopback } from "./auth.ts";
-import { defaultLogger } from "./log.ts";
+import { createLogger } from "./log.ts";
 import { readOptions, type ServerOptions } from "./options.ts";
 import { type Environment, Services } from "./services.ts";
 
@@ -35,7 +35,7 @@ export function createServer(options: ServerOptions): JobForgeServer {
   // Every stream listens to it.
   setMaxListeners(0, closing.signal);
   const services = new Services(settings, closing.signal);
-  const app: Hono<Environment> = buildApp(services, settings.logger ?? defaultLogger());
+  const app: Hono<Environment> = buildApp(services, settings.logger ?? createLogger());
   let listening: Server | undefined;
   let closed: Promise<void> | undefined;
 

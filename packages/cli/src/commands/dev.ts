@@ -9,8 +9,8 @@ import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../c
 import { apiSchema } from "../connection.ts";
 import { demoHandlers } from "../demo/handlers.ts";
 import { enqueueMix, jobsOfMix, mixEnded } from "../demo/mix.ts";
-import { startDashboard } from "../dev/dashboard.ts";
 import { openDatabase } from "../dev/database.ts";
+import { startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { runWatched } from "../handlers/watch.ts";
@@ -18,10 +18,12 @@ import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/table.ts";
 import { interruption, untilAborted } from "../process.ts";
+import { readPort } from "../server/listen.ts";
 
 interface DevOptions extends CommonOptions {
   readonly directory?: string;
   readonly demo?: boolean;
+  readonly port?: number;
 }
 
 /** Where handlers are looked for when no path is given. */
@@ -29,7 +31,7 @@ const usualFolders = ["handlers", "jobs"];
 
 export function devCommand(program: Command, cli: Cli): void {
   addCommand(program, "dev [path]", {
-    summary: "Run everything on this machine: database, schema, worker",
+    summary: "Run everything on this machine: database, schema, server, worker",
     details: `Without DATABASE_URL a real PostgreSQL is started, with its data in .jobforge. Handlers are those of the path (default: ${usualFolders.map((name) => `./${name}`).join(" or ")}), and run again when a file changes. Ctrl-C ends all of it.`,
     examples: ["jobforge dev", "jobforge dev ./src/handlers", "jobforge dev --demo"],
   })
@@ -39,6 +41,7 @@ export function devCommand(program: Command, cli: Cli): void {
       "where JobForge's functions go (default: JOBFORGE_API_SCHEMA, else public)",
     )
     .option("--directory <path>", "where the embedded database lives (default: .jobforge)")
+    .option("--port <number>", "the server's port (default: PORT, else 4470 or a free one)", readPort)
     .option("--demo", "run the demo's handlers, with a few jobs for them")
     .action(action(cli, (path: string | undefined, options: DevOptions) => dev(cli, path, options)));
 }
@@ -60,9 +63,9 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
     version,
   });
   await using forge = new JobForge({ database: database.url, schema });
-  await using dashboard = await startDashboard({ databaseUrl: database.url, apiSchema: schema });
-  if (dashboard !== undefined) say("dashboard", `Dashboard: ${dashboard.url}`, { url: dashboard.url });
+  await using server = await startServer(cli.process, database.url, schema, options.port);
   say("ready", `Ready: ${database.name}. In another terminal: jobforge stats`);
+  say("server", `Server: ${server.url} (this machine only, no token needed)`, { url: server.url });
   if (signal.aborted) return exitCodes.ok;
   if (options.demo) await runDemo(cli, forge, output, signal);
   else if (folder === undefined) {

@@ -1,6 +1,4 @@
 /** `jobforge enqueue`: one job by hand. */
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { defineJob, globalTenant, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
@@ -12,7 +10,8 @@ import {
   onDatabase,
   outputOf,
 } from "../command.ts";
-import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
+import { exitCodes, UsageError } from "../failures.ts";
+import { readPayload } from "../jobs/payload.ts";
 import { collect, readSpan, readTime, readWhole } from "../output/values.ts";
 
 interface EnqueueOptions extends CommonOptions {
@@ -115,31 +114,4 @@ async function awaitEnd(
     result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,
   );
   return exitCodes.ok;
-}
-
-async function readPayload(cli: Cli, given: string | undefined): Promise<unknown> {
-  if (given === undefined) return {};
-  const source =
-    given === "-" ? await standardInput(cli) : given.startsWith("@") ? await fileText(given.slice(1)) : given;
-  try {
-    return JSON.parse(source);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The payload is no JSON: ${reason}`);
-  }
-}
-
-async function standardInput(cli: Cli): Promise<string> {
-  const { stdin } = cli.process;
-  if (stdin === undefined || stdin.isTTY)
-    throw new UsageError("- reads the payload from a pipe, and there is none.");
-  return await text(stdin);
-}
-
-async function fileText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch {
-    throw new NotFoundError(`There is no file ${path} to read the payload from.`);
-  }
 }

@@ -1,6 +1,6 @@
-/** A small real mix of jobs: some succeed, at once, later or after retries; some end as failed, dead or canceled; one waits. */
+/** A small real mix of jobs: some succeed, at once, later or after retries; some end as failed, dead or canceled; two wait. And a schedule. */
 import { globalTenant, type Job, type JobForge } from "@jobforge/sdk-ts";
-import { broken, demoHandlers, flaky, greet, refused, report } from "./handlers.ts";
+import { broken, demoHandlers, flaky, greet, patient, pulse, refused, report } from "./handlers.ts";
 
 export interface Mix {
   /** Jobs that end within seconds. */
@@ -12,6 +12,7 @@ const tenant = { tenantId: globalTenant };
 
 export async function enqueueMix(forge: JobForge): Promise<Mix> {
   await forge.sync(demoHandlers.map(({ definition }) => definition));
+  await forge.schedules.ensure(pulse, "every minute", { ...tenant, every: "1m" });
   const inMs = (ms: number): Date => new Date(Date.now() + ms);
   const ending = [
     await forge.enqueue(greet, { name: "Ada" }, tenant),
@@ -21,11 +22,12 @@ export async function enqueueMix(forge: JobForge): Promise<Mix> {
     await forge.enqueue(broken, {}, tenant),
     await forge.enqueue(refused, { to: "nobody" }, tenant),
   ];
+  const retrying = await forge.enqueue(patient, {}, tenant);
   const waiting = await forge.enqueue(greet, { name: "tomorrow" }, { ...tenant, runAt: inMs(86_400_000) });
   const canceled = await forge.enqueue(greet, { name: "never" }, { ...tenant, runAt: inMs(86_400_000) });
   await canceled.cancel();
   const ids = ending.map(({ id }) => id);
-  return { ending: ids, all: [...ids, waiting.id, canceled.id] };
+  return { ending: ids, all: [...ids, retrying.id, waiting.id, canceled.id] };
 }
 
 /** Comes back when the jobs have ended, however they did. */

@@ -1,5 +1,6 @@
 /** /v1/jobs: enqueue, look at and steer jobs. */
 import { createRoute, z } from "@hono/zod-openapi";
+import type { ApiSession, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import {
   type Api,
@@ -120,14 +121,21 @@ function list(api: Api): void {
   });
   serve(api, route, async (c) => {
     const { tenant_id, ...filters } = c.req.valid("query");
-    const rows = await api.services.as(c, (session) => {
-      const tenantId = session.tenant(tenant_id);
-      return tenantId === null && session.caller.role === "jobforge_operator"
-        ? session.rows("jobforge_search_jobs", { p_filters: filters })
-        : session.rows("jobforge_list_jobs", { p_tenant_id: tenantId, p_filters: filters });
-    });
+    const rows = await api.services.as(c, (session) => newestJobs(session, tenant_id, filters));
     return respondPage(rows, filters.limit);
   });
+}
+
+/** The newest jobs of the tenant that is named, else of the caller's; of every tenant for an operator who has none. */
+export function newestJobs(
+  session: ApiSession,
+  tenant: string | undefined,
+  filters: Readonly<Record<string, unknown>>,
+): Promise<Rows> {
+  const tenantId = session.tenant(tenant);
+  return tenantId === null && session.caller.role === "jobforge_operator"
+    ? session.rows("jobforge_search_jobs", { p_filters: filters })
+    : session.rows("jobforge_list_jobs", { p_tenant_id: tenantId, p_filters: filters });
 }
 
 function get(api: Api): void {

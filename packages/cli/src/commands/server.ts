@@ -1,0 +1,134 @@
+/** `jobforge server`: the HTTP server, until told to stop. */
+import { JobForge } from "@jobforge/sdk-ts";
+import type { ServerOptions } from "@jobforge/server";
+import { createTickHandler, type TickHandler } from "@jobforge/worker-ts";
+import type { Command } from "commander";
+import {
+  action,
+  addCommand,
+  type Cli,
+  type CommonOptions,
+  connected,
+  onDatabase,
+  outputOf,
+} from "../command.ts";
+import { apiSchema, databaseUrl } from "../connection.ts";
+import { CommandError, exitCodes, UsageError } from "../failures.ts";
+import { loadHandlers } from "../handlers/load.ts";
+import { jsonLogger } from "../handlers/log.ts";
+import { collect, readWhole } from "../output/values.ts";
+import { interruption, untilAborted } from "../process.ts";
+import { askedPort, listen, readPort, usualPort } from "../server/listen.ts";
+import { listTokens, stateOf } from "../server/tokens.ts";
+
+interface ServerCommandOptions extends CommonOptions {
+  readonly port?: number;
+  readonly host: string;
+  readonly poolSize?: number;
+  readonly corsOrigin?: string[];
+  readonly tick?: string;
+}
+
+export function serverCommand(program: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(program, "server", {
+      summary: "Serve JobForge over HTTP until told to stop",
+      details:
+        "Callers prove who they are with a JWT (JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL) or a key (jobforge token create). SIGTERM and Ctrl-C let requests under way finish. The access log is JSON lines.",
+      examples: [
+        "jobforge server",
+        "jobforge server --host 0.0.0.0 --port 8080 --pool-size 20",
+        "jobforge server --tick ./handlers",
+      ],
+    }),
+  )
+    .option("--port <number>", `the port (default: PORT, else ${usualPort}); 0 takes a free one`, readPort)
+    .option("--host <address>", "what to listen on; 0.0.0.0 is the network", "127.0.0.1")
+    .option("--pool-size <number>", "connections to the database (default: 10)", (given) =>
+      readWhole(given, "--pool-size", 1, 1000),
+    )
+    .option("--cors-origin <origins>", "origins whose pages may call, separated by commas", collect)
+    .option(
+      "--tick <path>",
+      "run due jobs with the handlers of a file or folder at POST /api/jobs/tick; needs JOBFORGE_TICK_SECRET",
+    )
+    .action(action(cli, (options: ServerCommandOptions) => serve(cli, options)));
+}
+
+async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
+  const output = outputOf(cli, options);
+  const { stdout, env } = cli.process;
+  const database = databaseUrl(options, cli.process);
+  const schema = apiSchema(options, cli.process);
+  const port = askedPort(options.port, cli.process) ?? usualPort;
+  const proofs = proofsOf(cli);
+  using interrupted = interruption(cli.process);
+  const checksTokens = proofs.jwtSecret !== undefined || proofs.jwksUrl !== undefined;
+  await connected(cli, options, async ({ forge, pool }) => {
+    // A wrong address is told at once; later the server waits for the database by itself.
+    await pool.query("select 1");
+    if (!checksTokens) await requireKey(forge);
+  });
+  await using forge = new JobForge({ database, schema });
+  const { createLogger, createServer } = await import("@jobforge/server");
+  const server = createServer({
+    ...proofs,
+    database,
+    apiSchema: schema,
+    poolSize: options.poolSize,
+    corsOrigins: options.corsOrigin,
+    metrics: { secret: nonEmpty(env["JOBFORGE_METRICS_SECRET"]) },
+    tick: await tickOf(cli, options, forge),
+    logger: createLogger({ level: env["LOG_LEVEL"], write: (line) => void stdout.write(line) }),
+  });
+  await using _closed = server;
+  const url = await listen(server, port, options.host);
+  output.line({ event: "listening", url }, `Listening on ${url}`);
+  const ready = await server.fetch(new Request(`${url}/readyz`));
+  if (!ready.ok) {
+    const { reason } = (await ready.json()) as { reason: string };
+    output.line({ event: "not_ready", reason }, `Not ready yet: ${reason}`);
+  }
+  await untilAborted(interrupted.signal);
+  output.line({ event: "stopping" }, "Stopping");
+  return exitCodes.ok;
+}
+
+/** How tokens are checked. What is wrong with them is said before anything is opened. */
+function proofsOf({ process: { env } }: Cli): Pick<ServerOptions, "jwtSecret" | "jwksUrl"> {
+  const jwtSecret = nonEmpty(env["JOBFORGE_JWT_SECRET"]);
+  const jwksUrl = nonEmpty(env["JOBFORGE_JWKS_URL"]);
+  if (jwtSecret !== undefined && Buffer.byteLength(jwtSecret) < 32)
+    throw new UsageError("JOBFORGE_JWT_SECRET must have at least 32 bytes: openssl rand -base64 48");
+  if (jwksUrl !== undefined && !/^https?:\/\//.test(jwksUrl))
+    throw new UsageError("JOBFORGE_JWKS_URL must be an http or https URL.");
+  return { jwtSecret, jwksUrl };
+}
+
+/** Without JWTs somebody must have a key, or nobody could call. */
+async function requireKey(forge: JobForge): Promise<void> {
+  const keys = await listTokens(forge);
+  if (!keys.some((key) => stateOf(key) === "valid"))
+    throw new CommandError(
+      "no_authentication",
+      "Nobody could call this server: it is told of no way to check tokens, and there is no key.",
+      "Set JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL, or make a key: jobforge token create NAME --role jobforge_operator",
+    );
+}
+
+async function tickOf(
+  { process: { env, stderr, cwd } }: Cli,
+  { tick: path }: ServerCommandOptions,
+  forge: JobForge,
+): Promise<TickHandler | undefined> {
+  if (path === undefined) return undefined;
+  const secret = nonEmpty(env["JOBFORGE_TICK_SECRET"]);
+  if (secret === undefined)
+    throw new UsageError("--tick needs JOBFORGE_TICK_SECRET: what callers of /api/jobs/tick must send.");
+  const handlers = await loadHandlers(path, cwd?.() ?? process.cwd());
+  return createTickHandler({ forge, handlers, secret, logger: jsonLogger(stderr, env, { least: "warn" }) });
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

@@ -1,0 +1,110 @@
+/** `jobforge token`: the keys of the HTTP server. A key is shown once, when it is made. */
+import type { JobForge } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import {
+  action,
+  addCommand,
+  addFamily,
+  type Cli,
+  type CommonOptions,
+  connected,
+  onDatabase,
+} from "../command.ts";
+import { exitCodes, NotFoundError } from "../failures.ts";
+import type { Column } from "../output/table.ts";
+import { ago, readTime } from "../output/values.ts";
+import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
+
+interface CreateOptions extends CommonOptions {
+  readonly role: string;
+  readonly tenant?: string;
+  readonly expires?: Date;
+}
+
+interface ListOptions extends CommonOptions {
+  readonly all?: boolean;
+}
+
+const columns: readonly Column<Token>[] = [
+  { title: "prefix", value: (token) => token.prefix },
+  { title: "name", value: (token) => token.name, shrinks: true },
+  { title: "role", value: (token) => token.role },
+  { title: "tenant", value: (token) => token.tenantId },
+  { title: "state", value: stateOf, tone: (token) => (stateOf(token) === "valid" ? "green" : "gray") },
+  { title: "created", value: (token) => ago(token.createdAt) },
+  { title: "used", value: (token) => ago(token.lastUsedAt) },
+  { title: "expires", value: (token) => ago(token.expiresAt) },
+];
+
+export function tokenCommands(program: Command, cli: Cli): void {
+  const tokens = addFamily(program, "token", "Make, list and revoke the keys of the HTTP server");
+  onDatabase(
+    addCommand(tokens, "create <name>", {
+      summary: "Make a key, which is shown this once",
+      details: "What is kept of it is a digest. The name is for people: who has it, and what for.",
+      examples: [
+        "jobforge token create Dashboard --role jobforge_operator --expires 90d",
+        'jobforge token create "The shop" --role jobforge_app --tenant 11111111-1111-4111-8111-111111111111',
+      ],
+    }),
+  )
+    .requiredOption(
+      "--role <role>",
+      "what it may do: jobforge_app, jobforge_worker, jobforge_operator or jobforge_reader",
+    )
+    .option("--tenant <uuid>", "the one tenant of a jobforge_app")
+    .option("--expires <time>", "when it ends by itself: a time, or a span such as 90d", (given) =>
+      readTime(given, "ahead"),
+    )
+    .action(action(cli, (name: string, options: CreateOptions) => create(cli, name, options)));
+  onDatabase(
+    addCommand(tokens, "list", {
+      summary: "List the keys there are, the newest first",
+      examples: ["jobforge token list", "jobforge token list --all --json"],
+    }),
+  )
+    .option("--all", "also those that are revoked or expired")
+    .action(action(cli, (options: ListOptions) => list(cli, options)));
+  onDatabase(
+    addCommand(tokens, "revoke <key>", {
+      summary: "End a key by its prefix or id, at once and for good",
+      examples: ["jobforge token revoke jf_4f1c09a2"],
+    }),
+  ).action(action(cli, (key: string, options: CommonOptions) => revoke(cli, key, options)));
+}
+
+async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
+  return await connected(cli, options, async ({ forge }, output) => {
+    const { role, tenant: tenantId, expires: expiresAt } = options;
+    const created = await createToken(forge, { name, role, tenantId, expiresAt });
+    // The key alone, so that a script can keep it.
+    output.answer(created, () => `${created.token}\n`);
+    output.remark("This is the only time that it is shown. Send it as Authorization: Bearer …");
+    return exitCodes.ok;
+  });
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<number> {
+  return await connected(cli, options, async ({ forge }, output) => {
+    const tokens = await listTokens(forge);
+    const items = options.all ? tokens : tokens.filter((token) => stateOf(token) === "valid");
+    output.list(items, columns, { empty: "No keys." });
+    return exitCodes.ok;
+  });
+}
+
+async function revoke(cli: Cli, key: string, options: CommonOptions): Promise<number> {
+  return await connected(cli, options, async ({ forge }, output) => {
+    const { id } = await find(forge, key);
+    const revoked = await revokeToken(forge, id);
+    output.answer(revoked, () => `${revoked.prefix} (${revoked.name}) is revoked.\n`);
+    return exitCodes.ok;
+  });
+}
+
+async function find(forge: JobForge, key: string): Promise<Token> {
+  const token = (await listTokens(forge)).find(({ id, prefix }) => id === key || prefix === key);
+  if (token === undefined)
+    throw new NotFoundError("There is no such key. Name its prefix or id: see jobforge token list --all.");
+  return token;
+}

@@ -1,0 +1,40 @@
+/** The server of `jobforge dev`: for this machine only, where whoever calls is an operator and needs no token. */
+import { CommandError } from "../failures.ts";
+import type { CliProcess } from "../process.ts";
+import { askedPort, listen, usualPort } from "../server/listen.ts";
+
+export interface DevServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+const host = "127.0.0.1";
+
+export async function startServer(
+  cli: CliProcess,
+  database: string,
+  apiSchema: string,
+  port: number | undefined,
+): Promise<DevServer> {
+  // Not loaded before it is needed, so that other commands start faster.
+  const { createLogger, createServer } = await import("@jobforge/server");
+  const server = createServer({
+    database,
+    apiSchema,
+    anonymousRole: "jobforge_operator",
+    poolSize: 5,
+    logger: createLogger({ level: "warn", write: (line) => void cli.stderr.write(line) }),
+  });
+  const asked = askedPort(port, cli);
+  try {
+    const url = await listen(server, asked ?? usualPort, host).catch((error: unknown) => {
+      // Somebody else's, perhaps another project's jobforge dev: nobody asked for this port.
+      if (asked === undefined && error instanceof CommandError && error.code === "port_in_use")
+        return listen(server, 0, host);
+      throw error;
+    });
+    return { url, [Symbol.asyncDispose]: () => server.close() };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}

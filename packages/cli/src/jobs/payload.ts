@@ -1,0 +1,32 @@
+/** A payload as it is typed: JSON, `@file` to read it from a file, or `-` from standard input. */
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import type { Cli } from "../command.ts";
+import { NotFoundError, UsageError } from "../failures.ts";
+
+export async function readPayload(cli: Cli, given: string | undefined): Promise<unknown> {
+  if (given === undefined) return {};
+  const source =
+    given === "-" ? await standardInput(cli) : given.startsWith("@") ? await fileText(given.slice(1)) : given;
+  try {
+    return JSON.parse(source);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The payload is no JSON: ${reason}`);
+  }
+}
+
+async function standardInput(cli: Cli): Promise<string> {
+  const { stdin } = cli.process;
+  if (stdin === undefined || stdin.isTTY)
+    throw new UsageError("- reads the payload from a pipe, and there is none.");
+  return await text(stdin);
+}
+
+async function fileText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    throw new NotFoundError(`There is no file ${path} to read the payload from.`);
+  }
+}

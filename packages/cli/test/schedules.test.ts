@@ -1,0 +1,148 @@
+/** jobforge schedules: recurring work from the command line. */
+import { describe, expect } from "vitest";
+import { json, run, T, test } from "./support.ts";
+
+const weekly = ["report.build", "weekly"];
+const cron = ["--cron", "0 9 * * mon", "--timezone", "Europe/Berlin"];
+
+describe("jobforge schedules", () => {
+  test("add makes a schedule, finds it there, and changes it", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const made = await run(["schedules", "add", ...weekly, ...cron], env, { terminal: {} });
+    expect(made).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(made.stdout).toContain("\u001b[32mcreated\u001b[39m; next run in ");
+    expect(await json(["schedules", "add", ...weekly, ...cron], db.url)).toMatchObject({
+      outcome: "existing",
+      kind: "cron",
+      cron: "0 9 * * mon",
+      timezone: "Europe/Berlin",
+      enabled: true,
+    });
+    const payload = '{"feed": 1, "password": "secret"}';
+    await db.query(`select jobforge_set_policy('feed', '{"redact": ["password"]}')`);
+    const options = ["--every", "15m", "--tenant", T, "--overlap", "queue", "--missed", "skip"];
+    const args = [
+      "schedules",
+      "add",
+      "feed",
+      "1",
+      ...options,
+      "--payload",
+      payload,
+      "--retry-runs",
+      "--disabled",
+    ];
+    expect(await json(args, db.url)).toMatchObject({
+      outcome: "created",
+      tenantId: T,
+      every: "00:15:00",
+      overlap: "queue",
+      missed: "skip",
+      retryRuns: true,
+      enabled: false,
+      payload: { feed: 1, password: "[redacted]" },
+    });
+    expect(await db.value("select payload ->> 'password' from jobforge_schedules where key = '1'")).toBe(
+      "secret",
+    );
+    expect(await json(["schedules", "add", "feed", "1", "--dynamic", "--tenant", T], db.url)).toMatchObject({
+      outcome: "updated",
+      kind: "dynamic",
+    });
+  });
+
+  test("list shows them, by filters and page by page", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    expect(await run(["schedules", "list"], env)).toMatchObject({ stdout: "No schedules.\n" });
+    await json(["schedules", "add", ...weekly, ...cron], db.url);
+    await json(["schedules", "add", "feed", "1", "--dynamic", "--tenant", T], db.url);
+    await json(["schedules", "add", "feed", "2", "--every", "1h", "--tenant", T, "--disabled"], db.url);
+    await db.query(
+      `select jobforge_complete_job(id, 'w', 'failed', '{"message": "503"}') from jobforge_claim_jobs('w', 10, array['feed'])`,
+    );
+    const keys = async (...filters: string[]): Promise<string[]> => {
+      const list = await json<{ items: { key: string }[] }>(["schedules", "list", ...filters], db.url);
+      return list.items.map(({ key }) => key);
+    };
+    expect(await keys()).toEqual(["weekly", "1", "2"]);
+    expect(await keys("--tenant", T)).toEqual(["1", "2"]);
+    expect(await keys("--type", "report.build,other")).toEqual(["weekly"]);
+    expect(await keys("--enabled")).toEqual(["weekly", "1"]);
+    expect(await keys("--disabled")).toEqual(["2"]);
+    expect(await keys("--failing")).toEqual(["1"]);
+    const { cursor } = await json<{ cursor: string }>(["schedules", "list", "--limit", "2"], db.url);
+    expect(await keys("--limit", "2", "--cursor", cursor)).toEqual(["2"]);
+    expect(await run(["schedules", "list", "--enabled", "--disabled"], env)).toMatchObject({ exitCode: 2 });
+    const { stdout } = await run(["schedules", "list"], env, { terminal: { columns: 160 } });
+    expect(stdout).toMatch(/report\.build +weekly +0 9 \* \* mon Europe\/Berlin +in /);
+    expect(stdout).toMatch(/feed +1 +dynamic .*failed × 1.*503/);
+    expect(stdout).toMatch(/feed +2 +every 01:00:00 .*disabled/);
+    expect(stdout).toContain("\u001b[31m");
+  });
+
+  test("disable, enable and run steer one", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    await json(["schedules", "add", ...weekly, ...cron, "--tenant", T], db.url);
+    const one = [...weekly, "--tenant", T];
+    expect(await run(["schedules", "disable", ...one], env)).toMatchObject({
+      exitCode: 0,
+      stdout: "report.build weekly: it is disabled.\n",
+    });
+    expect(await json(["schedules", "next", ...one], db.url)).toEqual({ items: [], cursor: null });
+    expect(await json(["schedules", "enable", ...one], db.url)).toMatchObject({ enabled: true });
+    expect((await run(["schedules", "enable", ...one], env, { terminal: {} })).stdout).toContain(
+      "next run in ",
+    );
+    expect(await run(["schedules", "run", ...one], env)).toMatchObject({
+      exitCode: 0,
+      stdout: "report.build weekly: a run was asked for.\n",
+    });
+    expect(await db.value("select count(*)::int from jobforge_claim_jobs('w')")).toBe(1);
+  });
+
+  test("next shows when a schedule runs, and what an expression means", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const expression = ["schedules", "next", "--cron", "0 12 1 1 *", "--count", "3"];
+    const yearly = await json<{ items: string[] }>(expression, db.url);
+    expect(yearly.items).toHaveLength(3);
+    for (const at of yearly.items) expect(at).toMatch(/^\d{4}-01-01T12:00:00\.000Z$/);
+    const { stdout } = await run(expression, env, { terminal: {} });
+    expect(stdout.trim().split("\n")).toHaveLength(3);
+    expect(stdout).toMatch(/^\d{4}-01-01T12:00:00\.000Z {2}in \d+d/);
+    await json(["schedules", "add", "party", "new year", "--cron", "0 12 1 1 *"], db.url);
+    expect(await json(["schedules", "next", "party", "new year", "--count", "3"], db.url)).toEqual({
+      ...yearly,
+      cursor: null,
+    });
+    await db.query(
+      "select jobforge_update_schedule(tenant_id, type, key, jsonb_build_object('ends_at', $1::text)) from jobforge_schedules",
+      [yearly.items[1]],
+    );
+    const two = await json<{ items: string[] }>(["schedules", "next", "party", "new year"], db.url);
+    expect(two.items).toEqual(yearly.items.slice(0, 2));
+    await json(["schedules", "add", "tick", "often", "--every", "1h"], db.url);
+    const often = await json<{ items: string[] }>(["schedules", "next", "tick", "often"], db.url);
+    expect(often.items).toHaveLength(1);
+  });
+
+  test("what is wrong is told by the exit code", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    for (const args of [
+      ["add", ...weekly],
+      ["add", ...weekly, "--cron", "* * * * *", "--every", "1h"],
+      ["add", ...weekly, "--every", "1h", "--timezone", "UTC"],
+      ["add", ...weekly, "--every", "1h", "--payload", "{"],
+      ["add", ...weekly, "--cron", "every monday"],
+      ["add", ...weekly, "--every", "1h", "--overlap", "perhaps"],
+      ["next", "report.build"],
+      ["next", ...weekly, "--cron", "* * * * *"],
+      ["next", "--cron", "0 0 30 2 *"],
+    ])
+      expect([args, await run(["schedules", ...args], env)]).toMatchObject([
+        args,
+        { exitCode: 2, stdout: "" },
+      ]);
+    for (const name of ["enable", "disable", "run", "next"])
+      expect(await run(["schedules", name, ...weekly], env)).toMatchObject({ exitCode: 4, stdout: "" });
+  });
+});

@@ -1,0 +1,43 @@
+/** The style and the script of the page, and a policy that lets the browser run these two and nothing else. */
+import { createHash } from "node:crypto";
+
+export const style: string = `
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
+caption { font-weight: 600; text-align: start; }
+th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); padding: .25rem .75rem .25rem 0; text-align: start; vertical-align: top; }
+td { overflow-wrap: anywhere; }
+.number { font-variant-numeric: tabular-nums; }
+`;
+
+/** When something has changed, the page is asked for again, at most once a second, and its main part is put in place of the old one. */
+export const script: string = `
+const note = document.querySelector("[role=status]");
+const stream = new EventSource("v1/stream");
+let due;
+async function show() {
+  due = undefined;
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  document.querySelector("main").replaceWith(next.querySelector("main"));
+}
+stream.addEventListener("changed", () => { due ??= setTimeout(show, 1000); });
+stream.addEventListener("open", () => { note.textContent = "Live"; });
+stream.addEventListener("error", () => { note.textContent = "Not connected: what you see may be old"; });
+`;
+
+export const contentSecurityPolicy: string = [
+  "default-src 'none'",
+  `style-src ${hashOf(style)}`,
+  `script-src ${hashOf(script)}`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}

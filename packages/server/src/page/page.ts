@@ -1,0 +1,159 @@
+/** `/`: live counts, schedules and recent jobs for a browser, as the caller may see them. The template escapes every value. */
+import { Hono } from "hono";
+import { html, raw } from "hono/html";
+import type { ApiSession } from "../calls.ts";
+import type { Environment, Services } from "../services.ts";
+import { newestJobs } from "../v1/jobs.ts";
+import { contentSecurityPolicy, script, style } from "./assets.ts";
+
+type Markup = ReturnType<typeof html>;
+
+interface Counts {
+  readonly queued: number;
+  readonly scheduled: number;
+  readonly running: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly dead: number;
+  readonly canceled: number;
+}
+
+interface Job {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly run_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly last_error: string | null;
+}
+
+interface Schedule {
+  readonly type: string;
+  readonly key: string;
+  readonly kind: string;
+  readonly cron: string | null;
+  readonly timezone: string | null;
+  readonly every: string | null;
+  readonly enabled: boolean;
+  readonly next_run_at: string | null;
+  readonly last_status: string | null;
+}
+
+interface Contents {
+  readonly at: string;
+  readonly totals: Counts;
+  readonly jobs: readonly Job[];
+  readonly schedules: readonly Schedule[];
+}
+
+const MAX_JOBS = 50;
+const MAX_SCHEDULES = 20;
+
+export function pageRoutes(services: Services): Hono<Environment> {
+  const app = new Hono<Environment>();
+  app.get("/", async (c) => {
+    const contents = await services.as(c, read);
+    c.header("content-security-policy", contentSecurityPolicy);
+    c.header("cache-control", "no-store");
+    return c.html(page(contents));
+  });
+  return app;
+}
+
+async function read(session: ApiSession): Promise<Contents> {
+  const tenant = session.tenant(undefined);
+  const stats = await session.value("jobforge_stats", { p_tenant_id: tenant });
+  const jobs = await newestJobs(session, undefined, { limit: MAX_JOBS });
+  const schedules = await session.rows("jobforge_list_schedules", {
+    p_tenant_id: tenant,
+    p_filters: { limit: MAX_SCHEDULES },
+  });
+  const { at, totals } = JSON.parse(stats ?? "{}") as Pick<Contents, "at" | "totals">;
+  return {
+    at,
+    totals,
+    jobs: JSON.parse(jobs.text) as Job[],
+    schedules: JSON.parse(schedules.text) as Schedule[],
+  };
+}
+
+function page(contents: Contents): Markup {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>JobForge</title>
+<style>${raw(style)}</style>
+</head>
+<body>
+<h1>JobForge</h1>
+<p role="status">As of this moment</p>
+<noscript><p>Reload the page to see what has changed.</p></noscript>
+<main>
+${counts(contents)}
+${schedules(contents)}
+${jobs(contents)}
+</main>
+<p>The API is described at <a href="v1/openapi.json">v1/openapi.json</a>.</p>
+<script type="module">${raw(script)}</script>
+</body>
+</html>
+`;
+}
+
+function counts({ totals }: Contents): Markup {
+  const { queued, scheduled, running, succeeded, failed, dead, canceled } = totals;
+  return html`<table>
+<caption>Jobs now, and what ended within the last hour</caption>
+<thead><tr>${cells(["Due", "Scheduled", "Running", "Succeeded", "Failed", "Dead", "Canceled"])}</tr></thead>
+<tbody><tr>${[queued, scheduled, running, succeeded, failed, dead, canceled].map((each) => html`<td class="number">${each}</td>`)}</tr></tbody>
+</table>`;
+}
+
+function schedules(contents: Contents): Markup | "" {
+  if (contents.schedules.length === 0) return "";
+  return html`<table>
+<caption>Schedules</caption>
+<thead><tr>${cells(["Type", "Key", "Runs", "Next", "Last"])}</tr></thead>
+<tbody>
+${contents.schedules.map((each) => html`<tr><th scope="row">${each.type}</th><td>${each.key}</td><td>${rhythm(each)}</td><td>${each.enabled ? time(each.next_run_at) : "disabled"}</td><td>${each.last_status ?? ""}</td></tr>`)}
+</tbody>
+</table>`;
+}
+
+function rhythm({ kind, cron, timezone, every }: Schedule): string {
+  if (cron !== null) return `${cron} (${timezone ?? "UTC"})`;
+  return every === null ? kind : `every ${every}`;
+}
+
+function jobs(contents: Contents): Markup {
+  if (contents.jobs.length === 0) return html`<p>No jobs yet.</p>`;
+  return html`<table>
+<caption>Recent jobs, the newest first</caption>
+<thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error", "Id"])}</tr></thead>
+<tbody>
+${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td>${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td>${job.last_error ?? ""}</td><td>${job.id}</td></tr>`)}
+</tbody>
+</table>`;
+}
+
+/** What people call a queued job: it waits for its time, or for another try. */
+function wordFor({ status, attempts, run_at }: Job, now: string): string {
+  if (status !== "queued") return status;
+  if (attempts > 0) return "retrying";
+  return Date.parse(run_at) > Date.parse(now) ? "scheduled" : "queued";
+}
+
+function cells(titles: readonly string[]): Markup[] {
+  return titles.map((title) => html`<th scope="col">${title}</th>`);
+}
+
+function time(at: string | null): Markup | "" {
+  if (at === null) return "";
+  const iso = new Date(at).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
+}

@@ -1,0 +1,60 @@
+/** The page at `/`. */
+import { createHash } from "node:crypto";
+import { Script } from "node:vm";
+import { expect } from "vitest";
+import { appToken, startServer, T, test, U } from "./support/server.ts";
+
+const evil = `<script>alert("1")</script>&'`;
+
+test("shows counts, schedules and recent jobs, with everything escaped", async ({ db }) => {
+  await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+  await db.query("select jobforge_enqueue_job($1, $2)", [T, evil]);
+  await db.query(
+    `select jobforge_complete_job(id, 'w', 'failed', jsonb_build_object('message', $1::text)) from jobforge_claim_jobs('w')`,
+    [evil],
+  );
+  await db.query("select jobforge_enqueue_job($1, 'mail', p_run_at => now() + interval '1 day')", [T]);
+  await db.query(`select jobforge_ensure_schedule($1, 'report', $2, '{"cron": "0 9 * * mon"}')`, [T, evil]);
+  const answer = await http.request("/");
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
+  const text = await answer.text();
+  expect(text).not.toContain("<script>alert");
+  const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
+  expect(text.split(escaped)).toHaveLength(4);
+  expect(text).toContain("<td>retrying</td>");
+  expect(text).toContain("<td>scheduled</td>");
+  expect(text).toContain("<td>0 9 * * mon (UTC)</td>");
+  const [, row = ""] = /<tbody><tr>(.*?)<\/tr>/.exec(text) ?? [];
+  expect([...row.matchAll(/>(\d+)</g)].map(([, count]) => Number(count))).toEqual([0, 2, 0, 0, 0, 0, 0]);
+});
+
+test("runs its own script and style only", async ({ db }) => {
+  await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+  const answer = await http.request("/");
+  const policy = answer.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain("unsafe");
+  const text = await answer.text();
+  const inline = [...text.matchAll(/<(script|style)[^>]*>([\s\S]*?)<\/\1>/g)];
+  expect(inline.map(([, name]) => name)).toEqual(["style", "script"]);
+  for (const [, name, content = ""] of inline)
+    expect(policy).toContain(`${name}-src 'sha256-${createHash("sha256").update(content).digest("base64")}'`);
+  // Browsers are not at hand here; at least it is a script that they can read.
+  expect(() => new Script(inline[1]?.[2] ?? "(")).not.toThrow();
+  expect(text).not.toMatch(/ (style|on\w+)=/);
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+});
+
+test("needs a token like everything else, and shows what the token may see", async ({ http, db }) => {
+  expect((await http.request("/")).status).toBe(401);
+  await db.query("select jobforge_enqueue_job($1, 'mine')", [T]);
+  await db.query("select jobforge_enqueue_job($1, 'theirs')", [U]);
+  const text = await (await http.request("/", { token: await appToken(T) })).text();
+  expect(text).toContain("mine");
+  expect(text).not.toContain("theirs");
+});
+
+test("says that there are no jobs", async ({ db }) => {
+  await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+  expect(await (await http.request("/")).text()).toContain("No jobs yet.");
+});
