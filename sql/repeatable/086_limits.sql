@@ -28,14 +28,14 @@ begin
   return v;
 end $$;
 
--- The keys of limits that a job falls under in a scope: its own, then the defaults.
+-- The keys of limits that a job falls under in a scope: its own, then that of its type's tenants. The default '*' comes after them.
 create or replace function jobforge.limit_keys(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns text[]
 language sql immutable as $$
   select case p_scope
-    when 'type' then array[p_type, '*']
-    when 'tenant' then array[p_tenant_id::text, '*']
-    when 'type_tenant' then array[p_type || ':' || p_tenant_id, p_type || ':*', '*']
-    when 'key' then array[p_concurrency_key, '*']
+    when 'type' then array[p_type]
+    when 'tenant' then array[p_tenant_id::text]
+    when 'type_tenant' then array[p_type || ':' || p_tenant_id, p_type || ':*']
+    when 'key' then array[p_concurrency_key]
   end
 $$;
 
@@ -51,8 +51,14 @@ $$;
 -- The buckets of a scope that jobs fall into, each once; those that no limit holds for are left out.
 create or replace function jobforge.buckets_of(p_scope text, p_slots jobforge.slot[]) returns setof jobforge.bucket
 language plpgsql stable as $$
+declare
+  -- Often there is nothing but the default, which is read once and not for every job.
+  v_own boolean := exists (select from jobforge.limits l where l.scope = p_scope and l.key <> '*');
 begin
   return query
+  with fallback as materialized (
+    select l.* from jobforge.limits l where l.scope = p_scope and l.key = '*'
+  )
   select jobforge.bucket_id(p_scope, s.type, s.tenant_id, s.concurrency_key), p_scope, s.type, s.tenant_id, s.concurrency_key,
     l.max_running, l.rate, l.per, l.burst, l.set_at, l.in_force
   from (
@@ -64,10 +70,16 @@ begin
     where p_scope <> 'key' or s.concurrency_key is not null
   ) s
   cross join lateral (
-    select l.*
-    from unnest(jobforge.limit_keys(p_scope, s.type, s.tenant_id, s.concurrency_key)) with ordinality k(key, place)
-    join jobforge.limits l on l.scope = p_scope and l.key = k.key
-    order by k.place
+    select x.*
+    from (
+      select k.place, l.*
+      from unnest(jobforge.limit_keys(p_scope, s.type, s.tenant_id, s.concurrency_key)) with ordinality k(key, place)
+      join jobforge.limits l on l.scope = p_scope and l.key = k.key
+      where v_own
+      union all
+      select 9, f.* from fallback f
+    ) x
+    order by x.place
     limit 1
   ) l
   where num_nonnulls(l.max_running, l.rate) > 0;
