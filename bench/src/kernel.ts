@@ -20,6 +20,8 @@ interface Case extends Omit<Work, "tenants"> {
   readonly connections: number;
   /** A transaction left open keeps every dead row where it is. */
   readonly pinned?: boolean;
+  /** Under this limit, whose scope and number those are. What it costs: the other side is JobForge without it. */
+  readonly limit?: readonly [scope: string, key: string, maxRunning: number];
 }
 
 interface Measured {
@@ -61,6 +63,9 @@ function cases(): Case[] {
     { ...fast, name: "  the same, 1,000 tenants", tenants: 1000 },
     { ...fast, name: "  the same, history off", history: false },
     { ...fast, name: "  the same, xmin pinned", pinned: true },
+    { ...fast, name: "limit of a type, not reached", limit: ["type", "kept", 10_000] },
+    { ...fast, name: "limit of tenants, not reached", limit: ["tenant", "*", 10_000] },
+    { ...fast, name: "limit of tenants, always reached", limit: ["tenant", "*", 25] },
   ];
 }
 
@@ -97,9 +102,11 @@ async function measure(url: string, each: Case, contender: Contender): Promise<C
 
 /** Rounds of both contenders in turn, the first one to warm up, so that a slow minute of the machine meets both. */
 async function compare(url: string, each: Case): Promise<Measured> {
+  const ours = each.limit === undefined ? jobforge : limited(each.limit);
+  const others = each.limit === undefined ? baseline : jobforge;
   const costs = new Map<Contender, Cost[]>([
-    [jobforge, []],
-    [baseline, []],
+    [ours, []],
+    [others, []],
   ]);
   const pin = each.pinned ? await connect(url) : undefined;
   if (pin) await pin.query("begin isolation level repeatable read; select 1 from jobforge.installation");
@@ -115,8 +122,22 @@ async function compare(url: string, each: Case): Promise<Measured> {
   await pin?.end();
   return {
     case: each,
-    jobforge: median(costs.get(jobforge) ?? []),
-    plain: median(costs.get(baseline) ?? []),
+    jobforge: median(costs.get(ours) ?? []),
+    plain: median(costs.get(others) ?? []),
+  };
+}
+
+/** JobForge with a limit that lasts as long as a drain. */
+function limited(limit: NonNullable<Case["limit"]>): Contender {
+  return {
+    ...jobforge,
+    name: "jobforge with a limit",
+    drain: async (client, work) => {
+      await client.query("select jobforge_set_limit($1, $2, $3)", [...limit]);
+      const done = await jobforge.drain(client, work);
+      await client.query("select jobforge_remove_limit($1, $2)", limit.slice(0, 2));
+      return done;
+    },
   };
 }
 
