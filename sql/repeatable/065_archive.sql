@@ -55,32 +55,106 @@ begin
   end loop;
 end $$;
 
--- Adds a partition to the archive the gentle way: made on its own, then attached, so that settles go on meanwhile. A new shelf
--- takes along what waits for it in the default one. False, and nothing done, when that would wait for somebody.
-create or replace function jobforge.add_partition(
-  p_name text, p_parent text, p_bound text, p_keep_days integer default null
+-- Makes a table for a part of the archive, on its own, so that settles go on meanwhile: nobody sees it before it is attached.
+create or replace function jobforge.make_part(p_name text, p_is_shelf boolean) returns void
+language plpgsql as $$
+begin
+  execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name,
+    case when p_is_shelf then 'partition by range (finished_at)' end);
+  perform jobforge.close_table(p_name);
+  if p_is_shelf then
+    execute format('create table jobforge.%I partition of jobforge.%I default', p_name || '_default', p_name);
+    perform jobforge.close_table(p_name || '_default');
+  end if;
+end $$;
+
+-- Waits for whoever is writing to the archive. A row that is on its way into a default part, when a part is attached that it
+-- belongs to, would fail. Short, because it keeps settles waiting until the transaction ends, and gives up with the lock timeout.
+create or replace function jobforge.let_writers_pass() returns void
+language plpgsql as $$
+begin
+  lock table jobforge.archive in share row exclusive mode;
+end $$;
+
+-- Adds a leaf to a shelf. p_is_open: rows may be on their way to its time. False, and nothing done, when that would wait for
+-- somebody.
+create or replace function jobforge.add_leaf(
+  p_name text, p_shelf text, p_from timestamptz, p_to timestamptz, p_is_open boolean
 ) returns boolean
 language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', '50ms', true);
-  execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name,
-    case when p_keep_days is not null then 'partition by range (finished_at)' end);
-  perform jobforge.close_table(p_name);
-  if p_keep_days is not null then
-    execute format('create table jobforge.%I partition of jobforge.%I default', p_name || '_default', p_name);
-    perform jobforge.close_table(p_name || '_default');
-    execute format(
-      'with moved as (delete from jobforge.%I d where d.keep_days = $1 returning d.*) insert into jobforge.%I select * from moved',
-      p_parent || '_default', p_name) using p_keep_days;
+  perform jobforge.make_part(p_name, false);
+  if p_is_open then
+    perform jobforge.let_writers_pass();
   end if;
-  execute format('alter table jobforge.%I attach partition jobforge.%I for values %s', p_parent, p_name, p_bound);
+  execute format('alter table jobforge.%I attach partition jobforge.%I for values from (%L) to (%L)', p_shelf, p_name, p_from, p_to);
   perform set_config('lock_timeout', v_before, true);
   return true;
--- A row that came into the default one between the move and the attachment violates its new constraint.
 exception when lock_not_available or check_violation then
   return false;
+end $$;
+
+-- Adds a shelf with its leaves. It takes along what waits for it in the default one. Answers how many leaves it made, and whether
+-- it gave up, with nothing done, because it would have to wait for somebody.
+create or replace function jobforge.add_shelf(
+  p_branch text, p_keep_days integer, p_now timestamptz, out made integer, out gave_up boolean
+)
+language plpgsql as $$
+declare
+  v_before text := current_setting('lock_timeout');
+  v_name text := p_branch || '_' || p_keep_days;
+begin
+  gave_up := false;
+  perform set_config('lock_timeout', '50ms', true);
+  perform jobforge.make_part(v_name, true);
+  made := (jobforge.add_leaves(p_branch, p_keep_days, p_now, false)).made;
+  perform jobforge.let_writers_pass();
+  execute format(
+    'with moved as (delete from jobforge.%I d where d.keep_days = $1 returning d.*) insert into jobforge.%I select * from moved',
+    p_branch || '_default', v_name) using p_keep_days;
+  execute format('alter table jobforge.%I attach partition jobforge.%I for values in (%s)', p_branch, v_name, p_keep_days);
+  perform set_config('lock_timeout', v_before, true);
+exception when lock_not_available or check_violation then
+  made := 0;
+  gave_up := true;
+end $$;
+
+-- Makes the leaves of a shelf for the next seven days; a range that already has rows in the default leaf stays there. p_is_open:
+-- the shelf is in use. Answers how many it made, and whether it gave up at one that cannot be made without waiting.
+create or replace function jobforge.add_leaves(
+  p_branch text, p_keep_days integer, p_now timestamptz, p_is_open boolean, out made integer, out gave_up boolean
+)
+language plpgsql as $$
+declare
+  v_shelf text := p_branch || '_' || p_keep_days;
+  v_width interval := make_interval(days => jobforge.leaf_days(p_branch, p_keep_days));
+  -- Leaves start at multiples of their width since 2000, in UTC, so that every worker means the same ones.
+  v_from timestamptz := date_bin(v_width, p_now, '2000-01-01T00:00:00Z');
+  v_to timestamptz;
+  v_name text;
+  v_filled boolean;
+begin
+  made := 0;
+  gave_up := false;
+  while v_from < p_now + interval '7 days' loop
+    v_to := v_from + v_width;
+    v_name := v_shelf || to_char(v_from at time zone 'UTC', '"_"YYYYMMDD');
+    if not exists (select from jobforge.leaves l where l.name = v_name) then
+      execute format('select exists (select from jobforge.%I where finished_at >= %L and finished_at < %L)',
+        v_shelf || '_default', v_from, v_to) into v_filled;
+      if not v_filled then
+        -- Workers' clocks are the database's; a minute is for transactions that began before.
+        gave_up := not jobforge.add_leaf(v_name, v_shelf, v_from, v_to, p_is_open and v_from < p_now + interval '1 minute');
+        exit when gave_up;
+        insert into jobforge.leaves (name, branch, keep_days, from_at, to_at) values (v_name, p_branch, p_keep_days, v_from, v_to);
+        made := made + 1;
+      end if;
+    end if;
+    v_from := v_to;
+  end loop;
 end $$;
 
 -- Whether a policy asks for a shelf that has not been made yet.
@@ -93,52 +167,33 @@ language sql stable as $$
 $$;
 
 -- Makes the shelves that policies ask for and their leaves for the next seven days. At the first that cannot be made without
--- waiting it stops until the next time; a range that already has rows in the default leaf stays there, and so does a shelf
--- with more than 10,000. Answers how many leaves it made. The caller holds the task "leaves".
+-- waiting it stops until the next time; a shelf for which more than 10,000 rows wait is not made. Answers how many leaves it made.
+-- The caller holds the task "leaves".
 create or replace function jobforge.tend_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
   v_shelf record;
-  v_from timestamptz;
-  v_to timestamptz;
-  v_width interval;
-  v_name text;
   v_filled boolean;
   v_made integer := 0;
+  v_step record;
 begin
   for v_shelf in
-    select b.branch, s.keep_days, b.branch || '_' || s.keep_days as name
+    select b.branch, s.keep_days
     from (values ('finished_jobs'), ('dead_jobs')) b(branch)
     cross join (select distinct shelf(p.retention_days) as keep_days from policies p) s
     order by 1, 2
   loop
-    if to_regclass(format('jobforge.%I', v_shelf.name)) is null then
+    if to_regclass(format('jobforge.%I', v_shelf.branch || '_' || v_shelf.keep_days)) is null then
       execute format('select count(*) > 10000 from (select from %I where keep_days = %s limit 10001) s',
         v_shelf.branch || '_default', v_shelf.keep_days) into v_filled;
       continue when v_filled;
-      exit when not add_partition(v_shelf.name, v_shelf.branch, format('in (%s)', v_shelf.keep_days), v_shelf.keep_days);
+      v_step := add_shelf(v_shelf.branch, v_shelf.keep_days, p_now);
+    else
+      v_step := add_leaves(v_shelf.branch, v_shelf.keep_days, p_now, true);
     end if;
-    v_width := make_interval(days => leaf_days(v_shelf.branch, v_shelf.keep_days));
-    -- Leaves start at multiples of their width since 2000, in UTC, so that every worker means the same ones.
-    v_from := date_bin(v_width, p_now, '2000-01-01T00:00:00Z');
-    while v_from < p_now + interval '7 days' loop
-      v_to := v_from + v_width;
-      v_name := v_shelf.name || to_char(v_from at time zone 'UTC', '"_"YYYYMMDD');
-      if not exists (select from leaves l where l.name = v_name) then
-        execute format('select exists (select from %I where finished_at >= %L and finished_at < %L)',
-          v_shelf.name || '_default', v_from, v_to) into v_filled;
-        if not v_filled then
-          if not add_partition(v_name, v_shelf.name, format('from (%L) to (%L)', v_from, v_to)) then
-            return v_made;
-          end if;
-          insert into leaves (name, branch, keep_days, from_at, to_at)
-          values (v_name, v_shelf.branch, v_shelf.keep_days, v_from, v_to);
-          v_made := v_made + 1;
-        end if;
-      end if;
-      v_from := v_to;
-    end loop;
+    v_made := v_made + v_step.made;
+    exit when v_step.gave_up;
   end loop;
   return v_made;
 end $$;
