@@ -111,6 +111,31 @@ describe("jobforge jobs list", () => {
   });
 });
 
+describe("jobforge jobs explain", () => {
+  test("says what is in the way of a job, in order", async ({ db }) => {
+    const id = await enqueue(db, "mail.send");
+    await db.query("select jobforge_set_gate('type', 'mail.send', true, 'The provider is down')");
+    const { exitCode, stdout } = await run(["jobs", "explain", id], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^paused +The type was paused by .*: The provider is down$/m);
+    expect(stdout).toMatch(/^no_worker +No live worker handles the type mail.send/m);
+    expect(await json(["jobs", "explain", id], db.url)).toMatchObject({
+      items: [
+        { code: "paused", details: { reason: "The provider is down" } },
+        { code: "no_worker" },
+        { code: "next" },
+      ],
+      cursor: null,
+    });
+  });
+
+  test("ends with 4 when there is no such job", async ({ db }) => {
+    const { exitCode, stderr } = await run(["jobs", "explain", U], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("There is no job");
+  });
+});
+
 describe("jobforge jobs show", () => {
   test("shows a job with its attempts and its result", async ({ db }) => {
     const id = await enqueue(db, "mail.send", T, { to: "ada" });

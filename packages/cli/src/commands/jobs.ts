@@ -1,6 +1,7 @@
 /** `jobforge jobs`: see jobs and steer them. */
 import type { Command } from "commander";
 import { addFamily, type Cli } from "../command.ts";
+import { explainCommand } from "../jobs/explain.ts";
 import { exportCommand } from "../jobs/export.ts";
 import { listCommand } from "../jobs/list.ts";
 import { showCommand } from "../jobs/show.ts";
@@ -9,6 +10,14 @@ import { tailCommand } from "../jobs/tail.ts";
 
 export function jobsCommands(program: Command, cli: Cli): void {
   const jobs = addFamily(program, "jobs", "See jobs and steer them");
-  const commands = [listCommand, showCommand, tailCommand, cancelCommand, retryCommand, exportCommand];
+  const commands = [
+    listCommand,
+    showCommand,
+    explainCommand,
+    tailCommand,
+    cancelCommand,
+    retryCommand,
+    exportCommand,
+  ];
   for (const add of commands) add(jobs, cli);
 }

@@ -1,0 +1,37 @@
+/** `jobforge jobs explain`: why a job is not running, or what became of it. */
+import type { JobReason } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import { type Column, plain } from "../output/table.ts";
+import { findJob } from "./find.ts";
+
+interface ExplainOptions extends CommonOptions {
+  readonly tenant?: string;
+}
+
+const columns: readonly Column<JobReason>[] = [
+  { title: "reason", value: (reason) => reason.code },
+  { title: "what it means", value: (reason) => plain(reason.message) },
+];
+
+export function explainCommand(jobs: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(jobs, "explain <id>", {
+      summary: "Say why a job is not running, what to remove first",
+      examples: [
+        "jobforge jobs explain 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
+        "jobforge jobs explain 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10 --json",
+      ],
+    }),
+  )
+    .option("--tenant <uuid>", "whose job it is (default: found by the id, for operators)")
+    .action(action(cli, (id: string, options: ExplainOptions) => explain(cli, id, options)));
+}
+
+async function explain(cli: Cli, id: string, options: ExplainOptions): Promise<undefined> {
+  await connected(cli, options, async (connection, output) => {
+    const { tenantId } = await findJob(connection, id, options.tenant);
+    const reasons = (await connection.forge.explain(id, { tenantId })) ?? [];
+    output.list(reasons, columns, { empty: "Nothing is in its way." });
+  });
+}
