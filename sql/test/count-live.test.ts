@@ -1,7 +1,7 @@
 /** Live counts: exact while they are few, an estimate that says so when they are many, at a bounded cost. */
 import { expect } from "vitest";
 import { test } from "../../test/database.ts";
-import { cost } from "./support/cost.ts";
+import { leastCost } from "./support/cost.ts";
 import { claim, enqueue, enqueueAll, expectError, type Sql, T, U } from "./support/kernel.ts";
 import { boundLogin, login } from "./support/tenants.ts";
 
@@ -99,9 +99,9 @@ test("many jobs are estimated and marked so, small types are counted, and the co
   expect(await counts(db, { p_tenant_id: U })).toMatchObject([{ type: "busy", running: 1, exact: true }]);
   const size = await db.value<number>("select (pg_relation_size('jobforge.jobs') / 8192)::int");
   expect(size).toBeGreaterThan(2500);
-  const { buffers: few } = await cost(db, "select * from jobforge_count_live(p_cap => 100)");
+  const { buffers: few } = await leastCost(db, "select * from jobforge_count_live(p_cap => 100)");
   await fill(db, 120_000, 2);
-  const { buffers: many } = await cost(db, "select * from jobforge_count_live(p_cap => 100)");
+  const { buffers: many } = await leastCost(db, "select * from jobforge_count_live(p_cap => 100)");
   expect(many).toBeLessThan(1.5 * few);
 });
 
