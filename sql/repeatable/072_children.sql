@@ -1,0 +1,76 @@
+-- Enqueues the children of runs that succeeded, for their parents' tenants. A child with a key may meet an application's
+-- open transaction that holds the same key: it waits in the outbox then, not in the settle.
+create or replace function jobforge.spawn_children(
+  p_ends jobforge.run_end[], p_outcomes jobforge.run_outcome[], p_now timestamptz
+) returns void
+language plpgsql as $$
+declare
+  v_family record;
+begin
+  if not exists (select from unnest(p_ends) e where e.children is not null) then
+    return;
+  end if;
+  for v_family in
+    select o.tenant_id, array_agg(c order by e.ord, c.ord) as jobs
+    from unnest(p_ends) e
+    join unnest(p_outcomes) o on o.ord = e.ord
+    cross join lateral unnest(e.children) c
+    where o.outcome = 'ok' and o.status = 'succeeded'
+    group by o.tenant_id
+    order by o.tenant_id
+  loop
+    insert into jobforge.outbox (tenant_id, jobs)
+    select v_family.tenant_id, array[j]
+    from unnest(jobforge.enqueue_without_waiting(v_family.tenant_id, v_family.jobs, p_now)) j;
+  end loop;
+end $$;
+
+-- Enqueues what can be enqueued without waiting, and answers the rest: jobs whose keys another transaction holds. Tries all
+-- at once; when that would wait, those without keys and then the others one by one, and gives up after ten that would wait.
+create or replace function jobforge.enqueue_without_waiting(
+  p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz
+) returns jobforge.new_job[]
+language plpgsql as $$
+declare
+  v_held jobforge.new_job[] := '{}';
+  v_keyless jobforge.new_job[] := array(
+    select j from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) = 0 order by j.ord);
+  v_job jobforge.new_job;
+  v_tries integer := 0;
+begin
+  if jobforge.try_enqueue(p_tenant_id, p_jobs, p_now) then
+    return '{}';
+  elsif cardinality(p_jobs) = 1 then
+    return p_jobs;
+  end if;
+  -- Without keys there is seldom anything to wait for, but an index being built or a table that grows is enough.
+  if cardinality(v_keyless) > 0 and not jobforge.try_enqueue(p_tenant_id, v_keyless, p_now) then
+    v_held := v_keyless;
+  end if;
+  for v_job in
+    select j.* from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) > 0 order by j.ord
+  loop
+    if v_tries >= 10 or not jobforge.try_enqueue(p_tenant_id, array[v_job], p_now) then
+      v_held := v_held || v_job;
+      v_tries := v_tries + 1;
+    end if;
+  end loop;
+  return v_held;
+end $$;
+
+-- Enqueues and wakes; false, and nothing done, when another transaction holds one of the keys.
+create or replace function jobforge.try_enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz) returns boolean
+language plpgsql as $$
+declare
+  v_before text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', '10ms', true);
+  perform jobforge.enqueue(p_tenant_id,
+    array(select row(row_number() over (), j.id, j.type, j.payload, j.idempotency_key, j.run_at, j.max_attempts, j.priority,
+      j.dedupe_key, j.dedupe_mode, j.tags, j.subject, j.concurrency_key, j.expires_at, j.traceparent)::jobforge.new_job
+      from unnest(p_jobs) j), p_now, true);
+  perform set_config('lock_timeout', v_before, true);
+  return true;
+exception when lock_not_available then
+  return false;
+end $$;
