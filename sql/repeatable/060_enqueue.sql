@@ -73,9 +73,9 @@ begin
 end $$;
 
 -- The part of a payload that stays in the job's row: all of it, or null when it is over about 1.5 kB and therefore in
--- jobforge.payloads, where ending the job does not copy it.
+-- jobforge.payloads, where ending the job does not copy it. Stable, as pg_column_size is, or it would not be inlined.
 create or replace function jobforge.inline_payload(p_payload jsonb) returns jsonb
-language sql immutable as $$
+language sql stable as $$
   select case when pg_column_size(p_payload) <= 1500 then p_payload end
 $$;
 
@@ -179,6 +179,14 @@ declare
   v_created uuid[];
   v_job new_job;
 begin
+  if p_seq is null
+    and not exists (select from unnest(p_jobs) j where j.idempotency_key is not null or j.dedupe_key is not null)
+  then
+    perform enqueue_all_new(p_tenant_id, p_jobs, p_now, p_notify);
+    return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
+    return;
+  end if;
+
   insert into job_keys (tenant_id, type, idempotency_key, job_id)
   select p_tenant_id, j.type, j.idempotency_key, j.id
   from unnest(p_jobs) j
