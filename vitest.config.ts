@@ -13,7 +13,12 @@ export default defineConfig({
   },
   test: {
     globalSetup: ["test/server.ts"],
-    include: ["sql/test/**/*.test.ts", "packages/*/test/**/*.test.ts", "docs/test/**/*.test.ts"],
+    include: [
+      "sql/test/**/*.test.ts",
+      "packages/*/test/**/*.test.ts",
+      "docs/test/**/*.test.ts",
+      "bench/test/**/*.test.ts",
+    ],
     // Tests wait for Postgres more than they compute.
     maxWorkers: 4,
     testTimeout: 60_000,

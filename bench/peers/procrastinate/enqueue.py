@@ -1,0 +1,104 @@
+"""Enqueues as an application would: one by one, in bulk, at a steady rate."""
+
+import asyncio
+import datetime
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import procrastinate
+
+from measures import epoch_ms
+
+TASK = "bench"
+
+# How many calls of `produce` may be on their way at a time.
+PRODUCERS = 20
+
+# A call in bulk carries no more than this, however many jobs it could hold.
+BULK_BYTES = 32 << 20
+
+
+class Maker:
+    """Makes the jobs of one request: the n-th has a tenant and perhaps a failure ahead of it."""
+
+    def __init__(self, app: procrastinate.App, asked: dict[str, Any]) -> None:
+        self.pad = "x" * (asked.get("payloadBytes") or 0)
+        self.tenants = asked.get("tenants") or 0
+        self.tenant_from = asked.get("tenantFrom") or 0
+        self.fail_share = asked.get("failShare") or 0
+        options: dict[str, Any] = {}
+        if asked.get("delaySeconds"):
+            delay = datetime.timedelta(seconds=asked["delaySeconds"])
+            options["schedule_at"] = datetime.datetime.now(datetime.UTC) + delay
+        self.deferrer = app.configure_task(TASK, **options)
+
+    def job(self, n: int) -> dict[str, Any]:
+        tenant = self.tenant_from + (n % self.tenants if self.tenants else 0)
+        made: dict[str, Any] = {"t": epoch_ms(), "tenant": tenant}
+        # Failures are spread evenly: the share is exact, and every run has the same.
+        if math.floor((n + 1) * self.fail_share) > math.floor(n * self.fail_share):
+            made["fail"] = True
+        if self.pad:
+            made["pad"] = self.pad
+        return made
+
+    async def one(self, n: int) -> None:
+        await self.deferrer.defer_async(**self.job(n))
+
+    async def bulk(self, first: int, end: int) -> None:
+        await self.deferrer.batch_defer_async(*[self.job(n) for n in range(first, end)])
+
+
+async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[str, Any]:
+    if asked["how"] not in ("one", "bulk"):
+        raise ValueError(f"how is {asked['how']!r}, not one or bulk")
+    jobs: int = asked["jobs"]
+    batch = 1
+    if asked["how"] == "bulk":
+        batch = max(1, min(bulk_batch, BULK_BYTES // max(1, asked.get("payloadBytes") or 0)))
+    start = time.monotonic()
+    deadline = start + (asked.get("seconds") or math.inf)
+    starts = iter(range(0, jobs, batch))
+    done = 0
+
+    async def loop() -> None:
+        nonlocal done
+        while time.monotonic() < deadline:
+            first = next(starts, None)
+            if first is None:
+                return
+            end = min(first + batch, jobs)
+            if batch == 1:
+                await maker.one(first)
+            else:
+                await maker.bulk(first, end)
+            done += end - first
+
+    await together(asked.get("concurrency") or 1, loop)
+    return {"jobs": done, "seconds": time.monotonic() - start}
+
+
+async def produce(maker: Maker, asked: dict[str, Any]) -> dict[str, Any]:
+    """An open loop: a call that takes long does not hold back those after it, as long as there is a sender free."""
+    rate: float = asked["rate"]
+    numbers = iter(range(int(rate * asked["seconds"])))
+    start = time.monotonic()
+    done = 0
+
+    async def loop() -> None:
+        nonlocal done
+        for n in numbers:
+            await asyncio.sleep(max(0, start + n / rate - time.monotonic()))
+            await maker.one(n)
+            done += 1
+
+    await together(PRODUCERS, loop)
+    return {"jobs": done, "seconds": time.monotonic() - start}
+
+
+async def together(times: int, loop: Callable[[], Awaitable[None]]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for _ in range(times):
+            group.create_task(loop())

@@ -1,0 +1,42 @@
+"""What the worker of this process has seen."""
+
+import time
+
+
+def epoch_ms() -> float:
+    return time.time() * 1000
+
+
+class Measures:
+    def __init__(self) -> None:
+        self.done = 0
+        self.first: float | None = None
+        self.last: float | None = None
+        self.waits: list[tuple[int, float]] = []
+
+    def wait(self, tenant: int, ms: float) -> None:
+        self.waits.append((tenant, ms))
+
+    def ended(self, began: float) -> None:
+        self.first = began if self.first is None else min(began, self.first)
+        self.done += 1
+        self.last = epoch_ms()
+
+    def count(self) -> dict:
+        return {"done": self.done, "first": self.first, "last": self.last}
+
+    def take_waits(self, first: int | None, last: int | None) -> dict:
+        """Answers the waits of tenants first…last, both included, and forgets them; the others stay."""
+
+        def asked(tenant: int) -> bool:
+            return (first is None or tenant >= first) and (last is None or tenant <= last)
+
+        taken = sorted(ms for tenant, ms in self.waits if asked(tenant))
+        self.waits = [wait for wait in self.waits if not asked(wait[0])]
+        if not taken:
+            return {"n": 0, "p50": None, "p95": None, "p99": None, "max": None}
+
+        def at(share: float) -> float:
+            return taken[int(len(taken) * share)]
+
+        return {"n": len(taken), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": taken[-1]}

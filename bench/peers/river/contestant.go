@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// payload is what every contestant's jobs carry.
+type payload struct {
+	T      float64 `json:"t"`
+	Fail   bool    `json:"fail,omitempty"`
+	Tenant int     `json:"tenant"`
+	Pad    string  `json:"pad,omitempty"`
+}
+
+func (payload) Kind() string { return "bench" }
+
+type contestant struct {
+	settings settings
+	logger   *slog.Logger
+	measures *measures
+	pool     *pgxpool.Pool
+	running  *river.Client[pgx.Tx]
+	// What enqueues has connections of its own: as many as there are calls at a time.
+	sender     *river.Client[pgx.Tx]
+	senderPool *pgxpool.Pool
+	senders    int
+}
+
+func newContestant(ctx context.Context) (*contestant, error) {
+	chosen, err := settingsOf(os.Getenv("BENCH_SETTINGS"))
+	if err != nil {
+		return nil, err
+	}
+	config, err := poolConfig(chosen.workerPool)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	// River logs to stdout unless it is told otherwise.
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return &contestant{settings: chosen, logger: logger, measures: &measures{}, pool: pool}, nil
+}
+
+func (c *contestant) prepare(ctx context.Context) (answer, error) {
+	migrator, err := rivermigrate.New(riverpgxv5.New(c.pool), &rivermigrate.Config{Logger: c.logger})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return nil, err
+	}
+	return answer{
+		"version":  riverVersion(),
+		"keeps":    "finished jobs in the same table with arguments and errors, for 24 hours",
+		"settings": c.settings.text,
+	}, nil
+}
+
+func (c *contestant) work(ctx context.Context, asked *request) (answer, error) {
+	if asked.Limit != nil {
+		return nil, unsupported("limits of concurrency across workers are in River Pro only")
+	}
+	if c.running != nil {
+		return nil, errors.New("a worker is running already")
+	}
+	maxWorkers := c.settings.maxWorkers
+	if asked.Concurrency != nil {
+		maxWorkers = *asked.Concurrency
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{
+		measures: c.measures,
+		sleep:    time.Duration(asked.SleepMs * float64(time.Millisecond)),
+	})
+	client, err := river.NewClient(riverpgxv5.New(c.pool), &river.Config{
+		FetchCooldown:     c.settings.fetchCooldown,
+		FetchPollInterval: c.settings.fetchPollInterval,
+		Logger:            c.logger,
+		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}},
+		RetryPolicy:       atOnce{},
+		Workers:           workers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Start(ctx); err != nil {
+		return nil, err
+	}
+	c.running = client
+	return answer{}, nil
+}
+
+// stop lets running jobs end; River's completer writes what it holds before Stop returns.
+func (c *contestant) stop(ctx context.Context) error {
+	if c.running == nil {
+		return nil
+	}
+	client := c.running
+	c.running = nil
+	return client.Stop(ctx)
+}
+
+func (c *contestant) close(ctx context.Context) {
+	if err := c.stop(ctx); err != nil {
+		c.logger.Error("cannot stop", "err", err)
+	}
+	if c.senderPool != nil {
+		c.senderPool.Close()
+	}
+	c.pool.Close()
+}
+
+// atOnce retries without delay. River makes a job available right away when its retry is due before the scheduler's next turn.
+type atOnce struct{}
+
+func (atOnce) NextRetry(*rivertype.JobRow) time.Time { return time.Now() }
+
+var errFirstExecution = errors.New("fails on its first execution")
+
+type worker struct {
+	river.WorkerDefaults[payload]
+	measures *measures
+	sleep    time.Duration
+}
+
+func (w *worker) Work(_ context.Context, job *river.Job[payload]) error {
+	began := epochMs()
+	if job.Attempt == 1 {
+		w.measures.wait(job.Args.Tenant, began-job.Args.T)
+		if job.Args.Fail {
+			return errFirstExecution
+		}
+	}
+	if w.sleep > 0 {
+		time.Sleep(w.sleep)
+	}
+	w.measures.ended(began)
+	return nil
+}

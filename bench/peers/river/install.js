@@ -1,0 +1,27 @@
+/** Builds River's contestant with the Go that is installed, once. The modules come from where that Go is told to get them. */
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { once, runTool } from "../once.js";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const built = join(folder, ".build");
+
+/**
+ * @param {(message: string) => void} onProgress
+ * @returns {{ command: string, args: string[] }} how a process of the contestant is started
+ */
+export function install(onProgress) {
+  const version = runTool("River's contestant needs Go 1.26 or newer", "go", ["env", "GOVERSION"], folder);
+  const sources = readdirSync(folder).filter((file) => /\.(go|mod|sum)$/.test(file));
+  once(
+    join(built, "installed"),
+    sources.toSorted().map((file) => join(folder, file)),
+    () => {
+      onProgress(`building River with ${version}`);
+      mkdirSync(built, { recursive: true });
+      runTool("River cannot be built", "go", ["build", "-o", join(built, "river"), "."], folder);
+    },
+  );
+  return { command: join(built, "river"), args: [] };
+}

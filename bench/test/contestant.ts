@@ -1,0 +1,45 @@
+/** Starts a contestant of the benchmarks and asks it, line by line. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+export type Answer = Record<string, unknown>;
+
+export interface Contestant {
+  /** Sends a request and answers what came back, whatever it says. */
+  ask(request: object | string): Promise<Answer>;
+  /** Closes its stdin and answers its exit code. */
+  end(): Promise<number | null>;
+  /** Ends it at once, if it still runs. */
+  kill(): Promise<void>;
+}
+
+export function startContestant(
+  { command, args }: { command: string; args: string[] },
+  environment: { readonly DATABASE_URL: string; readonly BENCH_SETTINGS: "best" | "default" },
+): Contestant {
+  const child = spawn(command, args, {
+    env: { ...process.env, ...environment, NODE_ENV: "production" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const end = async (): Promise<number | null> => {
+    child.stdin.end();
+    const [code] = (await ended) as [number | null];
+    return code;
+  };
+  return {
+    ask: async (request) => {
+      child.stdin.write(`${typeof request === "string" ? request : JSON.stringify(request)}\n`);
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error("the contestant ended without an answer");
+      return JSON.parse(value) as Answer;
+    },
+    end,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The contestants that are not written for Node keep the contract that the driver of the benchmarks relies on. They need Go or
+ * Python, and minutes to be built the first time: so they are asked for by JOBFORGE_BENCH_PEERS=1.
+ */
+import { describe, expect, vi } from "vitest";
+import { test as base } from "../../test/database.ts";
+import { install as installProcrastinate } from "../peers/procrastinate/install.js";
+import { install as installRiver } from "../peers/river/install.js";
+import { type Contestant, startContestant } from "./contestant.ts";
+
+const asked = process.env["JOBFORGE_BENCH_PEERS"] === "1";
+if (!asked) {
+  console.warn(
+    "!! SKIPPED: the contestants River and Procrastinate. JOBFORGE_BENCH_PEERS=1 builds and runs them.",
+  );
+}
+
+const foreign = [
+  {
+    name: "River",
+    install: installRiver,
+    left: "select count(*)::int from river_job where state <> 'completed'",
+    retried: "select count(*)::int from river_job where state = 'completed' and attempt = 2",
+    ahead: "select count(*)::int from river_job where scheduled_at > now() + interval '50 minutes'",
+    pad: "select max(length(args->>'pad')) from river_job",
+  },
+  {
+    name: "Procrastinate",
+    install: installProcrastinate,
+    left: "select count(*)::int from procrastinate_jobs where status <> 'succeeded'",
+    retried: "select count(distinct job_id)::int from procrastinate_events where type = 'deferred_for_retry'",
+    ahead: "select count(*)::int from procrastinate_jobs where scheduled_at > now() + interval '50 minutes'",
+    pad: "select max(length(args->>'pad')) from procrastinate_jobs",
+  },
+];
+
+describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install, ...sql }) => {
+  const test = base.extend<{ start: (settings: "best" | "default") => Promise<Contestant> }>({
+    start: async ({ db, skip }, use) => {
+      let program: ReturnType<typeof install>;
+      try {
+        program = install((message) => console.warn(message));
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        const missing = reason.includes("on the PATH") && process.env["JOBFORGE_REQUIRE_TOOLS"] !== "1";
+        if (!missing) throw error;
+        console.warn(`!! SKIPPED: the contestant ${name}. ${reason}`);
+        return skip(reason);
+      }
+      const started: Contestant[] = [];
+      await use(async (settings) => {
+        const contestant = startContestant(program, { DATABASE_URL: db.url, BENCH_SETTINGS: settings });
+        started.push(contestant);
+        const { error } = await contestant.ask({ do: "prepare" });
+        expect(error).toBeUndefined();
+        return contestant;
+      });
+      for (const contestant of started) await contestant.kill();
+    },
+  });
+
+  test("jobs enqueued one by one, in bulk and at a rate are worked, counted and written", {
+    timeout: 600_000,
+  }, async ({ db, start }) => {
+    const before = Date.now();
+    const contestant = await start("best");
+    expect(await contestant.ask({ do: "prepare" })).toEqual({
+      version: expect.stringMatching(/^v?\d+\.\d+\.\d+$/),
+      keeps: expect.any(String),
+      settings: expect.any(String),
+    });
+    const one = { do: "enqueue", jobs: 20, how: "one", concurrency: 4, payloadBytes: 100, seconds: 60 };
+    expect(await contestant.ask(one)).toEqual({ jobs: 20, seconds: expect.any(Number) });
+    expect(await db.value(sql.pad)).toBe(100);
+    const bulk = { do: "enqueue", jobs: 30, how: "bulk", tenants: 3, tenantFrom: 10, seconds: 60 };
+    expect(await contestant.ask(bulk)).toEqual({ jobs: 30, seconds: expect.any(Number) });
+    expect(await contestant.ask({ do: "count" })).toEqual({ done: 0, first: null, last: null });
+
+    expect(await contestant.ask({ do: "work", sleepMs: 1, concurrency: 5, limit: null })).toEqual({});
+    expect(await contestant.ask({ do: "work", sleepMs: 0 })).toEqual({
+      error: expect.stringContaining("already"),
+    });
+    await finished(contestant, 50);
+    const produce = { do: "produce", rate: 100, seconds: 0.1, tenants: 1, tenantFrom: 20 };
+    expect(await contestant.ask(produce)).toEqual({ jobs: 10, seconds: expect.any(Number) });
+    const { first, last } = await finished(contestant, 60);
+    expect(await contestant.ask({ do: "stop" })).toEqual({});
+    expect(await db.value(sql.left)).toBe(0);
+    expect(first).toBeGreaterThanOrEqual(before);
+    expect(last).toBeGreaterThanOrEqual(first);
+    expect(last).toBeLessThanOrEqual(Date.now() + 1);
+
+    const { n, p50, p95, p99, max } = await contestant.ask({ do: "waits", tenantFrom: 11, tenantTo: 12 });
+    expect(n).toBe(20);
+    expect([p50, p95, p99, max].map(Number).toSorted((a, b) => a - b)).toEqual([p50, p95, p99, max]);
+    expect(Number(p50)).toBeGreaterThan(0);
+    expect(Number(max)).toBeLessThan(Date.now() - before);
+    expect((await contestant.ask({ do: "waits", tenantFrom: 20 }))["n"]).toBe(10);
+    expect((await contestant.ask({ do: "waits" }))["n"]).toBe(30);
+    expect((await contestant.ask({ do: "waits" }))["n"]).toBe(0);
+    expect(await contestant.end()).toBe(0);
+  });
+
+  test("as it comes, what fails is executed once more, and its wait is that of the first execution", async ({
+    db,
+    start,
+  }) => {
+    const contestant = await start("default");
+    await contestant.ask({ do: "work", sleepMs: 0, concurrency: null, limit: null });
+    await contestant.ask({ do: "enqueue", jobs: 10, how: "bulk", failShare: 0.2, seconds: 60 });
+    await contestant.ask({
+      do: "enqueue",
+      jobs: 10,
+      how: "one",
+      concurrency: 50,
+      failShare: 0.1,
+      seconds: 60,
+    });
+    await finished(contestant, 20);
+    await contestant.ask({ do: "stop" });
+    expect(await db.value(sql.left)).toBe(0);
+    expect(await db.value(sql.retried)).toBe(3);
+    expect((await contestant.ask({ do: "waits" }))["n"]).toBe(20);
+  });
+
+  test("a worker that was stopped can be followed by another, also in another process", async ({
+    db,
+    start,
+  }) => {
+    const contestant = await start("best");
+    const other = await start("best");
+    for (const worker of [contestant, other, contestant]) {
+      await worker.ask({ do: "enqueue", jobs: 5, how: "bulk", seconds: 60 });
+      await worker.ask({ do: "work", sleepMs: 0 });
+      await vi.waitFor(async () => expect(await db.value(sql.left)).toBe(0), { timeout: 30_000 });
+      await worker.ask({ do: "stop" });
+    }
+    expect((await contestant.ask({ do: "count" }))["done"]).toBe(10);
+    expect((await other.ask({ do: "count" }))["done"]).toBe(5);
+  });
+
+  test("enqueuing ends with its time, may lie ahead, and what makes no sense is said", async ({
+    db,
+    start,
+  }) => {
+    const contestant = await start("best");
+    const { jobs } = await contestant.ask({ do: "enqueue", jobs: 1e9, how: "one", seconds: 0.1 });
+    expect(jobs).toBe(await db.value(sql.left));
+    expect(jobs).toBeGreaterThan(0);
+    for (const how of ["one", "bulk"]) {
+      await contestant.ask({ do: "enqueue", jobs: 3, how, delaySeconds: 3600, seconds: 60 });
+    }
+    expect(await db.value(sql.ahead)).toBe(6);
+    expect(await contestant.ask({ do: "work", sleepMs: 0, limit: 5 })).toEqual({
+      unsupported: expect.any(String),
+    });
+    for (const wrong of ["nonsense", { do: "dance" }, { do: "enqueue", jobs: 1, how: "somehow" }]) {
+      expect(await contestant.ask(wrong)).toEqual({ error: expect.any(String) });
+    }
+    expect((await contestant.ask({ do: "count" }))["done"]).toBe(0);
+  });
+});
+
+/** Asks until so many jobs have ended well, and answers when the first began and the last ended. */
+async function finished(contestant: Contestant, jobs: number): Promise<{ first: number; last: number }> {
+  return await vi.waitFor(
+    async () => {
+      const { done, first, last } = await contestant.ask({ do: "count" });
+      expect(done).toBe(jobs);
+      return { first: Number(first), last: Number(last) };
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
