@@ -144,7 +144,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
     start,
   }) => {
     const contestant = await start("best");
-    const { jobs } = await contestant.ask({ do: "enqueue", jobs: 1e9, how: "one", seconds: 0.1 });
+    const { jobs } = await contestant.ask({ do: "enqueue", jobs: 1e9, how: "one", seconds: 0.5 });
     expect(jobs).toBe(await db.value(sql.left));
     expect(jobs).toBeGreaterThan(0);
     for (const how of ["one", "bulk"]) {

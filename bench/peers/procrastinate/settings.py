@@ -20,10 +20,10 @@ class Settings:
 
 
 BEST = Settings(
-    text="concurrency 100, fetch_job_polling_interval 0.5 s, pool 20, delete_jobs successful; bulk by batch_defer of 1000",
+    text="concurrency 30, fetch_job_polling_interval 0.5 s, pool 20, delete_jobs successful; bulk by batch_defer of 1000",
     keeps="nothing of jobs that succeeded",
     bulk_batch=1000,
-    worker={"concurrency": 100, "fetch_job_polling_interval": 0.5, "delete_jobs": "successful"},
+    worker={"concurrency": 30, "fetch_job_polling_interval": 0.5, "delete_jobs": "successful"},
     pool={"min_size": 20, "max_size": 20},
 )
 
