@@ -38,8 +38,7 @@ class Contestant:
     def __init__(self) -> None:
         self.settings = settings.chosen()
         self.measures = Measures()
-        self.worker: asyncio.Task[None] | None = None
-        self.worker_app: contextlib.AsyncExitStack | None = None
+        self.workers: list[tuple[procrastinate.App, asyncio.Task[None]]] = []
         self.sender: procrastinate.App | None = None
         self.senders = 0
 
@@ -55,7 +54,7 @@ class Contestant:
         }
 
     async def enqueue(self, asked: dict[str, Any]) -> dict[str, Any]:
-        app = await self.open_sender(asked.get("concurrency") or 1)
+        app = await self.open_sender(enqueue.calls_at_once(asked))
         return await enqueue.enqueue(enqueue.Maker(app, asked), asked, self.settings.bulk_batch)
 
     async def produce(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -65,25 +64,27 @@ class Contestant:
     async def work(self, asked: dict[str, Any]) -> dict[str, Any]:
         if asked.get("limit") is not None:
             raise Unsupported("a lock lets one job run at a time; there is no limit above one")
-        if self.worker is not None:
-            raise RuntimeError("a worker is running already")
+        workers = asked.get("workers") or 1
+        for _ in range(workers):
+            await self.start_worker(asked)
+        return {"workers": workers}
+
+    async def start_worker(self, asked: dict[str, Any]) -> None:
         connector = Connector(**self.settings.pool)
         app = procrastinate.App(connector=connector)
         self.register(app, (asked.get("sleepMs") or 0) / 1000)
         options = dict(self.settings.worker)
         if asked.get("concurrency") is not None:
             options["concurrency"] = asked["concurrency"]
-        self.worker_app = contextlib.AsyncExitStack()
-        await self.worker_app.enter_async_context(app.open_async())
-        running = app.run_worker_async(install_signal_handlers=False, **options)
-        self.worker = asyncio.create_task(running)
+        await app.open_async()
+        worker = asyncio.create_task(app.run_worker_async(install_signal_handlers=False, **options))
+        self.workers.append((app, worker))
         ready = asyncio.create_task(connector.listening.wait())
-        await asyncio.wait([ready, self.worker], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([ready, worker], return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             ready.cancel()
-            await self.stop({})
+            await worker
             raise RuntimeError("the worker ended before it was ready")
-        return {}
 
     def register(self, app: procrastinate.App, sleep: float) -> None:
         measures = self.measures
@@ -110,13 +111,13 @@ class Contestant:
 
     async def stop(self, _: dict[str, Any]) -> dict[str, Any]:
         """A worker that is cancelled ends its jobs first, and writes their ends."""
-        if self.worker is None or self.worker_app is None:
-            return {}
-        self.worker.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self.worker
-        await self.worker_app.aclose()
-        self.worker = self.worker_app = None
+        stopping, self.workers = self.workers, []
+        for _, worker in stopping:
+            worker.cancel()
+        for app, worker in stopping:
+            with contextlib.suppress(asyncio.CancelledError):
+                await worker
+            await app.close_async()
         return {}
 
     async def open_sender(self, calls: int) -> procrastinate.App:

@@ -17,7 +17,7 @@ TASK = "bench"
 PRODUCERS = 20
 
 # A call in bulk carries no more than this, however many jobs it could hold.
-BULK_BYTES = 32 << 20
+BULK_BYTES = 8 << 20
 
 
 class Maker:
@@ -51,13 +51,18 @@ class Maker:
         await self.deferrer.batch_defer_async(*[self.job(n) for n in range(first, end)])
 
 
-async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[str, Any]:
+def calls_at_once(asked: dict[str, Any]) -> int:
+    """A bulk call is followed by the next one."""
     if asked["how"] not in ("one", "bulk"):
         raise ValueError(f"how is {asked['how']!r}, not one or bulk")
+    return (asked.get("concurrency") or 1) if asked["how"] == "one" else 1
+
+
+async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[str, Any]:
     jobs: int = asked["jobs"]
     batch = 1
     if asked["how"] == "bulk":
-        batch = max(1, min(bulk_batch, BULK_BYTES // max(1, asked.get("payloadBytes") or 0)))
+        batch = max(1, min(bulk_batch, BULK_BYTES // ((asked.get("payloadBytes") or 0) + 100)))
     start = time.monotonic()
     deadline = start + (asked.get("seconds") or math.inf)
     starts = iter(range(0, jobs, batch))
@@ -76,14 +81,14 @@ async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[
                 await maker.bulk(first, end)
             done += end - first
 
-    await together(asked.get("concurrency") or 1, loop)
+    await together(calls_at_once(asked), loop)
     return {"jobs": done, "seconds": time.monotonic() - start}
 
 
 async def produce(maker: Maker, asked: dict[str, Any]) -> dict[str, Any]:
     """An open loop: a call that takes long does not hold back those after it, as long as there is a sender free."""
     rate: float = asked["rate"]
-    numbers = iter(range(int(rate * asked["seconds"])))
+    numbers = iter(range(round(rate * asked["seconds"])))
     start = time.monotonic()
     done = 0
 

@@ -10,15 +10,15 @@ def epoch_ms() -> float:
 class Measures:
     def __init__(self) -> None:
         self.done = 0
-        self.first: float | None = None
-        self.last: float | None = None
+        self.first = 0.0
+        self.last = 0.0
         self.waits: list[tuple[int, float]] = []
 
     def wait(self, tenant: int, ms: float) -> None:
         self.waits.append((tenant, ms))
 
     def ended(self, began: float) -> None:
-        self.first = began if self.first is None else min(began, self.first)
+        self.first = min(began, self.first) if self.done else began
         self.done += 1
         self.last = epoch_ms()
 
@@ -34,7 +34,7 @@ class Measures:
         taken = sorted(ms for tenant, ms in self.waits if asked(tenant))
         self.waits = [wait for wait in self.waits if not asked(wait[0])]
         if not taken:
-            return {"n": 0, "p50": None, "p95": None, "p99": None, "max": None}
+            return {"n": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
 
         def at(share: float) -> float:
             return taken[int(len(taken) * share)]

@@ -29,34 +29,36 @@ type contestant struct {
 	settings settings
 	logger   *slog.Logger
 	measures *measures
-	pool     *pgxpool.Pool
-	running  *river.Client[pgx.Tx]
+	running  []running
 	// What enqueues has connections of its own: as many as there are calls at a time.
 	sender     *river.Client[pgx.Tx]
 	senderPool *pgxpool.Pool
 	senders    int
 }
 
-func newContestant(ctx context.Context) (*contestant, error) {
+// running is a worker: a client with connections of its own.
+type running struct {
+	client *river.Client[pgx.Tx]
+	pool   *pgxpool.Pool
+}
+
+func newContestant() (*contestant, error) {
 	chosen, err := settingsOf(os.Getenv("BENCH_SETTINGS"))
-	if err != nil {
-		return nil, err
-	}
-	config, err := poolConfig(chosen.workerPool)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	// River logs to stdout unless it is told otherwise.
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return &contestant{settings: chosen, logger: logger, measures: &measures{}, pool: pool}, nil
+	return &contestant{settings: chosen, logger: logger, measures: &measures{}}, nil
 }
 
 func (c *contestant) prepare(ctx context.Context) (answer, error) {
-	migrator, err := rivermigrate.New(riverpgxv5.New(c.pool), &rivermigrate.Config{Logger: c.logger})
+	pool, err := openPool(ctx, c.settings.workerPool)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: c.logger})
 	if err != nil {
 		return nil, err
 	}
@@ -74,44 +76,56 @@ func (c *contestant) work(ctx context.Context, asked *request) (answer, error) {
 	if asked.Limit != nil {
 		return nil, unsupported("limits of concurrency across workers are in River Pro only")
 	}
-	if c.running != nil {
-		return nil, errors.New("a worker is running already")
+	workers := max(1, asked.Workers)
+	for range workers {
+		if err := c.startWorker(ctx, asked); err != nil {
+			return nil, err
+		}
 	}
+	return answer{"workers": workers}, nil
+}
+
+func (c *contestant) startWorker(ctx context.Context, asked *request) error {
 	maxWorkers := c.settings.maxWorkers
 	if asked.Concurrency != nil {
 		maxWorkers = *asked.Concurrency
 	}
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{
+	handlers := river.NewWorkers()
+	river.AddWorker(handlers, &worker{
 		measures: c.measures,
 		sleep:    time.Duration(asked.SleepMs * float64(time.Millisecond)),
 	})
-	client, err := river.NewClient(riverpgxv5.New(c.pool), &river.Config{
+	pool, err := openPool(ctx, c.settings.workerPool)
+	if err != nil {
+		return err
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		FetchCooldown:     c.settings.fetchCooldown,
 		FetchPollInterval: c.settings.fetchPollInterval,
 		Logger:            c.logger,
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}},
 		RetryPolicy:       atOnce{},
-		Workers:           workers,
+		Workers:           handlers,
 	})
+	if err == nil {
+		err = client.Start(ctx)
+	}
 	if err != nil {
-		return nil, err
+		pool.Close()
+		return err
 	}
-	if err := client.Start(ctx); err != nil {
-		return nil, err
-	}
-	c.running = client
-	return answer{}, nil
+	c.running = append(c.running, running{client, pool})
+	return nil
 }
 
 // stop lets running jobs end; River's completer writes what it holds before Stop returns.
 func (c *contestant) stop(ctx context.Context) error {
-	if c.running == nil {
-		return nil
-	}
-	client := c.running
+	stopping := c.running
 	c.running = nil
-	return client.Stop(ctx)
+	return together(len(stopping), func(n int) error {
+		defer stopping[n].pool.Close()
+		return stopping[n].client.Stop(ctx)
+	})
 }
 
 func (c *contestant) close(ctx context.Context) {
@@ -121,7 +135,6 @@ func (c *contestant) close(ctx context.Context) {
 	if c.senderPool != nil {
 		c.senderPool.Close()
 	}
-	c.pool.Close()
 }
 
 // atOnce retries without delay. River makes a job available right away when its retry is due before the scheduler's next turn.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -18,7 +19,7 @@ import (
 const producers = 20
 
 // A call in bulk carries no more than this, however many jobs it could hold.
-const bulkBytes = 32 << 20
+const bulkBytes = 8 << 20
 
 // maker makes the jobs of one request: the n-th has a tenant and perhaps a failure ahead of it.
 type maker struct {
@@ -53,27 +54,26 @@ func (m *maker) job(n int) river.InsertManyParams {
 }
 
 func (c *contestant) enqueue(ctx context.Context, asked *request) (answer, error) {
-	concurrency := 1
-	if asked.Concurrency != nil {
-		concurrency = max(1, *asked.Concurrency)
-	}
-	if err := c.openSender(ctx, concurrency); err != nil {
-		return nil, err
-	}
-	made := newMaker(asked)
-	insert, batch := c.insertOne, 1
+	insert, batch, calls := c.insertOne, 1, 1
 	switch asked.How {
 	case "one":
+		if asked.Concurrency != nil {
+			calls = max(1, *asked.Concurrency)
+		}
 	case "bulk":
 		insert, batch = c.insertBulk, c.bulkBatch(asked)
 	default:
 		return nil, fmt.Errorf("how is %q, not one or bulk", asked.How)
 	}
+	if err := c.openSender(ctx, calls); err != nil {
+		return nil, err
+	}
+	made := newMaker(asked)
 
 	start := time.Now()
 	deadline := deadlineOf(start, asked.Seconds)
 	var next, done atomic.Int64
-	err := together(concurrency, func() error {
+	err := together(calls, func(int) error {
 		for time.Now().Before(deadline) {
 			from := int(next.Add(int64(batch))) - batch
 			if from >= asked.Jobs {
@@ -99,10 +99,10 @@ func (c *contestant) produce(ctx context.Context, asked *request) (answer, error
 		return nil, err
 	}
 	made := newMaker(asked)
-	total := int64(asked.Rate * asked.Seconds)
+	total := int64(math.Round(asked.Rate * asked.Seconds))
 	start := time.Now()
 	var next, done atomic.Int64
-	err := together(producers, func() error {
+	err := together(producers, func(int) error {
 		for {
 			n := next.Add(1) - 1
 			if n >= total {
@@ -138,7 +138,7 @@ func (c *contestant) insertBulk(ctx context.Context, made *maker, from, to int) 
 }
 
 func (c *contestant) bulkBatch(asked *request) int {
-	return max(1, min(c.settings.bulkBatch, bulkBytes/max(1, asked.PayloadBytes)))
+	return max(1, min(c.settings.bulkBatch, bulkBytes/(asked.PayloadBytes+100)))
 }
 
 // openSender makes a client that only inserts. Its connections are open before any clock starts, as in a program that runs for long.
@@ -154,16 +154,12 @@ func (c *contestant) openSender(ctx context.Context, calls int) error {
 	if c.settings.workerPool > 0 {
 		connections = int32(calls)
 	}
-	config, err := poolConfig(connections)
-	if err != nil {
-		return err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := openPool(ctx, connections)
 	if err != nil {
 		return err
 	}
 	c.senderPool = pool
-	if err := warm(ctx, pool, min(calls, int(config.MaxConns))); err != nil {
+	if err := warm(ctx, pool, min(calls, int(pool.Config().MaxConns))); err != nil {
 		return err
 	}
 	c.sender, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: c.logger})
@@ -188,21 +184,15 @@ func warm(ctx context.Context, pool *pgxpool.Pool, connections int) error {
 	return nil
 }
 
-// together runs the same loop several times at once, and answers the first error when all have ended.
-func together(times int, loop func() error) error {
+// together calls it with 0, 1, … at once, and answers what went wrong when all have ended.
+func together(times int, call func(n int) error) error {
 	var all sync.WaitGroup
-	errs := make(chan error, times)
-	for range times {
-		all.Go(func() { errs <- loop() })
+	errs := make([]error, times)
+	for n := range times {
+		all.Go(func() { errs[n] = call(n) })
 	}
 	all.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // deadlineOf is far away when no time is given.

@@ -27,6 +27,7 @@ type request struct {
 	Rate         float64 `json:"rate"`
 	SleepMs      float64 `json:"sleepMs"`
 	Limit        *int    `json:"limit"`
+	Workers      int     `json:"workers"`
 }
 
 type answer map[string]any
@@ -38,7 +39,7 @@ func (reason unsupported) Error() string { return string(reason) }
 
 func main() {
 	ctx := context.Background()
-	contestant, err := newContestant(ctx)
+	contestant, err := newContestant()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

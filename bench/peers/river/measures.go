@@ -40,9 +40,6 @@ func (m *measures) ended(began float64) {
 func (m *measures) count() answer {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	if m.done == 0 {
-		return answer{"done": 0, "first": nil, "last": nil}
-	}
 	return answer{"done": m.done, "first": m.first, "last": m.last}
 }
 
@@ -62,7 +59,7 @@ func (m *measures) takeWaits(from, to *int) answer {
 	m.waits = kept
 	slices.Sort(taken)
 	if len(taken) == 0 {
-		return answer{"n": 0, "p50": nil, "p95": nil, "p99": nil, "max": nil}
+		return answer{"n": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
 	}
 	at := func(share float64) float64 { return taken[int(float64(len(taken))*share)] }
 	return answer{"n": len(taken), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": taken[len(taken)-1]}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -46,8 +47,8 @@ func settingsOf(name string) (settings, error) {
 	return chosen, nil
 }
 
-// poolConfig is for so many connections; 0 leaves the number to pgx.
-func poolConfig(connections int32) (*pgxpool.Config, error) {
+// openPool is for so many connections; 0 leaves the number to pgx.
+func openPool(ctx context.Context, connections int32) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
@@ -55,5 +56,5 @@ func poolConfig(connections int32) (*pgxpool.Config, error) {
 	if connections > 0 {
 		config.MaxConns = connections
 	}
-	return config, nil
+	return pgxpool.NewWithConfig(ctx, config)
 }
