@@ -43,7 +43,9 @@ test("twenty workers fire each due time once, through a restart of the database"
   ownForge: forge,
 }) => {
   const keys = ["a", "b", "c", "d", "e"];
-  for (const key of keys) await forge.schedules.ensure(beat, key, { ...ofT, every: "1s", missed: "all" });
+  // A run may last longer than a second on a busy machine, and must not be a reason to leave the next one out.
+  const everySecond = { ...ofT, every: "1s", missed: "all", overlap: "allow" } as const;
+  for (const key of keys) await forge.schedules.ensure(beat, key, everySecond);
   await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       startWorker(forge, { concurrency: 2, listen: n % 4 === 0, handlers: [beat.handle(() => undefined)] }),
