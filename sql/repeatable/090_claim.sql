@@ -41,6 +41,12 @@ declare
   v_reach integer := case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
 begin
   claimed := '{}';
+  if v_hint.streams is null and p_types is not null then
+    -- Nothing to go on with: it looks in full from the start, not once more at the end.
+    v_hint.at := null;
+    v_at := p_now;
+    v_floor := '-infinity';
+  end if;
   -- Not for a role that is bound to a tenant: it can read its hint, and the types are everybody's.
   if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) and bound_tenant() is null then
     v_hint.types := v_open;
