@@ -4,7 +4,7 @@ import { digestOf, tokenOf } from "../auth.ts";
 import { type Message, messagesOf, timeOf } from "../stream/group.ts";
 import { glance } from "../stream/watch.ts";
 import { type Api, problems, serve, several, tenantParameter } from "./api.ts";
-import { Type } from "./schemas.ts";
+import { Type } from "./schemas/basic.ts";
 
 const query = z.strictObject({
   ...tenantParameter,
