@@ -14,7 +14,7 @@ test("operators set policies, gates, and see workers", async ({ operator, db }) 
   });
   expect(paused.body).toMatchObject({ scope: "type", key: "a", paused: true });
   expect((await operator("/v1/gates")).body).toMatchObject({
-    items: [{ scope: "type", key: "a", reason: "r" }],
+    items: [{ scope: "type", key: "a", reason: "r", waiting: 0, exact: true }],
     cursor: null,
   });
   await db.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"], "concurrency": 3}')`);

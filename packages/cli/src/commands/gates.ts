@@ -27,6 +27,12 @@ interface GateOptions extends CommonOptions {
 const columns: readonly Column<Gate>[] = [
   { title: "scope", value: (gate) => gate.scope, tone: () => "yellow" },
   { title: "key", value: (gate) => gate.key, shrinks: true },
+  {
+    title: "waiting",
+    value: ({ waiting, exact }) => (exact ? waiting : `~${waiting}`),
+    align: "right",
+    tone: ({ waiting }) => (waiting > 0 ? "yellow" : undefined),
+  },
   { title: "reason", value: (gate) => gate.reason, shrinks: true },
   { title: "until", value: (gate) => ago(gate.until) },
   { title: "set", value: (gate) => ago(gate.setAt) },

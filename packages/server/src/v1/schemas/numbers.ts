@@ -17,6 +17,7 @@ export const Stats = z
   .looseObject({
     at: Time,
     since: Time,
+    exact: z.boolean().openapi({ description: "False: what is live is an estimate" }),
     totals: z.looseObject(counts),
     types: z.array(z.looseObject({ type: z.string(), ...counts })),
   })

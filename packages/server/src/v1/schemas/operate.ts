@@ -12,6 +12,8 @@ export const Gate = z
     until: Time.nullable(),
     set_at: Time,
     set_by: z.string(),
+    waiting: Count.openapi({ description: "Due jobs that wait behind it" }),
+    exact: z.boolean().openapi({ description: "False: `waiting` is an estimate" }),
   })
   .openapi("Gate");
 

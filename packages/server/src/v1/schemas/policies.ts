@@ -58,5 +58,6 @@ export const TypeInfo = z
     workers: Count,
     paused: z.boolean(),
     has_policy: z.boolean(),
+    exact: z.boolean().openapi({ description: "False: due, scheduled and running are estimates" }),
   })
   .openapi("TypeInfo");
