@@ -1,8 +1,11 @@
 /** The files in deploy/: they can be read, name commands and options that exist, and keep the promises of deploy/README.md. */
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { findTool } from "../../../scripts/tools.js";
 import { test as onDatabase } from "../../../test/database.ts";
 import { repository } from "./files.ts";
 import { run } from "./support.ts";
@@ -56,7 +59,26 @@ async function expectCommand(words: readonly string[]): Promise<void> {
   for (const option of words.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
 }
 
+/** Or undefined where it cannot be had: then one test is skipped, and a line has said so. */
+const validate = await findTool("kubernetes-validate");
+
 describe("the Kubernetes manifests", () => {
+  test.skipIf(validate === undefined)("are as Kubernetes describes such documents", async () => {
+    const check = async (name: string): Promise<string> => {
+      const args = ["--strict", "--no-warn", join(repository, "deploy/kubernetes", name)];
+      const { stdout, stderr } = await promisify(execFile)(validate?.path ?? "", args, {
+        env: validate?.env,
+      });
+      return stdout + stderr;
+    };
+    expect((await check("migrate.yaml")).match(/ passed /g)).toHaveLength(1);
+    expect((await check("worker.yaml")).match(/ passed /g)).toHaveLength(2);
+    expect((await check("server.yaml")).match(/ passed /g)).toHaveLength(3);
+    // The other one is KEDA's, which Kubernetes does not know.
+    expect((await check("scaling.yaml")).match(/ passed /g)).toHaveLength(1);
+    await expect(check("../docker-compose.yml")).rejects.toThrow();
+  });
+
   const workloads = ["migrate", "worker", "server"].flatMap((name) => documents(`kubernetes/${name}.yaml`));
   const pods = workloads.filter(({ kind }) => kind === "Job" || kind === "Deployment");
   const podOf = (name: string): Resource["spec"]["template"] | undefined =>
