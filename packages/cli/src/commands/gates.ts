@@ -8,6 +8,7 @@ import {
   type Cli,
   type CommonOptions,
   connected,
+  listing,
   onDatabase,
 } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
@@ -46,14 +47,7 @@ export function gatesCommands(program: Command, cli: Cli): void {
       summary: "List what is paused now",
       examples: ["jobforge gates list", "jobforge gates list --json"],
     }),
-  ).action(
-    action(cli, (options: CommonOptions) =>
-      connected(cli, options, async ({ forge }, output) => {
-        output.list(await forge.gates(), columns, { empty: "Nothing is paused." });
-        return exitCodes.ok;
-      }),
-    ),
-  );
+  ).action(listing(cli, columns, "Nothing is paused.", (forge) => forge.gates()));
   scoped(
     addCommand(gates, "pause", {
       summary: "Pause everything, a type or a tenant",
