@@ -15,15 +15,29 @@ type Fetch = Parameters<typeof createAdaptorServer>[0]["fetch"];
 /** Connections that may wait to be taken when many come at once; the system may allow fewer. */
 const BACKLOG = 4096;
 /** A client that sends slowly must not hold a connection for ever. */
-const HEADERS_MS = 60_000;
-const REQUEST_MS = 120_000;
+export interface Patience {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often connections are looked at. */
+  readonly checkMs: number;
+}
+
+const usualPatience: Patience = { headersMs: 60_000, requestMs: 120_000, checkMs: 30_000 };
 /** How long requests under way may take when the server ends. */
 const DRAIN_MS = 10_000;
 
-export async function open(fetch: Fetch, port: number, host: string): Promise<Listener> {
-  const server = createAdaptorServer({ fetch }) as Server;
-  server.headersTimeout = HEADERS_MS;
-  server.requestTimeout = REQUEST_MS;
+export async function open(
+  fetch: Fetch,
+  port: number,
+  host: string,
+  { headersMs, requestMs, checkMs }: Patience = usualPatience,
+): Promise<Listener> {
+  const serverOptions = {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkMs,
+  };
+  const server = createAdaptorServer({ fetch, serverOptions }) as Server;
   server.listen({ port, host, backlog: BACKLOG });
   await once(server, "listening");
   const { port: opened } = server.address() as AddressInfo;
