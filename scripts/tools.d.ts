@@ -1,5 +1,8 @@
 /** The types of tools.js, for the tests that are written in TypeScript. */
 
+/** What can be had. */
+export type ToolName = "pgbouncer" | "schemathesis" | "chromium-headless-shell" | "kubernetes-validate";
+
 /** A program, to be run with its environment. */
 export interface Tool {
   readonly path: string;
@@ -9,4 +12,4 @@ export interface Tool {
 }
 
 /** Finds a program, fetching it first when it has to. Undefined when it cannot be had; an error with JOBFORGE_REQUIRE_TOOLS=1. */
-export function findTool(name: "pgbouncer" | "schemathesis"): Promise<Tool | undefined>;
+export function findTool(name: ToolName): Promise<Tool | undefined>;

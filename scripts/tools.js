@@ -16,6 +16,17 @@ const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 /** What can be fetched: the Debian packages that hold a program, and its place in them; or a Python package and the module to run. */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
+  "chromium-headless-shell": {
+    packages: ["chromium-headless-shell"],
+    binary: "usr/lib/chromium/chromium-headless-shell",
+    // Where one of its libraries looks for another only when it is installed.
+    libraries: ["pulseaudio"],
+  },
+  "kubernetes-validate": {
+    python: "kubernetes-validate==1.37.0",
+    module: "kubernetes_validate",
+    binary: "bin/run",
+  },
   schemathesis: { python: "schemathesis==4.32.5", module: "schemathesis.cli", binary: "bin/run" },
 };
 
@@ -159,7 +170,10 @@ async function unpacked(folder, tool) {
   for (const base of [join(folder, "usr/lib"), join(folder, "lib")]) {
     if (!existsSync(base)) continue;
     const triplets = (await readdir(base)).filter((name) => name.endsWith("-linux-gnu"));
-    libraries.push(...triplets.map((name) => join(base, name)), base);
+    const folders = triplets.flatMap((name) =>
+      ["", ...(tool.libraries ?? [])].map((own) => join(base, name, own)),
+    );
+    libraries.push(...folders, base);
   }
   const env = { ...process.env };
   if (libraries.length > 0) {

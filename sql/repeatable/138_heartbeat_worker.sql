@@ -1,5 +1,5 @@
 -- A worker's sign of life, every ten seconds: the leases of all its jobs live on it. p_info: {instance, types, concurrency,
--- held: [{id, attempt}], host, pid, version, idle}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at,
+-- held: [{id, attempt}], host, pid, version, idle, metrics}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at,
 -- now}: jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
 -- to a worker whose role is bound to a tenant: it is another tenant's business).
 -- Jobs that the kernel has under this worker but held does not name go back to the queue, at once when instance is a new

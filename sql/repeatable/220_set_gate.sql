@@ -45,18 +45,3 @@ begin
     jsonb_strip_nulls(jsonb_build_object('until', p_until)));
   return jsonb_build_object('scope', p_scope, 'key', v_key, 'paused', p_paused, 'reason', p_reason, 'until', p_until);
 end $$;
-
--- The gates that are closed now; to a role that is bound to a tenant, those that concern it.
--- Who: operators, readers.
-create or replace function :"api_schema".jobforge_list_gates()
-returns table (scope text, key text, reason text, until timestamptz, set_at timestamptz, set_by text)
-language sql stable
-security definer
-set search_path = jobforge, pg_temp as $$
-  select g.scope, g.key, g.reason, g.until, g.set_at, g.set_by
-  from gates g
-  cross join (select bound_tenant() as tenant_id offset 0) b
-  where (g.until is null or g.until > jobforge.now())
-    and (b.tenant_id is null or g.scope <> 'tenant' or g.key = b.tenant_id::text)
-  order by g.scope, g.key
-$$;

@@ -1,12 +1,14 @@
 -- The types there are: with jobs, with jobs that ended within p_span (an hour; at most seven days), with a policy of their own,
 -- or with a worker. For each: due, scheduled and running jobs, the time of the oldest that is due, how runs ended within the
 -- span with the median of waiting and of running in milliseconds, how many workers are alive for it, and whether it is paused.
--- A role that is bound to a tenant counts that tenant's jobs.
--- Who: operators, readers. Locks nothing; reads all live jobs and those that ended within the span.
+-- exact is false where due, scheduled and running were estimated, as jobforge_count_live does. A role that is bound to a tenant
+-- counts that tenant's jobs.
+-- Who: operators, readers. Locks nothing; reads those that ended within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
   type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer, failed integer,
-  dead integer, canceled integer, wait_ms bigint, run_ms bigint, workers integer, paused boolean, has_policy boolean
+  dead integer, canceled integer, wait_ms bigint, run_ms bigint, workers integer, paused boolean, has_policy boolean,
+  exact boolean
 )
 language plpgsql stable
 security definer
@@ -21,13 +23,9 @@ begin
   end if;
   return query
   with live as (
-    select j.type,
-      count(*) filter (where j.state <> 'running' and j.run_at <= v_now)::integer as due,
-      count(*) filter (where j.state <> 'running' and j.run_at > v_now)::integer as scheduled,
-      count(*) filter (where j.state = 'running')::integer as running,
-      min(j.run_at) filter (where j.state <> 'running' and j.run_at <= v_now) as oldest_due_at
-    from jobs j
-    where v_bound is null or j.tenant_id = v_bound
+    select l.type, sum(l.queued)::integer as due, sum(l.scheduled)::integer as scheduled, sum(l.running)::integer as running,
+      min(l.oldest_run_at) as oldest_due_at, bool_and(l.exact) as exact
+    from unnest(live_counts(v_bound, 10000, false, v_now)) l
     group by 1
   ), ended as (
     select f.type,
@@ -60,7 +58,8 @@ begin
     exists (
       select from gates g
       where (g.scope, g.key) in (('all', ''), ('type', n.type)) and (g.until is null or g.until > v_now)),
-    exists (select from policies p where p.type = n.type)
+    exists (select from policies p where p.type = n.type),
+    coalesce(l.exact, true)
   from named n
   left join live l on l.type = n.type
   left join ended e on e.type = n.type

@@ -1,22 +1,6 @@
--- How many jobs are live, by type and tenant, of the tenants in a range: queued (due), scheduled (due later) and running; and the
--- oldest due time. The two halves each have an index.
-create or replace function jobforge.count_live(p_from uuid, p_to uuid, p_now timestamptz)
-returns table (type text, tenant_id uuid, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz)
-language sql stable as $$
-  select j.type, j.tenant_id, count(*) filter (where j.run_at <= p_now), count(*) filter (where j.run_at > p_now), 0,
-    min(j.run_at) filter (where j.run_at <= p_now)
-  from jobforge.jobs j
-  where j.state <> 'running' and j.tenant_id between p_from and p_to
-  group by j.type, j.tenant_id
-  union all
-  select j.type, j.tenant_id, 0, 0, count(*), null
-  from jobforge.jobs j
-  where j.state = 'running' and j.tenant_id between p_from and p_to
-  group by j.type, j.tenant_id
-$$;
-
--- What there is and what happened since a time (an hour ago unless told): {at, since, totals, types}, each with queued, scheduled, running
--- and oldest_run_at now, and succeeded, failed, dead and canceled since.
+-- What there is and what happened since a time (an hour ago unless told): {at, since, exact, totals, types}, each with queued,
+-- scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since. exact is false where what is live was
+-- estimated, as jobforge_count_live does.
 -- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null) returns jsonb
 language plpgsql stable
@@ -29,14 +13,16 @@ declare
   v_since timestamptz := coalesce(p_since, jobforge.now() - interval '1 hour');
   v_from uuid := coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000');
   v_to uuid := coalesce(p_tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  v_live live_count[];
 begin
   if bound_tenant() is not null or not caller_is('jobforge_reader') then
     perform require_tenant_or_operator(p_tenant_id);
   end if;
+  v_live := live_counts(p_tenant_id, 10000, false, v_now);
   return (
     with live as (
       select l.type, sum(l.queued) as queued, sum(l.scheduled) as scheduled, sum(l.running) as running, min(l.oldest_run_at) as oldest
-      from count_live(v_from, v_to, v_now) l
+      from unnest(v_live) l
       group by l.type
     ), ended as (
       select a.type, count(*) filter (where a.status = 'succeeded') as succeeded, count(*) filter (where a.status = 'failed') as failed,
@@ -54,6 +40,7 @@ begin
     select jsonb_build_object(
       'at', v_now,
       'since', v_since,
+      'exact', not exists (select from unnest(v_live) l where not l.exact),
       'totals', jsonb_build_object(
         'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0), 'running', coalesce(sum(t.running), 0),
         'oldest_run_at', min(t.oldest_run_at), 'succeeded', coalesce(sum(t.succeeded), 0), 'failed', coalesce(sum(t.failed), 0),
@@ -62,10 +49,12 @@ begin
     from types t);
 end $$;
 
--- What a metrics endpoint shows, of every tenant, or of the one that the role is bound to: {at, until, jobs, ended, wait, run, workers}. jobs
--- counts what is live by type and status. ended counts jobs that ended from p_since up to until, which is two seconds ago, so that nothing
+-- What a metrics endpoint shows, of every tenant, or of the one that the role is bound to: {at, until, jobs, ended, wait, run, workers,
+-- reports}. jobs counts what is live by type and status, or estimates it, as jobforge_count_live does. ended counts jobs that ended from p_since up to until, which is two seconds ago, so that nothing
 -- is committed before it any more; ask the next time with p_since = until, and every job is counted once. wait and run say how long they
--- waited and ran: per bucket (place in p_buckets, in seconds; 0 is below the first) how many and how many seconds on average.
+-- waited and ran: per bucket (place in p_buckets, in seconds; 0 is below the first) how many and how many seconds on average. reports are
+-- what workers said of themselves with their last heartbeat: {worker, metrics}; none of workers that are bound to a tenant,
+-- which could make the others' numbers look as they like, unless the caller is bound to the same.
 -- Who: readers and operators. Locks nothing.
 create or replace function :"api_schema".jobforge_metrics(
   p_since timestamptz default null,
@@ -90,7 +79,7 @@ begin
     with live as (
       select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued, sum(l.scheduled) as scheduled,
         sum(l.running) as running, coalesce(extract(epoch from v_now - min(l.oldest_run_at)), 0) as oldest_seconds
-      from count_live(v_from, v_to, v_now) l
+      from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
       group by 1, 2
     ), runs as (
       select a.type, case when p_by_tenant then a.tenant_id end as tenant_id, a.status,
@@ -124,5 +113,9 @@ begin
         'alive', (select count(*) from workers w
           where w.seen_at >= v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope)),
         'gone', (select count(*) from workers w
-          where w.seen_at < v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope)))));
+          where w.seen_at < v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope))),
+      'reports', (
+        select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance), 'metrics', w.info -> 'metrics')), '[]')
+        from workers w
+        where w.scope = v_to and w.info ? 'metrics')));
 end $$;

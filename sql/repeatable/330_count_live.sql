@@ -14,35 +14,44 @@ create or replace function :"api_schema".jobforge_count_live(
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
-set jit = off
--- A table that was large once stays large, and is mostly empty then: the way in is an index.
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_custom_plan as $$
+set jit = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_tenant_id uuid := countable_tenant(p_tenant_id);
-  v_counts live_count[];
 begin
   if p_by is null or not p_by <@ array['tenant', 'type'] then
     perform fail_argument('by', 'by must be of tenant, type');
   elsif p_cap is null or p_cap not between 0 and 100000 then
     perform fail_argument('cap', 'cap must be between 0 and 100000');
   end if;
-  v_counts := count_up_to(v_tenant_id, p_cap, v_now);
-  if v_counts is null then
-    v_counts := estimate_live(v_tenant_id, v_now);
-    if v_tenant_id is null and not 'tenant' = any (p_by) then
-      v_counts := count_small_types(v_counts, v_now);
-    end if;
-  end if;
   return query
   select case when 'tenant' = any (p_by) then c.tenant_id end, case when 'type' = any (p_by) then c.type end,
     sum(c.queued)::bigint, sum(c.scheduled)::bigint, sum(c.running)::bigint, min(c.oldest_run_at),
     case when min(c.oldest_run_at) is not null then ms_between(min(c.oldest_run_at), v_now) end, bool_and(c.exact)
-  from unnest(v_counts) c
+  from unnest(live_counts(v_tenant_id, p_cap, 'tenant' = any (p_by), v_now)) c
   group by 1, 2
   order by 1, 2;
+end $$;
+
+-- Live jobs of a tenant (null: of all) by type and tenant: counted up to p_cap, estimated beyond. Small types are counted over all
+-- tenants even then, unless p_by_tenant: such a count does not know the tenants. Whoever shows live jobs asks here, so that it
+-- costs the same everywhere, however many there are.
+create or replace function jobforge.live_counts(p_tenant_id uuid, p_cap integer, p_by_tenant boolean, p_now timestamptz)
+returns jobforge.live_count[]
+language plpgsql stable
+set jit = off
+-- A table that was large once stays large, and is mostly empty then: the way in is an index.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_counts jobforge.live_count[] := jobforge.count_up_to(p_tenant_id, p_cap, p_now);
+begin
+  if v_counts is not null then
+    return v_counts;
+  end if;
+  v_counts := jobforge.estimate_live(p_tenant_id, p_now);
+  return case when p_tenant_id is null and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
 end $$;
 
 -- Counts live jobs of a tenant (null: of all) by tenant and type; null when there are more than p_cap.

@@ -127,6 +127,30 @@ test("a gate that is set again has its new reason and time; resuming what is ope
   expect(await db.query("select scope from jobforge_list_gates()")).toEqual([]);
 });
 
+test("gates say how many due jobs wait behind them; to a tenant its own", async ({ db }) => {
+  for (const tenant_id of [T, T, U]) await enqueue(db, { tenant_id });
+  await enqueue(db, { in: "1 hour" });
+  await enqueue(db, { type: "b" });
+  await claim(db, "w1", { types: ["b"] });
+  await gate(db, "all");
+  await gate(db, "type", { key: "a" });
+  await gate(db, "type", { key: "none" });
+  await gate(db, "tenant", { key: T });
+  const waiting = "select scope, key, waiting::int, exact from jobforge_list_gates()";
+  expect(await db.query(waiting)).toEqual([
+    { scope: "all", key: "", waiting: 3, exact: true },
+    { scope: "tenant", key: T, waiting: 2, exact: true },
+    { scope: "type", key: "a", waiting: 3, exact: true },
+    { scope: "type", key: "none", waiting: 0, exact: true },
+  ]);
+  const reader = await boundLogin(db, U, "jobforge_reader");
+  expect(await reader.query(waiting)).toMatchObject([
+    { scope: "all", waiting: 1 },
+    { scope: "type", key: "a", waiting: 1 },
+    { scope: "type", key: "none", waiting: 0 },
+  ]);
+});
+
 test("gates say who set them, when and why, and every change is in the audit log", async ({ db }) => {
   const operator = await login(db, "jobforge_operator");
   const role = await operator.value<string>("select session_user");

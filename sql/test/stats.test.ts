@@ -3,6 +3,7 @@ import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { T, U } from "./support/kernel.ts";
+import { boundLogin } from "./support/tenants.ts";
 
 /** Two tenants with a job in every state. */
 async function populate(db: TestDatabase): Promise<void> {
@@ -154,5 +155,18 @@ describe("metrics", () => {
     await expect(db.query(`select jobforge_metrics(null, ${buckets})`)).rejects.toMatchObject({
       code: "JF002",
     });
+  });
+
+  test("hand on what workers report of themselves, but not those that are bound to a tenant", async ({
+    db,
+  }) => {
+    const beat = `select jobforge_heartbeat_worker($1, '{"instance": "i", "metrics": {"stale": 2}}')`;
+    await db.query(beat, ["w1"]);
+    await db.query("select jobforge_heartbeat_worker('silent')");
+    await (await boundLogin(db, T, "jobforge_worker")).query(beat, ["forger"]);
+    const reports = "select jobforge_metrics() -> 'reports'";
+    expect(await db.value(reports)).toEqual([{ worker: "w1 i", metrics: { stale: 2 } }]);
+    const own = await boundLogin(db, T, "jobforge_reader");
+    expect(await own.value(reports)).toEqual([{ worker: "forger i", metrics: { stale: 2 } }]);
   });
 });

@@ -1,7 +1,10 @@
 /** How commands are declared, so that all of them take the same options and show their help in the same way. */
+import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type Connection, type DatabaseOptions, withConnection } from "./connection.ts";
+import { exitCodes } from "./failures.ts";
 import { Output } from "./output/output.ts";
+import type { Column } from "./output/table.ts";
 import type { CliProcess } from "./process.ts";
 
 /** One run of the command line. */
@@ -72,4 +75,19 @@ export function connected<T>(
   work: (connection: Connection, output: Output) => Promise<T>,
 ): Promise<T> {
   return withConnection(options, cli.process, (connection) => work(connection, outputOf(cli, options)));
+}
+
+/** The action of a command that lists all there is of something. */
+export function listing<Row, Options extends CommonOptions>(
+  cli: Cli,
+  columns: readonly Column<Row>[],
+  empty: string,
+  read: (forge: JobForge, options: Options) => Promise<readonly Row[]>,
+): (options: Options) => Promise<void> {
+  return action(cli, (options: Options) =>
+    connected(cli, options, async ({ forge }, output) => {
+      output.list(await read(forge, options), columns, { empty });
+      return exitCodes.ok;
+    }),
+  );
 }

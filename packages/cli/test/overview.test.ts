@@ -70,7 +70,7 @@ describe("jobforge stats", () => {
     expect(stdout).toMatch(/^now +1 due, the oldest .*; 1 scheduled; 0 running$/m);
     expect(stdout).toMatch(/^last 1h +0 succeeded; 1 failed or dead; 0 canceled$/m);
     expect(stdout).toMatch(/^workers +1 worker alive with 10 slots$/m);
-    expect(stdout).toMatch(/^paused +type mail.send$/m);
+    expect(stdout).toMatch(/^paused +type mail\.send \(1 waiting\)$/m);
     expect(await json(["stats"], db.url)).toMatchObject({
       spanMs: 3_600_000,
       due: 1,
@@ -78,7 +78,7 @@ describe("jobforge stats", () => {
       running: 0,
       failed: 1,
       workersAlive: 1,
-      paused: [{ scope: "type", key: "mail.send" }],
+      paused: [{ scope: "type", key: "mail.send", waiting: 1, exact: true }],
       types: [{ type: "mail.send" }, { type: "report.build" }],
     });
     const coloured = await run(["stats"], { DATABASE_URL: db.url }, { terminal: {} });

@@ -68,6 +68,28 @@ describe("jobforge worker", () => {
       expect(JSON.parse(line)).toHaveProperty("worker_id", "w1");
   });
 
+  test("serves its health and metrics at a port of its own", async ({ db }) => {
+    await using project = await handlers();
+    const worker = startJobforge(["worker", "./handlers", "--metrics-port", "0"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    await ended(db, await enqueue(db, "count", { n: 1 }));
+    const [, url = ""] = /^Health and metrics: (http:\S+)$/m.exec(worker.stderr()) ?? [];
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain("jobforge_worker_claim_seconds_count");
+    const { port } = new URL(url);
+    const taken = startJobforge(["worker", "./handlers"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url, METRICS_PORT: port },
+    });
+    expect(await taken.ended).toMatchObject({ code: 1 });
+    expect(taken.stderr()).toContain(`Port ${port} of 127.0.0.1 is taken.`);
+    worker.process.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, signal: null });
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  });
+
   test("runs one file, and only the types asked for", async ({ db }) => {
     await using project = await handlers();
     const left = await enqueue(db, "break");

@@ -56,6 +56,10 @@ export interface Gate {
   readonly until: Date | undefined;
   readonly setAt: Date;
   readonly setBy: string;
+  /** Due jobs that wait behind it; those behind two gates count at both. */
+  readonly waiting: number;
+  /** False: `waiting` is an estimate, because there are many. */
+  readonly exact: boolean;
 }
 
 export interface WorkerInfo {

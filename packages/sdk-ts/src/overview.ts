@@ -62,6 +62,8 @@ export interface TypeInfo {
   readonly workers: number;
   readonly paused: boolean;
   readonly hasPolicy: boolean;
+  /** False: due, scheduled and running are estimates, because there are many. */
+  readonly exact: boolean;
 }
 
 /** Facts about the installation, as jobforge_health answers them. */

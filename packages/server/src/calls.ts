@@ -1,7 +1,7 @@
 /** Calls of the kernel's functions as SQL: arguments as one JSON document, answers as JSON text that is handed on as it is. */
 import type { ApiFunction } from "./catalog.ts";
 import type { Session } from "./database.ts";
-import { RequestError } from "./errors.ts";
+import { RequestError, tooDeep } from "./errors.ts";
 
 /**
  * What stands after `from` to call a function; the answer, or one row of it, is called `f`. `place` is where the parameter with the JSON
@@ -48,7 +48,7 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, ApiF
     return {
       from: callText(called, names, "$1"),
       columns: called.columns,
-      values: [JSON.stringify(Object.fromEntries(given))],
+      values: [jsonOf(Object.fromEntries(given))],
     };
   };
   return {
@@ -72,6 +72,15 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, ApiF
       return row ?? { text: "[]", count: 0, last: null };
     },
   };
+}
+
+/** JavaScript reads JSON of any depth, and writes it up to where its stack ends. */
+function jsonOf(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw error instanceof RangeError ? tooDeep() : error;
+  }
 }
 
 function outdated(name: string): RequestError {

@@ -33,6 +33,14 @@ export class RequestError extends Error {
   }
 }
 
+/** JSON that is nested deeper than Postgres or this server can follow. */
+export function tooDeep(): RequestError {
+  return new RequestError(400, "54001", "The request's JSON is nested too deeply", {
+    name: "invalid_argument",
+    hint: "Flatten it, or store it elsewhere and pass a reference.",
+  });
+}
+
 /** PostgREST's status for an SQLSTATE or its class; the longer key wins. */
 const restStatuses: Readonly<Record<string, number>> = {
   "08": 503,
@@ -85,6 +93,7 @@ export function failureOf(error: unknown): Answered {
     return { status: error.status, failure: error.failure, headers: error.headers };
   if (error instanceof pg.DatabaseError && error.code !== undefined) {
     const { code, message, detail = null, hint = null } = error;
+    if (code === "54001") return failureOf(tooDeep());
     const status = restStatuses[code] ?? restStatuses[code.slice(0, 2)] ?? 400;
     // A hint of the kernel's is for callers. What is wrong inside is for the log.
     const failure =

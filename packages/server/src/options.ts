@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly rateLimit?: RateLimit | false | undefined;
   /** Keys that the server has not met before, per address: each costs the database a look. Default 50 a second, 500 at once. */
   readonly unknownKeys?: RateLimit | undefined;
+  /** Live streams of one token at once. Default 1000. */
+  readonly maxStreams?: number | undefined;
   /** Origins whose pages may call, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** The largest request. Default 8 MiB. */
@@ -73,6 +75,7 @@ export interface Settings extends ServerOptions {
   readonly poolSize: number;
   readonly rateLimit: RateLimit | false;
   readonly unknownKeys: RateLimit;
+  readonly maxStreams: number;
   readonly corsOrigins: readonly string[];
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
@@ -107,6 +110,7 @@ export function readOptions(options: ServerOptions): Settings {
     poolSize: options.poolSize ?? 10,
     rateLimit: options.rateLimit ?? { perSecond: 1000, burst: 2000 },
     unknownKeys: options.unknownKeys ?? { perSecond: 50, burst: 500 },
+    maxStreams: options.maxStreams ?? 1000,
     corsOrigins: options.corsOrigins ?? [],
     maxBodyBytes: options.maxBodyBytes ?? 8 * 2 ** 20,
     timeoutMs: options.timeoutMs ?? 30_000,

@@ -39,7 +39,7 @@ export class Services {
 
   constructor(settings: Settings, closing: AbortSignal) {
     this.closing = closing;
-    this.streams = new StreamHub(Math.floor(settings.poolSize / 4));
+    this.streams = new StreamHub(Math.floor(settings.poolSize / 4), settings.maxStreams);
     this.settings = settings;
     this.database = new Database(settings);
     this.catalog = new Catalog(this.database, settings.apiSchema);

@@ -13,6 +13,7 @@ const tenants = Array.from({ length: 10 }, (_, index) => `${index}0000000-0000-4
 test("a thousand enqueues at once and two hundred streams meet no error and leave nothing behind", {
   timeout: 180_000,
 }, async ({ db }) => {
+  const before = openSockets();
   await using http = await startServer(db, { poolSize: 10, timeoutMs: 120_000 });
   const tokens = await Promise.all(tenants.map(appToken));
   const tokenOf = (index: number): string => tokens[index % tokens.length] ?? "";
@@ -46,7 +47,15 @@ test("a thousand enqueues at once and two hundred streams meet no error and leav
     "select count(*)::int from pg_stat_activity where application_name = 'jobforge-server' and datname = current_database()",
   );
   expect(connections).toBeLessThanOrEqual(10);
+  await http.server.close();
+  // Of the server, its pool and its clients nothing is open any more.
+  await expect.poll(openSockets, { timeout: 20_000 }).toBeLessThanOrEqual(before);
 });
+
+/** Connections and ports of this process. */
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((kind) => /^(TCP|Pipe).*Wrap$/.test(kind)).length;
+}
 
 async function enqueueAll(
   url: string,

@@ -1,4 +1,4 @@
-/** What keeps a server running: health, metrics, ticks, logs, limits, headers, and its end. */
+/** What keeps a server running: health, ticks, logs, limits, headers, and its end. */
 import { Writable } from "node:stream";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { createTickHandler } from "@jobforge/worker-ts";
@@ -23,64 +23,6 @@ describe("health", () => {
     expect([(await http.request("/healthz")).status, (await http.request("/readyz")).status]).toEqual([
       200, 503,
     ]);
-  });
-});
-
-describe("metrics", () => {
-  const lines = async (answer: Response): Promise<string[]> =>
-    (await answer.text()).split("\n").filter((line) => !line.startsWith("#"));
-
-  test("show jobs, how long they waited and ran, workers, and the server itself", async ({ http, db }) => {
-    const token = await sign({ role: "jobforge_reader" });
-    await http.request("/metrics", { token });
-    await db.query("select jobforge_enqueue_jobs($1, $2)", [T, '[{"type":"a"},{"type":"a"},{"type":"b"}]']);
-    await db.query(
-      "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 1, array['b'])",
-    );
-    await db.query("select jobforge_heartbeat_worker('w')");
-    // Until what has ended can be read: two seconds after it did, so that nothing is committed behind it.
-    const ended = 'jobforge_jobs_ended_total{type="b",status="succeeded"} 1';
-    await expect
-      .poll(async () => await lines(await http.request("/metrics", { token })), {
-        timeout: 20_000,
-        interval: 200,
-      })
-      .toContain(ended);
-    const found = await lines(await http.request("/metrics", { token }));
-    expect(found).toEqual(
-      expect.arrayContaining([
-        'jobforge_jobs{type="a",status="queued"} 2',
-        'jobforge_jobs{type="a",status="running"} 0',
-        ended,
-        'jobforge_job_run_seconds_count{type="b"} 1',
-        'jobforge_job_wait_seconds_count{type="b"} 1',
-        'jobforge_workers{status="alive"} 1',
-        expect.stringMatching(/^jobforge_oldest_waiting_seconds\{type="a"\} \d/),
-        expect.stringMatching(/^jobforge_pool_connections\{state="total"\} [1-9]/),
-        expect.stringMatching(/^jobforge_xmin_age_transactions \d/),
-        expect.stringMatching(
-          /^jobforge_http_request_seconds_count\{method="GET",route="\/metrics",status="200"\} \d/,
-        ),
-      ]),
-    );
-    expect(found.join("\n")).not.toContain(T);
-  });
-
-  test("are for readers, operators, and who knows the secret", async ({ db }) => {
-    await using http = await startServer(db, { metrics: { secret: "scrape-me" } });
-    const status = async (token?: string): Promise<number> =>
-      (await http.request("/metrics", { token })).status;
-    expect(
-      await Promise.all([status(), status("wrong"), status(await appToken(T)), status("scrape-me")]),
-    ).toEqual([401, 401, 403, 200]);
-    expect(await status(await sign({ role: "jobforge_operator" }))).toBe(200);
-  });
-
-  test("name tenants when asked", async ({ db }) => {
-    await using http = await startServer(db, { metrics: { secret: "scrape-me", tenantLabels: true } });
-    await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
-    const found = await lines(await http.request("/metrics", { token: "scrape-me" }));
-    expect(found).toContain(`jobforge_jobs{type="a",tenant_id="${T}",status="queued"} 1`);
   });
 });
 

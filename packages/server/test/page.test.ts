@@ -39,10 +39,11 @@ test("runs its own script and style only", async ({ db }) => {
   expect(inline.map(([, name]) => name)).toEqual(["style", "script"]);
   for (const [, name, content = ""] of inline)
     expect(policy).toContain(`${name}-src 'sha256-${createHash("sha256").update(content).digest("base64")}'`);
-  // Browsers are not at hand here; at least it is a script that they can read.
+  // packages/cli/test/browser.test.ts runs it where there is a browser.
   expect(() => new Script(inline[1]?.[2] ?? "(")).not.toThrow();
   expect(text).not.toMatch(/ (style|on\w+)=/);
   expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect((await http.request("/favicon.ico")).status).toBe(204);
 });
 
 test("needs a token like everything else, and shows what the token may see", async ({ http, db }) => {

@@ -22,6 +22,10 @@ async function populateOther(db: TestDatabase): Promise<string[]> {
     U,
     JSON.stringify({ cron: "@yearly", payload: { secret: SECRET } }),
   ]);
+  await db.query(
+    `select jobforge_set_tenant($1, '{"max_pending": 77777}'), jobforge_set_limit('tenant', $1::text, 5)`,
+    [U],
+  );
   await db.query("select jobforge_set_connector_config($1, 'x', $2)", [U, JSON.stringify({ url: SECRET })]);
   return (await db.query<{ id: string }>("select id from jobforge_jobs")).map(({ id }) => id);
 }
@@ -31,6 +35,9 @@ async function everything(db: TestDatabase): Promise<unknown> {
   return [
     await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]),
     await db.query("select * from jobforge_schedules where tenant_id = $1 order by id", [U]),
+    await db.query("select * from jobforge.tenants where tenant_id = $1", [U]),
+    await db.query("select * from jobforge.limits"),
+    await db.query("select * from jobforge.gates"),
   ];
 }
 
@@ -46,11 +53,20 @@ const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/bulk/enqueue": { jobs: [{ type: "intruder" }] },
   "post /v1/bulk/cancel": { filters: { status: ["queued", "running"] } },
   "post /v1/bulk/reschedule": { filters: { status: ["queued", "dead"] } },
+  "post /v1/bulk/count": { filters: { tags: SECRET } },
+  "post /v1/bulk/purge": { filters: { status: ["dead", "succeeded"] } },
+  "put /v1/limits": { scope: "tenant", key: U, max_running: 0 },
+  "patch /v1/tenants/{tenant_id}": { max_pending: 0 },
   "put /v1/schedules/{type}/{key}": { cron: "@daily", payload: { intruder: true } },
   "patch /v1/schedules/{type}/{key}": { priority: 9 },
   "patch /v1/types/{type}/policy": { max_attempts: 1 },
   "put /v1/gates": { scope: "tenant", key: U, paused: true },
   "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },
+};
+
+/** What else the query of a route needs. */
+const queries: Readonly<Record<string, string>> = {
+  "delete /v1/limits": `scope=tenant&key=${U}`,
 };
 
 /** Every operation of the document, with the other's ids and name in it, once asking for the other's tenant and once not. */
@@ -65,8 +81,8 @@ function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, Reques
       .sort((a, b) => Number(a.method === "delete") - Number(b.method === "delete"))
       .flatMap(({ path, method }) =>
         ids.flatMap((id) =>
-          ["", `?tenant_id=${U}`].map((query): [string, RequestOptions] => [
-            path.replace("{id}", id).replace("{type}", "queued").replace("{key}", "nightly") + query,
+          [queries[`${method} ${path}`] ?? "", `tenant_id=${U}`].map((query): [string, RequestOptions] => [
+            `${path.replace("{id}", id).replace("{tenant_id}", U).replace("{type}", "queued").replace("{key}", "nightly")}?${query}`,
             { method: method.toUpperCase(), body: bodies[`${method} ${path}`] },
           ]),
         ),

@@ -1,30 +1,7 @@
 /** The REST API, resource by resource. */
 import { describe, expect } from "vitest";
-import { appToken, test as base, type RequestOptions, type Running, sign, T, U } from "./support/server.ts";
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Record<string, unknown>;
-}
-
-type Ask = (path: string, options?: RequestOptions) => Promise<Answer>;
-
-function asking(http: Running, token: string): Ask {
-  return async (path, options) => {
-    const answer = await http.request(path, { token, ...options });
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      body: (await answer.json()) as Record<string, unknown>,
-    };
-  };
-}
-
-const test = base.extend<{ app: Ask; operator: Ask }>({
-  app: async ({ http }, use) => use(asking(http, await appToken(T))),
-  operator: async ({ http }, use) => use(asking(http, await sign({ role: "jobforge_operator" }))),
-});
+import { test } from "./support/ask.ts";
+import { appToken, T, U } from "./support/server.ts";
 
 describe("jobs", () => {
   test("are enqueued, shown, changed, canceled", async ({ app }) => {
@@ -105,6 +82,19 @@ describe("jobs", () => {
     expect(await found("tags=all&tags=a&status=queued")).toEqual([3, 1, 0]);
     expect(await found("status=dead&status=failed")).toEqual([]);
     expect(await found("created_before=2020-01-01T00:00:00Z")).toEqual([]);
+  });
+
+  test("say why they do not run", async ({ app, operator }) => {
+    const { body } = await app("/v1/jobs", { body: { type: "a", run_at: "2099-01-01T00:00:00Z" } });
+    await operator("/v1/gates", { method: "PUT", body: { scope: "type", key: "a", paused: true } });
+    const explained = await app(`/v1/jobs/${body["id"]}/explain`);
+    expect(explained).toMatchObject({ status: 200, body: { cursor: null } });
+    const codes = (explained.body["items"] as { code: string }[]).map(({ code }) => code);
+    expect(codes).toEqual(expect.arrayContaining(["paused", "scheduled"]));
+    expect(await app("/v1/jobs/00000000-0000-7000-8000-000000000000/explain")).toMatchObject({
+      status: 404,
+      body: { name: "not_found" },
+    });
   });
 
   test("have an idempotency key by header or body, and say when they exist", async ({ app }) => {
@@ -201,65 +191,6 @@ test("bulk changes say how many they meant and changed", async ({ app, db }) => 
   expect(await app("/v1/bulk/cancel", { body: { filters: {} } })).toMatchObject({
     status: 400,
     body: { code: "JF002" },
-  });
-});
-
-describe("operators", () => {
-  test("set policies, gates, and see workers", async ({ operator, db }) => {
-    const path = `/v1/types/${encodeURIComponent("video/encode")}/policy`;
-    expect((await operator(path)).body).toMatchObject({ type: "*" });
-    const set = await operator(path, { method: "PATCH", body: { preset: "atlas", lease_ms: 60_000 } });
-    expect(set.body).toMatchObject({ type: "video/encode", base_ms: 10_000, lease_ms: 60_000 });
-    const paused = await operator("/v1/gates", {
-      method: "PUT",
-      body: { scope: "type", key: "a", paused: true, reason: "r" },
-    });
-    expect(paused.body).toMatchObject({ scope: "type", key: "a", paused: true });
-    expect((await operator("/v1/gates")).body).toMatchObject({
-      items: [{ scope: "type", key: "a", reason: "r" }],
-      cursor: null,
-    });
-    await db.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"], "concurrency": 3}')`);
-    expect((await operator("/v1/workers")).body).toMatchObject({
-      items: [{ id: "w1", status: "alive", concurrency: 3 }],
-    });
-  });
-
-  test("read the audit log and counts", async ({ operator, app }) => {
-    await app("/v1/bulk/enqueue", { body: { jobs: [{ type: "a" }, { type: "a" }] } });
-    await app("/v1/bulk/cancel", { body: { filters: { type: "a" }, limit: 1 } });
-    const page = await operator(`/v1/audit?tenant_id=${T}&limit=1`);
-    expect(page.body).toMatchObject({
-      items: [{ action: expect.stringContaining("CANCELED"), tenant_id: T }],
-    });
-    expect((await app("/v1/audit?action=NO_SUCH")).body).toEqual({ items: [], cursor: null });
-    expect((await operator("/v1/stats")).body).toMatchObject({ totals: { queued: 1, canceled: 1 } });
-    expect((await app("/v1/stats")).body).toMatchObject({ types: [{ type: "a", queued: 1 }] });
-  });
-
-  test("make keys, which work until they are revoked", async ({ http, operator, db }) => {
-    const made = await operator("/v1/tokens", { body: { name: "CI", role: "jobforge_app", tenant_id: T } });
-    expect(made.status).toBe(201);
-    const key = asking(http, String(made.body["token"]));
-    expect(await key("/v1/jobs", { body: { type: "a" } })).toMatchObject({
-      status: 201,
-      body: { tenant_id: T },
-    });
-    expect((await key("/v1/jobs")).body["items"]).toHaveLength(1);
-    expect((await key(`/v1/jobs?tenant_id=${U}`)).status).toBe(403);
-    expect((await key("/v1/gates")).status).toBe(403);
-    expect((await operator("/v1/tokens")).body).toMatchObject({
-      items: [{ name: "CI", last_used_at: expect.any(String) }],
-    });
-    const worker = await operator("/v1/tokens", { body: { name: "w", role: "jobforge_worker" } });
-    const claim = await http.request("/rest/v1/rpc/jobforge_claim_jobs", {
-      token: String(worker.body["token"]),
-      body: { p_worker_id: "w" },
-    });
-    expect(await claim.json()).toHaveLength(1);
-    expect((await operator(`/v1/tokens/${made.body["id"]}`, { method: "DELETE" })).status).toBe(200);
-    expect(await key("/v1/jobs")).toMatchObject({ status: 401, body: { name: "unauthorized" } });
-    expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(1);
   });
 });
 

@@ -12,6 +12,7 @@ import { Idle } from "./idle.ts";
 import { Kernel } from "./kernel.ts";
 import { defaultLogger, WorkerLog } from "./log.ts";
 import { Loop } from "./loop.ts";
+import { Meter, type WorkerMetrics } from "./meter.ts";
 import type { Settings } from "./options.ts";
 import { Outage } from "./outage.ts";
 import { Overdue } from "./overdue.ts";
@@ -38,6 +39,7 @@ export class Engine {
   readonly #hooks: Hooks;
   readonly #outage: Outage;
   readonly #pace: Pace;
+  readonly #meter = new Meter();
   readonly #report: Report;
   readonly #runner: Runner;
   readonly #slots: Slots;
@@ -68,7 +70,7 @@ export class Engine {
     this.#hooks = new Hooks(settings.hooks, this.log, id);
     this.#outage = new Outage(this.log);
     this.#pace = new Pace(types);
-    this.#report = new Report(this.log, this.#hooks);
+    this.#report = new Report(this.log, this.#hooks, this.#meter.runs);
     this.#settlements = new Settlements(
       {
         kept: (run, settled) => {
@@ -109,6 +111,11 @@ export class Engine {
 
   get tally(): Readonly<Tally> {
     return this.#report.tally;
+  }
+
+  /** What it has measured so far. */
+  metrics(): WorkerMetrics {
+    return this.#meter.read();
   }
 
   /** Handler calls under way. */
@@ -199,6 +206,7 @@ export class Engine {
         slots: this.#slots,
         demand: new Demand(this.#slots, types, this.#pace, { batchSize, prefetch }),
         pace: this.#pace,
+        meter: this.#meter,
         settlements: this.#settlements,
         outage: this.#outage,
         batchSize,
@@ -221,7 +229,11 @@ export class Engine {
         version,
       },
       held: () => this.#runner.held(),
-      answered: (answer) => this.#runner.heed(answer),
+      metrics: () => this.#meter.report(),
+      answered: (answer) => {
+        this.#meter.heardAt = new Date();
+        this.#runner.heed(answer);
+      },
     });
   }
 

@@ -12,6 +12,8 @@ export interface HeartbeatOptions {
   readonly about: Readonly<Record<string, unknown>>;
   /** The runs that the worker knows of. */
   held(): readonly Held[];
+  /** What it has measured since it was started. */
+  metrics(): object;
   answered(answer: HeartbeatAnswer): void;
 }
 
@@ -94,7 +96,8 @@ export class Heartbeat {
     const idle = this.#wantsWaking;
     const held = this.#options.held().map(({ id, attempt }) => ({ id, attempt }));
     try {
-      const answer = await this.#kernel.heartbeat({ ...this.#options.about, idle, held });
+      const metrics = this.#options.metrics();
+      const answer = await this.#kernel.heartbeat({ ...this.#options.about, idle, held, metrics });
       this.#isMarked = idle;
       this.#onHeard();
       this.#outage.worked("heartbeat");

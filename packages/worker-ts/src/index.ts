@@ -3,6 +3,7 @@ export { type WorkerLoopOptions, workerLoop } from "./adapters/processing.ts";
 export { JobAbortedError } from "./errors.ts";
 export type { Middleware, RunEnded, RunFailed, RunInfo, WorkerHooks } from "./hooks.ts";
 export type { Logger } from "./log.ts";
+export { type LatencyBucket, latencyBuckets, type WorkerMetrics } from "./meter.ts";
 export type { WorkerOptions } from "./options.ts";
 export { createTickHandler, type TickHandler, type TickHandlerOptions } from "./tick-handler.ts";
 export { createWorker, type StopOptions, type TickSummary, type Worker } from "./worker.ts";

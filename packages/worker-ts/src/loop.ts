@@ -7,6 +7,7 @@ import type { Demand } from "./demand.ts";
 import { isDataError } from "./errors.ts";
 import type { Idle } from "./idle.ts";
 import type { Kernel } from "./kernel.ts";
+import type { Meter } from "./meter.ts";
 import type { Outage } from "./outage.ts";
 import type { Pace } from "./pace.ts";
 import type { Ask, ClaimedJob, SettleAnswer } from "./protocol.ts";
@@ -39,6 +40,7 @@ export interface LoopParts {
   readonly slots: Slots;
   readonly demand: Demand;
   readonly pace: Pace;
+  readonly meter: Meter;
   readonly settlements: Settlements;
   readonly outage: Outage;
   readonly batchSize: number;
@@ -191,7 +193,7 @@ export class Loop {
   }
 
   async #exchange(lane: Lane, runs: readonly Run[], ask: Ask | undefined): Promise<void> {
-    const { kernel, settlements, outage, pace } = this.#parts;
+    const { kernel, settlements, outage, pace, meter } = this.#parts;
     const wakes = this.#wakes;
     const sentAt = performance.now();
     lane.isBusy = true;
@@ -203,11 +205,13 @@ export class Loop {
         ask,
         hint,
       );
+      const tookMs = performance.now() - sentAt;
+      meter.noteCall(tookMs, runs.length, ask !== undefined);
       outage.worked("work");
       settlements.answered(runs, answer.settled);
       if (ask !== undefined) {
         this.#expect(ask, -1);
-        pace.noteRoundTrip(performance.now() - sentAt);
+        pace.noteRoundTrip(tookMs);
         lane.remember(ask, answer.hint);
         this.#claimed(answer, ask, this.#wakes !== wakes);
       }

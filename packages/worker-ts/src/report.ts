@@ -29,20 +29,12 @@ const FAILURES: Readonly<Record<JobStatus, readonly ["warn" | "error" | "info", 
 export class Report {
   readonly #log: WorkerLog;
   readonly #hooks: Hooks;
-  readonly tally: Tally = {
-    claimed: 0,
-    succeeded: 0,
-    retried: 0,
-    failed: 0,
-    deferred: 0,
-    released: 0,
-    canceled: 0,
-    stale: 0,
-  };
+  readonly tally: Tally;
 
-  constructor(log: WorkerLog, hooks: Hooks) {
+  constructor(log: WorkerLog, hooks: Hooks, tally: Tally) {
     this.#log = log;
     this.#hooks = hooks;
+    this.tally = tally;
   }
 
   /** The kernel has kept a run's end. */

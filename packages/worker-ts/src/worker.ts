@@ -1,6 +1,7 @@
 /** A worker: claims, runs and settles the jobs of its types, until it is stopped. */
 import type { Transport } from "@jobforge/sdk-ts";
 import { Engine } from "./engine.ts";
+import { Meter, type WorkerMetrics } from "./meter.ts";
 import { requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
 import { runUntilSignal, shutDown } from "./shutdown.ts";
 
@@ -28,6 +29,8 @@ export interface Worker extends AsyncDisposable {
   readonly id: string;
   /** Handler calls under way. */
   readonly running: number;
+  /** What it has measured since it was last started; the same numbers go with its heartbeats. */
+  metrics(): WorkerMetrics;
   /** Begins to work. Comes back when the database knows the worker; while the database is down it keeps trying. */
   start(): Promise<void>;
   /** Stops: claims nothing more, hands back what has not started, lets handlers finish, and settles what they did. */
@@ -47,6 +50,8 @@ class JobWorker implements Worker {
   readonly #transport: Transport;
   readonly #settings: Settings;
   #engine: Engine | undefined;
+  /** Also when it has ended: its numbers are still worth reading. */
+  #lastEngine: Engine | undefined;
   #stopping: Promise<void> | undefined;
   readonly #hurry = { now: (): void => undefined };
 
@@ -61,6 +66,10 @@ class JobWorker implements Worker {
 
   get running(): number {
     return this.#engine?.running ?? 0;
+  }
+
+  metrics(): WorkerMetrics {
+    return this.#lastEngine?.metrics() ?? new Meter().read();
   }
 
   async start(): Promise<void> {
@@ -107,6 +116,7 @@ class JobWorker implements Worker {
   #begin(budget?: number): Engine {
     if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is at work already`);
     this.#engine = new Engine(this.#transport, this.#settings, budget);
+    this.#lastEngine = this.#engine;
     return this.#engine;
   }
 

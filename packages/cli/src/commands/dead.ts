@@ -8,9 +8,10 @@ import {
   type Cli,
   type CommonOptions,
   connected,
+  listing,
   onDatabase,
 } from "../command.ts";
-import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
+import { NotFoundError, UsageError } from "../failures.ts";
 import { type BulkChange, changeMany, requireFilter } from "../jobs/bulk.ts";
 import { type FilterOptions, filtersOf, withFilters } from "../jobs/filters.ts";
 import { retrying } from "../jobs/steer.ts";
@@ -45,7 +46,11 @@ export function deadCommands(program: Command, cli: Cli): void {
     ),
   )
     .option("--limit <number>", "groups, at most", (given) => readWhole(given, "--limit", 1, 1000), 50)
-    .action(action(cli, (options: DeadOptions) => list(cli, options)));
+    .action(
+      listing(cli, columns, "Nothing is failed or dead.", (forge, options: DeadOptions) =>
+        forge.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
+      ),
+    );
   change(dead, cli, "retry [group]", retrying, {
     summary: "Run the jobs of a group again, now",
     details: "They get a fresh budget of executions.",
@@ -55,18 +60,6 @@ export function deadCommands(program: Command, cli: Cli): void {
     summary: "Forget the jobs of a group before their time",
     details: "Their results, attempts and idempotency keys go with them.",
     examples: ["jobforge dead purge 4f1c09a2be77", "jobforge dead purge --finished-before 14d --yes"],
-  });
-}
-
-async function list(cli: Cli, options: DeadOptions): Promise<number> {
-  return await connected(cli, options, async ({ forge }, output) => {
-    const groups = await forge.deadGroups({
-      ...filtersOf(options),
-      tenantId: options.tenant,
-      limit: options.limit,
-    });
-    output.list(groups, columns, { empty: "Nothing is failed or dead." });
-    return exitCodes.ok;
   });
 }
 

@@ -18,7 +18,7 @@ import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/table.ts";
 import { interruption, untilAborted } from "../process.ts";
-import { readPort } from "../server/listen.ts";
+import { portOption } from "../server/listen.ts";
 
 interface DevOptions extends CommonOptions {
   readonly directory?: string;
@@ -41,7 +41,11 @@ export function devCommand(program: Command, cli: Cli): void {
       "where JobForge's functions go (default: JOBFORGE_API_SCHEMA, else public)",
     )
     .option("--directory <path>", "where the embedded database lives (default: .jobforge)")
-    .option("--port <number>", "the server's port (default: PORT, else 4470 or a free one)", readPort)
+    .option(
+      "--port <number>",
+      "the server's port (default: PORT, else 4470 or a free one)",
+      portOption("--port"),
+    )
     .option("--demo", "run the demo's handlers, with a few jobs for them")
     .action(action(cli, (path: string | undefined, options: DevOptions) => dev(cli, path, options)));
 }

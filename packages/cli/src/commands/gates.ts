@@ -8,6 +8,7 @@ import {
   type Cli,
   type CommonOptions,
   connected,
+  listing,
   onDatabase,
 } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
@@ -27,6 +28,12 @@ interface GateOptions extends CommonOptions {
 const columns: readonly Column<Gate>[] = [
   { title: "scope", value: (gate) => gate.scope, tone: () => "yellow" },
   { title: "key", value: (gate) => gate.key, shrinks: true },
+  {
+    title: "waiting",
+    value: ({ waiting, exact }) => (exact ? waiting : `~${waiting}`),
+    align: "right",
+    tone: ({ waiting }) => (waiting > 0 ? "yellow" : undefined),
+  },
   { title: "reason", value: (gate) => gate.reason, shrinks: true },
   { title: "until", value: (gate) => ago(gate.until) },
   { title: "set", value: (gate) => ago(gate.setAt) },
@@ -40,14 +47,7 @@ export function gatesCommands(program: Command, cli: Cli): void {
       summary: "List what is paused now",
       examples: ["jobforge gates list", "jobforge gates list --json"],
     }),
-  ).action(
-    action(cli, (options: CommonOptions) =>
-      connected(cli, options, async ({ forge }, output) => {
-        output.list(await forge.gates(), columns, { empty: "Nothing is paused." });
-        return exitCodes.ok;
-      }),
-    ),
-  );
+  ).action(listing(cli, columns, "Nothing is paused.", (forge) => forge.gates()));
   scoped(
     addCommand(gates, "pause", {
       summary: "Pause everything, a type or a tenant",

@@ -18,7 +18,7 @@ import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { collect, readWhole } from "../output/values.ts";
 import { interruption, untilAborted } from "../process.ts";
-import { askedPort, listen, readPort, usualPort } from "../server/listen.ts";
+import { askedPort, listen, portOption, usualPort } from "../server/listen.ts";
 import { listTokens, stateOf } from "../server/tokens.ts";
 
 interface ServerCommandOptions extends CommonOptions {
@@ -42,7 +42,11 @@ export function serverCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--port <number>", `the port (default: PORT, else ${usualPort}); 0 takes a free one`, readPort)
+    .option(
+      "--port <number>",
+      `the port (default: PORT, else ${usualPort}); 0 takes a free one`,
+      portOption("--port"),
+    )
     .option("--host <address>", "what to listen on; 0.0.0.0 is the network", "127.0.0.1")
     .option("--pool-size <number>", "connections to the database (default: 10)", (given) =>
       readWhole(given, "--pool-size", 1, 1000),

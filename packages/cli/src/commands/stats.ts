@@ -75,6 +75,7 @@ function describe(output: Output, { totals, types, alive, gates, oldestDueAt, sp
   return `${lines.join("\n")}\n${busy.length === 0 ? "" : `\n${output.table(busy, typeColumns)}`}`;
 }
 
-function named(gate: Gate): string {
-  return gate.scope === "all" ? "everything" : `${gate.scope} ${gate.key}`;
+function named({ scope, key, waiting, exact }: Gate): string {
+  const what = scope === "all" ? "everything" : `${scope} ${key}`;
+  return `${what} (${exact ? "" : "about "}${waiting.toLocaleString("en")} waiting)`;
 }

@@ -8,6 +8,7 @@ import {
   type Cli,
   type CommonOptions,
   connected,
+  listing,
   onDatabase,
 } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
@@ -54,11 +55,8 @@ export function typesCommands(program: Command, cli: Cli): void {
       examples: ["jobforge types list", "jobforge types list --span 1d --json"],
     }),
   ).action(
-    action(cli, (options: TypesOptions) =>
-      connected(cli, options, async ({ forge }, output) => {
-        output.list(await forge.types({ spanMs: options.span }), typeColumns, { empty: "No types yet." });
-        return exitCodes.ok;
-      }),
+    listing(cli, typeColumns, "No types yet.", (forge, { span: spanMs }: TypesOptions) =>
+      forge.types({ spanMs }),
     ),
   );
   withSpan(

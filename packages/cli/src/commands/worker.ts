@@ -1,6 +1,6 @@
 /** `jobforge worker` and `jobforge tick`: run the handlers of a file or folder, for good or once. */
 import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
-import { createWorker, type TickSummary, type WorkerOptions } from "@jobforge/worker-ts";
+import { createWorker, type TickSummary, type Worker, type WorkerOptions } from "@jobforge/worker-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -18,6 +18,7 @@ import { jsonLogger } from "../handlers/log.ts";
 import { endWithParent, runWatched } from "../handlers/watch.ts";
 import { collect, readSpan, readWhole } from "../output/values.ts";
 import { interruption } from "../process.ts";
+import { askedPort, opened, portOption } from "../server/listen.ts";
 
 interface HandlerOptions extends CommonOptions {
   readonly concurrency?: number;
@@ -31,6 +32,8 @@ interface WorkerCommandOptions extends HandlerOptions {
   readonly watch?: boolean;
   readonly grace?: number;
   readonly listen: boolean;
+  readonly metricsPort?: number;
+  readonly metricsHost: string;
 }
 
 interface TickOptions extends HandlerOptions {
@@ -53,6 +56,16 @@ export function workerCommand(program: Command, cli: Cli): void {
     .option("--watch", "start again when a file changes")
     .option("--grace <span>", "how long running jobs may go on after a signal (default: 30s)", readSpan)
     .option("--no-listen", "poll only: for poolers in transaction mode")
+    .option(
+      "--metrics-port <number>",
+      "serve /healthz, /readyz and /metrics of this worker (default: METRICS_PORT, else not); 0 takes a free one",
+      portOption("--metrics-port"),
+    )
+    .option(
+      "--metrics-host <address>",
+      "where: 0.0.0.0 is the network. Nobody is asked for a token",
+      "127.0.0.1",
+    )
     .action(action(cli, (path: string, options: WorkerCommandOptions) => work(cli, path, options)));
 }
 
@@ -107,8 +120,26 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
     graceMs: options.grace,
     logger: options.json ? jsonLogger(cli.process.stdout, cli.process.env) : undefined,
   });
+  await using _monitor = await monitored(cli, worker, options);
   await worker.run();
   return exitCodes.ok;
+}
+
+/** Opens the worker's own port, if one was asked for. */
+async function monitored(
+  cli: Cli,
+  worker: Worker,
+  options: WorkerCommandOptions,
+): Promise<AsyncDisposable | undefined> {
+  const { metricsHost: host } = options;
+  const port = askedPort(options.metricsPort, cli.process, "METRICS_PORT");
+  if (port === undefined) return undefined;
+  const { monitorWorker } = await import("@jobforge/server");
+  const monitor = await opened(() => monitorWorker(worker, { port, host }), "--metrics-port", port, host);
+  const output = outputOf(cli, options);
+  if (output.json) output.line({ event: "monitoring", url: monitor.url }, "");
+  else output.remark(`Health and metrics: ${monitor.url}`);
+  return monitor;
 }
 
 function workerOptions(options: HandlerOptions, handlers: readonly JobHandler[]): WorkerOptions {
@@ -118,7 +149,7 @@ function workerOptions(options: HandlerOptions, handlers: readonly JobHandler[])
 
 /** What the watched process is told: all but the database, which it finds in its environment, and --watch. */
 function argumentsOf(options: WorkerCommandOptions): string[] {
-  const { concurrency, types, tenant, id, grace, apiSchema: schema } = options;
+  const { concurrency, types, tenant, id, grace, apiSchema: schema, metricsPort, metricsHost } = options;
   const given: readonly (readonly [flag: string, value: string | number | undefined])[] = [
     ["--concurrency", concurrency],
     ["--types", types?.join(",")],
@@ -126,6 +157,8 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
     ["--id", id],
     ["--grace", grace === undefined ? undefined : `${grace}ms`],
     ["--api-schema", schema],
+    ["--metrics-port", metricsPort],
+    ["--metrics-host", metricsHost],
   ];
   return [
     ...given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),

@@ -33,6 +33,8 @@ export const contentSecurityPolicy: string = [
   `style-src ${hashOf(style)}`,
   `script-src ${hashOf(script)}`,
   "connect-src 'self'",
+  // Browsers ask for an icon, and complain when they may not.
+  "img-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -60,6 +60,7 @@ export function pageRoutes(services: Services): Hono<Environment> {
     c.header("cache-control", "no-store");
     return c.html(page(contents));
   });
+  app.get("/favicon.ico", (c) => c.body(null, 204));
   return app;
 }
 

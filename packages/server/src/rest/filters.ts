@@ -2,25 +2,29 @@
 import { RequestError } from "../errors.ts";
 import { type Expression, expressionOf } from "./columns.ts";
 
-const comparisons: Readonly<Record<string, string>> = {
-  eq: "=",
-  neq: "<>",
-  gt: ">",
-  gte: ">=",
-  lt: "<",
-  lte: "<=",
-  cs: "@>",
-  cd: "<@",
-  ov: "&&",
-};
+const comparisons: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    eq: "=",
+    neq: "<>",
+    gt: ">",
+    gte: ">=",
+    lt: "<",
+    lte: "<=",
+    cs: "@>",
+    cd: "<@",
+    ov: "&&",
+  }),
+);
 
-const states: Readonly<Record<string, string>> = {
-  null: "is null",
-  not_null: "is not null",
-  true: "is true",
-  false: "is false",
-  unknown: "is unknown",
-};
+const states: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    null: "is null",
+    not_null: "is not null",
+    true: "is true",
+    false: "is false",
+    unknown: "is unknown",
+  }),
+);
 
 /** Collects the values of a statement and hands out their places. */
 export class Parameters {
@@ -52,20 +56,25 @@ export function whereOf(
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-function conditionOf(name: string, value: string, filtering: Filtering): string {
+/** How deep and, or and not may be in each other. Each level is read again by the one around it. */
+const MOST_LEVELS = 20;
+
+function conditionOf(name: string, value: string, filtering: Filtering, level = 1): string {
   const [, negated, junction] = /^(not\.)?(and|or)$/.exec(name) ?? [];
   if (junction === undefined) return comparison(name, value, filtering);
-  const joined = joinedConditions(junction, value, filtering);
+  const joined = joinedConditions(junction, value, filtering, level);
   return negated === undefined ? joined : `not ${joined}`;
 }
 
 /** `or=(status.eq.dead,and(type.eq.a,priority.gt.3))`. */
-function joinedConditions(junction: string, list: string, filtering: Filtering): string {
+function joinedConditions(junction: string, list: string, filtering: Filtering, level: number): string {
+  if (level > MOST_LEVELS)
+    throw new RequestError(400, "PGRST100", `Filters are nested more than ${MOST_LEVELS} deep`);
   const [, inner] = /^\((.*)\)$/s.exec(list) ?? [];
   if (inner === undefined) throw malformed(list);
   const conditions = splitList(inner).map((term) => {
     const [, negated = "", nested, rest = ""] = /^(not\.)?(and|or)(\(.*\))$/s.exec(term) ?? [];
-    if (nested !== undefined) return conditionOf(`${negated}${nested}`, rest, filtering);
+    if (nested !== undefined) return conditionOf(`${negated}${nested}`, rest, filtering, level + 1);
     const [, column = "", value = ""] = /^([^.]+)\.(.*)$/s.exec(term) ?? [];
     return comparison(column, value, filtering);
   });
@@ -91,7 +100,7 @@ function comparisonOf(
   parameters: Parameters,
 ): string | undefined {
   if (operator === "is") {
-    const state = states[value.toLowerCase()];
+    const state = states.get(value.toLowerCase());
     return state === undefined ? undefined : `${sql} ${state}`;
   }
   if (operator === "in") {
@@ -102,7 +111,7 @@ function comparisonOf(
   }
   if (operator === "like" || operator === "ilike")
     return `(${sql})::text ${operator} ${parameters.add(value.replaceAll("*", "%"))}`;
-  const sign = comparisons[operator];
+  const sign = comparisons.get(operator);
   return sign === undefined ? undefined : `${sql} ${sign} ${parameters.add(value)}::${type}`;
 }
 

@@ -1,10 +1,10 @@
 /** What routes of /v1 share: how they are declared, answered and paged. Each file beside this one is a resource. */
 import { type OpenAPIHono, type RouteConfig, type RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { Rows } from "../calls.ts";
+import type { ApiSession, Arguments, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
-import { Id, Problem } from "./schemas.ts";
+import { Id, Problem } from "./schemas/basic.ts";
 
 export interface Api {
   readonly app: OpenAPIHono<Environment>;
@@ -23,6 +23,56 @@ export function serve<R extends RouteConfig>(
   if (route.request?.body?.required === true)
     app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), requireJson);
   app.openapi(route, work as unknown as RouteHandler<R, Environment>);
+}
+
+/** What a function of the kernel is called with, for a request. */
+export type ArgumentsOf<R extends RouteConfig> = (c: ContextOf<R>, session: ApiSession) => Arguments;
+
+/** Serves a route by a function that answers one JSON value; nothing means that there is no such `what`. */
+export function serveValue<R extends RouteConfig>(
+  api: Api,
+  route: R,
+  name: string,
+  what: string,
+  args: ArgumentsOf<R>,
+): void {
+  serve(api, route, async (c) => {
+    const text = await api.services.as(c, (session) => session.value(name, args(c, session)));
+    return respond(required(text, what));
+  });
+}
+
+/** Serves a route by a function that answers rows, as a page. */
+export function servePage<R extends RouteConfig>(
+  api: Api,
+  route: R,
+  name: string,
+  args: ArgumentsOf<R> = () => ({}),
+): void {
+  serve(api, route, async (c) => {
+    let limit: number | undefined;
+    const rows = await api.services.as(c, (session) => {
+      const given = args(c, session);
+      ({ limit } = (given["p_filters"] ?? {}) as { limit?: number });
+      return session.rows(name, given);
+    });
+    return respondPage(rows, limit);
+  });
+}
+
+/** Serves a route by a function that answers one row, or none when there is no such `what`. */
+export function serveRow<R extends RouteConfig>(
+  api: Api,
+  route: R,
+  name: string,
+  what: string,
+  args: ArgumentsOf<R>,
+): void {
+  serve(api, route, async (c) => {
+    const { text, count } = await api.services.as(c, (session) => session.rows(name, args(c, session)));
+    if (count === 0) throw notFound(what);
+    return respond(text.trim().slice(1, -1));
+  });
 }
 
 /** Without it, a body that is missing or something else would count as an empty object. */
@@ -83,6 +133,8 @@ export const tenantParameter = {
   tenant_id: Id.optional().openapi({ description: "Whose. Default: the token's own tenant" }),
 };
 
+export const tenantQuery = z.strictObject(tenantParameter);
+
 export const limitParameter = {
   limit: z.coerce
     .number()
@@ -122,6 +174,6 @@ export function required(text: string | null, what: string): string {
   return text;
 }
 
-export function notFound(what: string): RequestError {
+function notFound(what: string): RequestError {
   return new RequestError(404, "PGRST116", `There is no such ${what}`, { name: "not_found" });
 }

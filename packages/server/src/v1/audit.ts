@@ -1,7 +1,8 @@
 /** /v1/audit: who did what. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { type Api, answers, limitParameter, pageOf, respondPage, serve, tenantParameter } from "./api.ts";
-import { AuditEntry, Time } from "./schemas.ts";
+import { type Api, answers, limitParameter, pageOf, servePage, tenantParameter } from "./api.ts";
+import { Time } from "./schemas/basic.ts";
+import { AuditEntry } from "./schemas/operate.ts";
 
 const query = z.strictObject({
   ...tenantParameter,
@@ -30,14 +31,11 @@ export function auditRoutes(api: Api): void {
     request: { query },
     responses: answers(pageOf(AuditEntry), "A page of the log"),
   });
-  serve(api, route, async (c) => {
+  servePage(api, route, "jobforge_list_audit", (c, session) => {
     const { tenant_id, cursor, ...filters } = c.req.valid("query");
-    const rows = await api.services.as(c, (session) =>
-      session.rows("jobforge_list_audit", {
-        p_tenant_id: session.tenant(tenant_id),
-        p_filters: { ...filters, ...(cursor === undefined ? {} : { cursor: Number(cursor) }) },
-      }),
-    );
-    return respondPage(rows, filters.limit);
+    return {
+      p_tenant_id: session.tenant(tenant_id),
+      p_filters: { ...filters, ...(cursor === undefined ? {} : { cursor: Number(cursor) }) },
+    };
   });
 }

@@ -1,6 +1,6 @@
 /** /v1/jobs: enqueue, look at and steer jobs. */
 import { createRoute, z } from "@hono/zod-openapi";
-import type { ApiSession, Rows } from "../calls.ts";
+import type { ApiSession, Arguments, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import {
   type Api,
@@ -9,33 +9,46 @@ import {
   idParameter,
   json,
   limitParameter,
-  notFound,
   pageOf,
   problem,
   required,
   respond,
   respondPage,
   serve,
+  servePage,
+  serveRow,
+  serveValue,
   several,
   tenantParameter,
+  tenantQuery,
 } from "./api.ts";
+import { Id, Status, Time, Type } from "./schemas/basic.ts";
 import {
   Attempt,
   EnqueuedJob,
-  Id,
   Job,
   JobChanges,
   JobResult,
   NewJob,
-  Status,
-  Time,
-  Type,
-} from "./schemas.ts";
+  Reason,
+  searchFields,
+} from "./schemas/jobs.ts";
 
 const tags = ["Jobs"];
-const tenantQuery = z.strictObject(tenantParameter);
 const missing = { 404: problem("The tenant has no such job") };
 const refused = { 409: problem("There is no such job, or its status does not allow it") };
+
+const ofJob = { params: idParameter, query: tenantQuery };
+
+interface Asked {
+  readonly id: string;
+  readonly tenant_id?: string | undefined;
+}
+
+/** Which job a request means. */
+function jobOf({ id, tenant_id }: Asked, session: ApiSession): Arguments {
+  return { p_job_id: id, p_tenant_id: session.tenant(tenant_id) };
+}
 
 export function jobRoutes(api: Api): void {
   enqueue(api);
@@ -46,6 +59,7 @@ export function jobRoutes(api: Api): void {
   reschedule(api);
   attempts(api);
   result(api);
+  explain(api);
 }
 
 function enqueue(api: Api): void {
@@ -99,12 +113,7 @@ const listQuery = z.strictObject({
   status: several(Status),
   type: several(Type),
   tags: several(z.string()),
-  subject: z.string().optional(),
-  error_contains: z.string().optional(),
-  created_after: Time.optional(),
-  created_before: Time.optional(),
-  finished_after: Time.optional(),
-  finished_before: Time.optional(),
+  ...searchFields,
   cursor: Id.optional().openapi({ description: "The `cursor` of the page before" }),
 });
 
@@ -145,18 +154,12 @@ function get(api: Api): void {
     operationId: "getJob",
     summary: "Show a job",
     tags,
-    request: { params: idParameter, query: tenantQuery },
+    request: ofJob,
     responses: answers(Job, "The job", missing),
   });
-  serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const { text, count } = await api.services.as(c, (session) =>
-      session.rows("jobforge_get_job", { p_job_id: id, p_tenant_id: session.tenant(tenant_id) }),
-    );
-    if (count === 0) throw notFound("job");
-    return respond(text.trim().slice(1, -1));
-  });
+  serveRow(api, route, "jobforge_get_job", "job", (c, session) =>
+    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
 }
 
 function update(api: Api): void {
@@ -166,22 +169,13 @@ function update(api: Api): void {
     operationId: "updateJob",
     summary: "Change a queued job",
     tags,
-    request: { params: idParameter, query: tenantQuery, body: body(JobChanges) },
+    request: { ...ofJob, body: body(JobChanges) },
     responses: answers(Job, "The job as it is now", refused),
   });
-  serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const changes = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_update_job", {
-        p_job_id: id,
-        p_tenant_id: session.tenant(tenant_id),
-        p_changes: changes,
-      }),
-    );
-    return respond(required(text, "job"));
-  });
+  serveValue(api, route, "jobforge_update_job", "job", (c, session) => ({
+    ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_changes: c.req.valid("json"),
+  }));
 }
 
 function cancel(api: Api): void {
@@ -192,21 +186,16 @@ function cancel(api: Api): void {
     summary: "Cancel a job",
     description: "A queued job at once; a running one when its run ends, and its handler is told.",
     tags,
-    request: { params: idParameter, query: tenantQuery },
+    request: ofJob,
     responses: answers(
       z.looseObject({ id: Id, status: Status, cancel_requested: z.boolean() }),
       "Canceled, or to be canceled",
       refused,
     ),
   });
-  serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_cancel_job", { p_job_id: id, p_tenant_id: session.tenant(tenant_id) }),
-    );
-    return respond(required(text, "job"));
-  });
+  serveValue(api, route, "jobforge_cancel_job", "job", (c, session) =>
+    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
 }
 
 const Reschedule = z
@@ -220,26 +209,20 @@ function reschedule(api: Api): void {
     operationId: "rescheduleJob",
     summary: "Run a queued, failed or dead job at another time",
     tags,
-    request: { params: idParameter, query: tenantQuery, body: body(Reschedule) },
+    request: { ...ofJob, body: body(Reschedule) },
     responses: answers(
       z.looseObject({ id: Id, status: Status, run_at: Time, max_attempts: z.int() }),
       "The job is queued",
       refused,
     ),
   });
-  serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
+  serveValue(api, route, "jobforge_reschedule_job", "job", (c, session) => {
     const { run_at, max_attempts } = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_reschedule_job", {
-        p_job_id: id,
-        p_tenant_id: session.tenant(tenant_id),
-        p_run_at: run_at,
-        p_max_attempts: max_attempts,
-      }),
-    );
-    return respond(required(text, "job"));
+    return {
+      ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+      p_run_at: run_at,
+      p_max_attempts: max_attempts,
+    };
   });
 }
 
@@ -250,17 +233,12 @@ function attempts(api: Api): void {
     operationId: "listAttempts",
     summary: "List a job's executions in their order",
     tags,
-    request: { params: idParameter, query: tenantQuery },
+    request: ofJob,
     responses: answers(pageOf(Attempt), "All of them; none when the tenant has no such job"),
   });
-  serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const rows = await api.services.as(c, (session) =>
-      session.rows("jobforge_list_attempts", { p_job_id: id, p_tenant_id: session.tenant(tenant_id) }),
-    );
-    return respondPage(rows);
-  });
+  servePage(api, route, "jobforge_list_attempts", (c, session) =>
+    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
 }
 
 function result(api: Api): void {
@@ -270,15 +248,31 @@ function result(api: Api): void {
     operationId: "getResult",
     summary: "Show what became of a job",
     tags,
-    request: { params: idParameter, query: tenantQuery },
+    request: ofJob,
     responses: answers(JobResult, "Its status, and its result or error once it has ended", missing),
   });
+  serveValue(api, route, "jobforge_get_result", "job", (c, session) =>
+    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
+}
+
+function explain(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/jobs/{id}/explain",
+    operationId: "explainJob",
+    summary: "Say why a job is not running now, or what became of it",
+    tags,
+    request: ofJob,
+    responses: answers(pageOf(Reason), "The reasons, the first one first", missing),
+  });
   serve(api, route, async (c) => {
-    const { id } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
     const text = await api.services.as(c, (session) =>
-      session.value("jobforge_get_result", { p_job_id: id, p_tenant_id: session.tenant(tenant_id) }),
+      session.value(
+        "jobforge_explain_job",
+        jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+      ),
     );
-    return respond(required(text, "job"));
+    return respond(`{"items":${required(text, "job")},"cursor":null}`);
   });
 }

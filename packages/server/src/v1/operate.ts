@@ -1,48 +1,58 @@
-/** What operators look at and set: policies of types, gates and workers. */
+/** What operators look at and set: types and their policies, gates and workers. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { type Api, answers, body, pageOf, required, respond, respondPage, serve } from "./api.ts";
-import { Gate, gateScopes, Policy, PolicyChanges, Time, Type, Worker } from "./schemas.ts";
+import { type Api, answers, body, pageOf, servePage, serveValue } from "./api.ts";
+import { Interval, Time, Type } from "./schemas/basic.ts";
+import { Gate, gateScopes, Worker } from "./schemas/operate.ts";
+import { Policy, PolicyChanges, TypeInfo } from "./schemas/policies.ts";
 
 const typeParameter = z.object({
   type: Type.openapi({ description: "The type; `*` for all that have no policy of their own" }),
 });
 
-export function policyRoutes(api: Api): void {
+export function typeRoutes(api: Api): void {
+  const tags = ["Types"];
   const path = "/v1/types/{type}/policy";
+  const list = createRoute({
+    method: "get",
+    path: "/v1/types",
+    operationId: "listTypes",
+    summary: "List types with what waits, runs and has ended lately",
+    tags,
+    request: {
+      query: z.strictObject({
+        span: Interval.optional().openapi({
+          description: "Of how long ended jobs are counted: up to seven days. Default: an hour",
+          example: "1 day",
+        }),
+      }),
+    },
+    responses: answers(pageOf(TypeInfo), "All of them"),
+  });
+  servePage(api, list, "jobforge_list_types", (c) => ({ p_span: c.req.valid("query").span }));
   const show = createRoute({
     method: "get",
     path,
     operationId: "getPolicy",
     summary: "Show how a type behaves",
-    tags: ["Types"],
+    tags,
     request: { params: typeParameter },
     responses: answers(Policy, "Its policy, or the default one, whose `type` is then `*`"),
   });
-  serve(api, show, async (c) => {
-    const { type } = c.req.valid("param");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_get_policy", { p_type: type }),
-    );
-    return respond(required(text, "policy"));
-  });
+  serveValue(api, show, "jobforge_get_policy", "policy", (c) => ({ p_type: c.req.valid("param").type }));
   const set = createRoute({
     method: "patch",
     path,
     operationId: "setPolicy",
     summary: "Set how a type behaves",
     description: "What is not named stays as it is.",
-    tags: ["Types"],
+    tags,
     request: { params: typeParameter, body: body(PolicyChanges) },
     responses: answers(Policy, "The whole policy"),
   });
-  serve(api, set, async (c) => {
-    const { type } = c.req.valid("param");
-    const policy = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_set_policy", { p_type: type, p_policy: policy }),
-    );
-    return respond(required(text, "policy"));
-  });
+  serveValue(api, set, "jobforge_set_policy", "policy", (c) => ({
+    p_type: c.req.valid("param").type,
+    p_policy: c.req.valid("json"),
+  }));
 }
 
 const GateChange = z
@@ -68,38 +78,28 @@ const GateAnswer = z.looseObject({
 });
 
 export function gateRoutes(api: Api): void {
+  const tags = ["Gates"];
   const list = createRoute({
     method: "get",
     path: "/v1/gates",
     operationId: "listGates",
     summary: "List the gates that are closed now",
-    tags: ["Gates"],
+    tags,
     responses: answers(pageOf(Gate), "All of them"),
   });
-  serve(api, list, async (c) =>
-    respondPage(await api.services.as(c, (session) => session.rows("jobforge_list_gates", {}))),
-  );
+  servePage(api, list, "jobforge_list_gates");
   const set = createRoute({
     method: "put",
     path: "/v1/gates",
     operationId: "setGate",
     summary: "Pause or resume everything, a type or a tenant",
-    tags: ["Gates"],
+    tags,
     request: { body: body(GateChange) },
     responses: answers(GateAnswer, "The gate"),
   });
-  serve(api, set, async (c) => {
-    const { scope, key, paused, reason, until } = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_set_gate", {
-        p_scope: scope,
-        p_key: key ?? null,
-        p_paused: paused,
-        p_reason: reason,
-        p_until: until,
-      }),
-    );
-    return respond(text ?? "{}");
+  serveValue(api, set, "jobforge_set_gate", "gate", (c) => {
+    const { scope, key = null, paused, reason, until } = c.req.valid("json");
+    return { p_scope: scope, p_key: key, p_paused: paused, p_reason: reason, p_until: until };
   });
 }
 
@@ -112,7 +112,5 @@ export function workerRoutes(api: Api): void {
     tags: ["Workers"],
     responses: answers(pageOf(Worker), "All of them"),
   });
-  serve(api, list, async (c) =>
-    respondPage(await api.services.as(c, (session) => session.rows("jobforge_list_workers", {}))),
-  );
+  servePage(api, list, "jobforge_list_workers");
 }

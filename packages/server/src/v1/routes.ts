@@ -5,22 +5,27 @@ import type { Environment, Services } from "../services.ts";
 import type { Api } from "./api.ts";
 import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
+import { deadRoutes } from "./dead.ts";
 import { jobRoutes } from "./jobs.ts";
-import { gateRoutes, policyRoutes, workerRoutes } from "./operate.ts";
+import { limitRoutes, tenantRoutes } from "./limits.ts";
+import { numberRoutes } from "./numbers.ts";
+import { gateRoutes, typeRoutes, workerRoutes } from "./operate.ts";
 import { scheduleRoutes } from "./schedules.ts";
-import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 const resources = [
   jobRoutes,
   bulkRoutes,
+  deadRoutes,
   scheduleRoutes,
-  policyRoutes,
+  typeRoutes,
   gateRoutes,
+  limitRoutes,
+  tenantRoutes,
   workerRoutes,
   auditRoutes,
-  statsRoutes,
+  numberRoutes,
   streamRoutes,
   tokenRoutes,
 ];

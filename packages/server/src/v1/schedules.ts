@@ -1,24 +1,25 @@
 /** /v1/schedules: recurring work. */
 import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
+import type { ApiSession, Arguments } from "../calls.ts";
 import {
   type Api,
   answers,
   body,
   limitParameter,
-  notFound,
   pageOf,
   problem,
-  required,
-  respond,
-  respondPage,
-  serve,
+  servePage,
+  serveRow,
+  serveValue,
   several,
   tenantParameter,
+  tenantQuery,
 } from "./api.ts";
-import { EnsuredSchedule, Id, Job, Schedule, ScheduleOptions, Status, Type } from "./schemas.ts";
+import { Id, Status, Type } from "./schemas/basic.ts";
+import { Job } from "./schemas/jobs.ts";
+import { EnsuredSchedule, Schedule, ScheduleOptions } from "./schemas/schedules.ts";
 
 const tags = ["Schedules"];
-const tenantQuery = z.strictObject(tenantParameter);
 const params = z.object({
   type: Type,
   key: z
@@ -29,6 +30,18 @@ const params = z.object({
 });
 const missing = { 404: problem("The tenant has no such schedule") };
 const path = "/v1/schedules/{type}/{key}";
+const ofSchedule = { params, query: tenantQuery };
+
+interface Asked {
+  readonly type: string;
+  readonly key: string;
+  readonly tenant_id?: string | undefined;
+}
+
+/** Which schedule a request means. */
+function scheduleOf({ type, key, tenant_id }: Asked, session: ApiSession): Arguments {
+  return { p_tenant_id: session.tenant(tenant_id), p_type: type, p_key: key };
+}
 
 export function scheduleRoutes(api: Api): void {
   list(api);
@@ -69,17 +82,11 @@ function list(api: Api): void {
     request: { query: listQuery },
     responses: answers(pageOf(Schedule), "A page of schedules"),
   });
-  serve(api, route, async (c) => {
+  servePage(api, route, "jobforge_list_schedules", (c, session) => {
     const { tenant_id, enabled, failing, ...filters } = c.req.valid("query");
     const truths = Object.entries({ enabled, failing }).filter(([, value]) => value !== undefined);
-    const given = {
-      ...filters,
-      ...Object.fromEntries(truths.map(([name, value]) => [name, value === "true"])),
-    };
-    const rows = await api.services.as(c, (session) =>
-      session.rows("jobforge_list_schedules", { p_tenant_id: session.tenant(tenant_id), p_filters: given }),
-    );
-    return respondPage(rows, filters.limit);
+    const given = Object.fromEntries(truths.map(([name, value]) => [name, value === "true"]));
+    return { p_tenant_id: session.tenant(tenant_id), p_filters: { ...filters, ...given } };
   });
 }
 
@@ -90,22 +97,12 @@ function get(api: Api): void {
     operationId: "getSchedule",
     summary: "Show a schedule",
     tags,
-    request: { params, query: tenantQuery },
+    request: ofSchedule,
     responses: answers(Schedule, "The schedule", missing),
   });
-  serve(api, route, async (c) => {
-    const { type, key } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const { text, count } = await api.services.as(c, (session) =>
-      session.rows("jobforge_get_schedule", {
-        p_tenant_id: session.tenant(tenant_id),
-        p_type: type,
-        p_key: key,
-      }),
-    );
-    if (count === 0) throw notFound("schedule");
-    return respond(text.trim().slice(1, -1));
-  });
+  serveRow(api, route, "jobforge_get_schedule", "schedule", (c, session) =>
+    scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
 }
 
 function put(api: Api): void {
@@ -117,23 +114,13 @@ function put(api: Api): void {
     description:
       "One of cron, every and dynamic. An existing next run stays unless the rhythm is another one.",
     tags,
-    request: { params, query: tenantQuery, body: body(ScheduleOptions) },
+    request: { ...ofSchedule, body: body(ScheduleOptions) },
     responses: answers(EnsuredSchedule, "The schedule, and whether it was created, existed or was updated"),
   });
-  serve(api, route, async (c) => {
-    const { type, key } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const options = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_ensure_schedule", {
-        p_tenant_id: session.tenant(tenant_id),
-        p_type: type,
-        p_key: key,
-        p_options: options,
-      }),
-    );
-    return respond(required(text, "schedule"));
-  });
+  serveValue(api, route, "jobforge_ensure_schedule", "schedule", (c, session) => ({
+    ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_options: c.req.valid("json"),
+  }));
 }
 
 function patch(api: Api): void {
@@ -144,23 +131,13 @@ function patch(api: Api): void {
     summary: "Change a schedule",
     description: "What is not named stays as it is.",
     tags,
-    request: { params, query: tenantQuery, body: body(ScheduleOptions) },
+    request: { ...ofSchedule, body: body(ScheduleOptions) },
     responses: answers(Schedule, "The schedule as it is now", missing),
   });
-  serve(api, route, async (c) => {
-    const { type, key } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const changes = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_update_schedule", {
-        p_tenant_id: session.tenant(tenant_id),
-        p_type: type,
-        p_key: key,
-        p_changes: changes,
-      }),
-    );
-    return respond(required(text, "schedule"));
-  });
+  serveValue(api, route, "jobforge_update_schedule", "schedule", (c, session) => ({
+    ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_changes: c.req.valid("json"),
+  }));
 }
 
 type Declared = Pick<RouteConfig, "method" | "operationId" | "summary"> & { readonly path: string };
@@ -171,21 +148,12 @@ function change(api: Api, declared: Declared, verb: "delete" | "run" | "enable" 
   const route = createRoute({
     ...declared,
     tags,
-    request: { params, query: tenantQuery },
+    request: ofSchedule,
     responses: answers(answer, "Done", missing),
   });
-  serve(api, route, async (c) => {
-    const { type, key } = c.req.valid("param");
-    const { tenant_id } = c.req.valid("query");
-    const text = await api.services.as(c, (session) =>
-      session.value(`jobforge_${verb}_schedule`, {
-        p_tenant_id: session.tenant(tenant_id),
-        p_type: type,
-        p_key: key,
-      }),
-    );
-    return respond(required(text, "schedule"));
-  });
+  serveValue(api, route, `jobforge_${verb}_schedule`, "schedule", (c, session) =>
+    scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
 }
 
 const runsQuery = z.strictObject({
@@ -205,17 +173,8 @@ function runs(api: Api): void {
     request: { params, query: runsQuery },
     responses: answers(pageOf(Job), "A page of its runs", missing),
   });
-  serve(api, route, async (c) => {
-    const { type, key } = c.req.valid("param");
+  servePage(api, route, "jobforge_list_schedule_runs", (c, session) => {
     const { tenant_id, ...filters } = c.req.valid("query");
-    const rows = await api.services.as(c, (session) =>
-      session.rows("jobforge_list_schedule_runs", {
-        p_tenant_id: session.tenant(tenant_id),
-        p_type: type,
-        p_key: key,
-        p_filters: filters,
-      }),
-    );
-    return respondPage(rows, filters.limit);
+    return { ...scheduleOf({ ...c.req.valid("param"), tenant_id }, session), p_filters: filters };
   });
 }

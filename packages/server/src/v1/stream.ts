@@ -4,7 +4,7 @@ import { digestOf, tokenOf } from "../auth.ts";
 import { type Message, messagesOf, timeOf } from "../stream/group.ts";
 import { glance } from "../stream/watch.ts";
 import { type Api, problems, serve, several, tenantParameter } from "./api.ts";
-import { Type } from "./schemas.ts";
+import { Type } from "./schemas/basic.ts";
 
 const query = z.strictObject({
   ...tenantParameter,
@@ -41,9 +41,14 @@ export function streamRoutes(api: Api): void {
     const { headers } = c.req.raw;
     const look = (from: string | undefined, as = services.asToken(headers)): ReturnType<typeof glance> =>
       as((session) => glance(session, services.settings.apiSchema, filter, from));
-    const key = `${digestOf(tokenOf(headers) ?? "")} ${JSON.stringify(filter)}`;
+    const caller = digestOf(tokenOf(headers) ?? "");
     const stream = new EventStream();
-    const membership = services.streams.join(key, (from) => look(from), stream.send);
+    const membership = services.streams.join(
+      caller,
+      `${caller} ${JSON.stringify(filter)}`,
+      (from) => look(from),
+      stream.send,
+    );
     try {
       // The first look is the request's own: who may not look is told by the answer's status.
       const first = await look(since, (work) => services.as(c, work));

@@ -1,5 +1,4 @@
 /** /v1/tokens: the keys of this API. For operators. */
-
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   type Api,
@@ -9,12 +8,13 @@ import {
   json,
   pageOf,
   problems,
-  required,
   respond,
-  respondPage,
   serve,
+  servePage,
+  serveValue,
 } from "./api.ts";
-import { CreatedToken, Id, NewToken, Time, Token } from "./schemas.ts";
+import { Id, Time } from "./schemas/basic.ts";
+import { CreatedToken, NewToken, Token } from "./schemas/tokens.ts";
 
 const tags = ["Tokens"];
 
@@ -27,9 +27,7 @@ export function tokenRoutes(api: Api): void {
     tags,
     responses: answers(pageOf(Token), "All of them, without their secrets"),
   });
-  serve(api, list, async (c) =>
-    respondPage(await api.services.as(c, (session) => session.rows("jobforge_list_tokens", {}))),
-  );
+  servePage(api, list, "jobforge_list_tokens");
   const create = createRoute({
     method: "post",
     path: "/v1/tokens",
@@ -41,15 +39,9 @@ export function tokenRoutes(api: Api): void {
   });
   serve(api, create, async (c) => {
     const { name, role, tenant_id, expires_at } = c.req.valid("json");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_create_token", {
-        p_name: name,
-        p_role: role,
-        p_tenant_id: tenant_id,
-        p_expires_at: expires_at,
-      }),
-    );
-    return respond(required(text, "key"), 201);
+    const args = { p_name: name, p_role: role, p_tenant_id: tenant_id, p_expires_at: expires_at };
+    const text = await api.services.as(c, (session) => session.value("jobforge_create_token", args));
+    return respond(text ?? "{}", 201);
   });
   const revoke = createRoute({
     method: "delete",
@@ -63,11 +55,5 @@ export function tokenRoutes(api: Api): void {
       "The key is no longer valid",
     ),
   });
-  serve(api, revoke, async (c) => {
-    const { id } = c.req.valid("param");
-    const text = await api.services.as(c, (session) =>
-      session.value("jobforge_revoke_token", { p_token_id: id }),
-    );
-    return respond(required(text, "key"));
-  });
+  serveValue(api, revoke, "jobforge_revoke_token", "key", (c) => ({ p_token_id: c.req.valid("param").id }));
 }

@@ -1,15 +1,16 @@
 /**
- * /metrics, for Prometheus. What concerns jobs is read from the database when somebody asks, so it is of the whole system and the same at every
- * server; what concerns the server is its own.
+ * What /metrics shows. What concerns jobs and workers is read from the database when somebody asks, so it is of the whole system and the same at
+ * every server; what concerns the server is its own.
  */
-import { timingSafeEqual } from "node:crypto";
-import { Hono, type MiddlewareHandler } from "hono";
+import { latencyBuckets } from "@jobforge/worker-ts";
+import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { digestOf, tokenOf } from "./auth.ts";
-import { type ApiSession, apiSession } from "./calls.ts";
-import { RequestError } from "./errors.ts";
-import type { Environment, Services } from "./services.ts";
+import { type ApiSession, apiSession } from "../calls.ts";
+import type { Environment, Services } from "../services.ts";
+import { TimeHistogram } from "./histogram.ts";
+import { processMetrics } from "./process.ts";
+import { type WorkerReport, WorkerReports } from "./reports.ts";
 
 /** Seconds. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
@@ -27,6 +28,7 @@ interface Figures {
   readonly wait: readonly Bucket[];
   readonly run: readonly Bucket[];
   readonly workers: Readonly<Record<"alive" | "gone", number>>;
+  readonly reports: readonly WorkerReport[];
 }
 
 interface Labels {
@@ -48,8 +50,12 @@ export class Metrics {
   readonly #jobs: Gauge;
   readonly #oldest: Gauge;
   readonly #ended: Counter;
-  readonly #wait: Histogram;
-  readonly #run: Histogram;
+  readonly #wait: TimeHistogram;
+  readonly #run: TimeHistogram;
+  readonly #claim: TimeHistogram;
+  readonly #settle: TimeHistogram;
+  readonly #stale: Counter;
+  readonly #reports = new WorkerReports();
   readonly #workers: Gauge;
   readonly #pool: Gauge;
   readonly #streams: Gauge;
@@ -65,8 +71,8 @@ export class Metrics {
     const tenant = this.#tenants ? ["tenant_id"] : [];
     const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
       new Gauge({ name: `jobforge_${name}`, help, labelNames, registers });
-    const histogram = (name: string, help: string, labelNames: string[]): Histogram =>
-      new Histogram({ name: `jobforge_${name}`, help, labelNames, buckets: BUCKETS, registers });
+    const histogram = (name: string, help: string, limits: readonly number[]): TimeHistogram =>
+      new TimeHistogram(this.#registry, `jobforge_${name}`, help, limits);
     this.#jobs = gauge("jobs", "Live jobs: queued (due), scheduled (due later), running", [
       "type",
       "status",
@@ -82,10 +88,19 @@ export class Metrics {
       labelNames: ["type", "status", ...tenant],
       registers,
     });
-    this.#wait = histogram("job_wait_seconds", "From when a job was due to the start of its last run", [
-      "type",
-    ]);
-    this.#run = histogram("job_run_seconds", "How long the run took that ended a job", ["type"]);
+    this.#wait = histogram(
+      "job_wait_seconds",
+      "From when a job was due to the start of its last run",
+      BUCKETS,
+    );
+    this.#run = histogram("job_run_seconds", "How long the run took that ended a job", BUCKETS);
+    this.#claim = histogram("claim_seconds", "Workers' calls for jobs", latencyBuckets);
+    this.#settle = histogram("settle_seconds", "Workers' calls that ended runs", latencyBuckets);
+    this.#stale = new Counter({
+      name: "jobforge_stale_ends_total",
+      help: "Ends of runs that were refused because their lease was lost",
+      registers,
+    });
     this.#workers = gauge("workers", "Workers that heartbeat: alive, or gone for up to a day", ["status"]);
     this.#pool = gauge(
       "pool_connections",
@@ -97,11 +112,13 @@ export class Metrics {
       "xmin_age_transactions",
       "Age of the oldest snapshot that keeps dead rows from being cleaned up",
     );
-    this.#requests = histogram("http_request_seconds", "Requests to this server", [
-      "method",
-      "route",
-      "status",
-    ]);
+    this.#requests = new Histogram({
+      name: "jobforge_http_request_seconds",
+      help: "Requests to this server",
+      labelNames: ["method", "route", "status"],
+      buckets: BUCKETS,
+      registers,
+    });
   }
 
   /** Measures requests. */
@@ -119,7 +136,8 @@ export class Metrics {
     const reading = this.#last.then(() => this.#collect());
     this.#last = reading.catch(() => undefined);
     await reading;
-    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
+    const texts = [await this.#registry.metrics(), await processMetrics().metrics()];
+    return { text: texts.join("\n"), contentType: this.#registry.contentType };
   }
 
   async #collect(): Promise<void> {
@@ -147,7 +165,7 @@ export class Metrics {
     return JSON.parse(text ?? "{}") as Figures;
   }
 
-  #show({ until, jobs, ended, wait, run, workers }: Figures): void {
+  #show({ until, jobs, ended, wait, run, workers, reports }: Figures): void {
     this.#since = until;
     // A type without jobs is not there any more.
     this.#jobs.reset();
@@ -159,46 +177,17 @@ export class Metrics {
       this.#oldest.set(labels, row.oldest_seconds);
     }
     for (const row of ended) this.#ended.inc({ ...this.#labelsOf(row), status: row.status }, row.jobs);
-    observe(this.#wait, wait);
-    observe(this.#run, run);
+    for (const { type, jobs: count, seconds } of wait) this.#wait.add({ type }, count, seconds);
+    for (const { type, jobs: count, seconds } of run) this.#run.add({ type }, count, seconds);
+    for (const { claim, settle, stale } of this.#reports.growth(reports)) {
+      this.#claim.addCalls(claim);
+      this.#settle.addCalls(settle);
+      this.#stale.inc(stale);
+    }
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
   }
 
   #labelsOf({ type, tenant_id }: Labels): Record<string, string> {
     return this.#tenants && tenant_id !== null ? { type, tenant_id } : { type };
   }
-}
-
-/** Jobs of a bucket count as their mean, which lies in the same bucket: counts and sums are exact. */
-function observe(histogram: Histogram, buckets: readonly Bucket[]): void {
-  for (const { type, jobs, seconds } of buckets) {
-    for (let count = 0; count < jobs; count += 1) histogram.observe({ type }, seconds);
-  }
-}
-
-export function metricsRoutes(services: Services, metrics: Metrics): Hono<Environment> {
-  const app = new Hono<Environment>();
-  app.get("/metrics", async (c) => {
-    if (!knowsSecret(services, c.req.raw.headers))
-      await services.as(c, async ({ caller }) => requireReader(caller.role));
-    const { text, contentType } = await metrics.read();
-    return c.body(text, 200, { "content-type": contentType });
-  });
-  return app;
-}
-
-/** Digests are of one length, so comparing takes the same time for every guess. */
-function knowsSecret({ settings }: Services, headers: Headers): boolean {
-  const secret = settings.metrics?.secret;
-  if (secret === undefined || secret === "") return false;
-  const given = tokenOf(headers) ?? "";
-  return timingSafeEqual(Buffer.from(digestOf(given)), Buffer.from(digestOf(secret)));
-}
-
-function requireReader(role: string): void {
-  if (role !== "jobforge_reader" && role !== "jobforge_operator")
-    throw new RequestError(403, "42501", "Metrics are of every tenant", {
-      name: "forbidden",
-      hint: "Use a token of jobforge_reader.",
-    });
 }

@@ -1,0 +1,80 @@
+/** `jobforge schedules add`. */
+import { defineJob, type Rhythm } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, connected } from "../command.ts";
+import { exitCodes, UsageError } from "../failures.ts";
+import { readPayload } from "../jobs/payload.ts";
+import { redactor } from "../jobs/redact.ts";
+import { inWords, type OneOptions, ofOne } from "./one.ts";
+
+interface RhythmOptions {
+  readonly cron?: string;
+  readonly timezone?: string;
+  readonly every?: string;
+  readonly dynamic?: true;
+}
+
+interface AddOptions extends OneOptions, RhythmOptions {
+  readonly payload?: string;
+  readonly overlap?: "skip" | "queue" | "allow";
+  readonly missed?: "skip" | "once" | "all";
+  readonly retryRuns?: boolean;
+  readonly disabled?: boolean;
+}
+
+export function addScheduleCommand(schedules: Command, cli: Cli): void {
+  withRhythm(
+    ofOne(
+      addCommand(schedules, "add <type> <key>", {
+        summary: "Make sure that a schedule is there and is as the options say",
+        details:
+          "One of --cron, --every and --dynamic says when it runs. The key tells it from others of the type.",
+        examples: [
+          'jobforge schedules add report.build weekly --cron "0 9 * * mon" --timezone Europe/Berlin',
+          `jobforge schedules add fetch_feed feed-1 --every 15m --payload '{"feed": 1}'`,
+        ],
+      }),
+    ),
+  )
+    .option("--payload <json>", "of each run: JSON, @file, or - for standard input")
+    .option("--overlap <mode>", "when it is due while it runs: skip, queue or allow")
+    .option("--missed <mode>", "when due times passed without a worker: once, skip or all")
+    .option("--retry-runs", "retry a failed run as its type's policy says, instead of waiting for the next")
+    .option("--disabled", "do not run it yet")
+    .action(action(cli, (type: string, key: string, options: AddOptions) => add(cli, type, key, options)));
+}
+
+async function add(cli: Cli, type: string, key: string, options: AddOptions): Promise<number> {
+  const rhythm = rhythmOf(options);
+  const payload = await readPayload(cli, options.payload);
+  return await connected(cli, options, async ({ forge }, output) => {
+    const { tenant: tenantId, overlap, missed, retryRuns, disabled } = options;
+    const schedule = await forge.schedules.ensure(defineJob({ type }), key, {
+      ...rhythm,
+      ...{ tenantId, payload, overlap, missed, retryRuns },
+      enabled: disabled ? false : undefined,
+    });
+    const { outcome } = schedule;
+    output.answer(
+      await redactor(forge)(schedule),
+      () => `${type} ${key} ${output.style("green", outcome)}; ${inWords(schedule)}\n`,
+    );
+    return exitCodes.ok;
+  });
+}
+
+function withRhythm(command: Command): Command {
+  return command
+    .option("--cron <expression>", 'at the times of an expression, such as "0 9 * * mon-fri"')
+    .option("--timezone <name>", "whose clock the expression means (default: UTC)")
+    .option("--every <interval>", "at an interval, such as 15m or 1h30m")
+    .option("--dynamic", "when the handler says");
+}
+
+function rhythmOf({ cron, timezone, every, dynamic }: RhythmOptions): Rhythm {
+  if ([cron, every, dynamic].filter((each) => each !== undefined).length !== 1)
+    throw new UsageError("Say when it runs: --cron, --every or --dynamic; one of them.");
+  if (timezone !== undefined && cron === undefined) throw new UsageError("--timezone belongs to --cron.");
+  if (cron !== undefined) return { cron, timezone };
+  return every === undefined ? { dynamic: true } : { every };
+}

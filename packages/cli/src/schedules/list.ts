@@ -1,0 +1,75 @@
+/** `jobforge schedules list`. */
+import { defineJob, type Schedule } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import { exitCodes, UsageError } from "../failures.ts";
+import { redactor } from "../jobs/redact.ts";
+import type { Column } from "../output/table.ts";
+import { ago, collect, readWhole } from "../output/values.ts";
+
+interface ListOptions extends CommonOptions {
+  readonly tenant?: string;
+  readonly type?: string[];
+  readonly enabled?: boolean;
+  readonly disabled?: boolean;
+  readonly failing?: boolean;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const columns: readonly Column<Schedule>[] = [
+  { title: "type", value: (schedule) => schedule.type, shrinks: true },
+  { title: "key", value: (schedule) => schedule.key, shrinks: true },
+  { title: "runs", value: describeRhythm },
+  { title: "next", value: describeNext, tone: ({ enabled }) => (enabled ? undefined : "yellow") },
+  { title: "last", value: ({ lastRunAt }) => ago(lastRunAt) },
+  {
+    title: "ended",
+    value: ({ lastStatus, consecutiveFailures }) =>
+      consecutiveFailures > 0 ? `failed × ${consecutiveFailures}` : lastStatus,
+    tone: ({ consecutiveFailures }) => (consecutiveFailures > 0 ? "red" : "green"),
+  },
+  { title: "error", value: ({ lastError }) => lastError, shrinks: true },
+];
+
+function describeRhythm({ kind, cron, timezone, every }: Schedule): string {
+  if (cron !== undefined) return `${cron} ${timezone ?? "UTC"}`;
+  return every === undefined ? kind : `every ${every}`;
+}
+
+function describeNext({ enabled, runningSince, nextRunAt }: Schedule): string {
+  if (!enabled) return "disabled";
+  return nextRunAt === undefined && runningSince !== undefined ? "running" : ago(nextRunAt);
+}
+
+export function listCommand(schedules: Command, cli: Cli): void {
+  onDatabase(
+    addCommand(schedules, "list", {
+      summary: "List schedules, by tenant, type and key",
+      examples: ["jobforge schedules list", "jobforge schedules list --type fetch_feed --failing --json"],
+    }),
+  )
+    .option("--tenant <uuid>", "of this tenant; without it of all")
+    .option("--type <type>", "of these types; repeated or separated by commas", collect)
+    .option("--enabled", "only those that run")
+    .option("--disabled", "only those that do not")
+    .option("--failing", "only those whose last run failed")
+    .option("--limit <number>", "schedules of a page", (given) => readWhole(given, "--limit", 1, 1000), 50)
+    .option("--cursor <cursor>", "go on after a page")
+    .action(action(cli, (options: ListOptions) => list(cli, options)));
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<number> {
+  const { tenant: tenantId, type, failing, limit: pageSize } = options;
+  if (options.enabled && options.disabled) throw new UsageError("--enabled or --disabled, not both.");
+  const enabled = options.enabled ?? (options.disabled ? false : undefined);
+  return await connected(cli, options, async ({ forge }, output) => {
+    const job = type?.map((each) => defineJob({ type: each }));
+    const page = await forge.schedules
+      .list({ tenantId, job, enabled, failing, pageSize })
+      .page(options.cursor);
+    const items = output.json ? await Promise.all(page.items.map(redactor(forge))) : page.items;
+    output.list(items, columns, { empty: "No schedules.", cursor: page.cursor });
+    return exitCodes.ok;
+  });
+}

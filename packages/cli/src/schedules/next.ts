@@ -1,0 +1,82 @@
+/** `jobforge schedules next`. */
+import { defineJob, type JobForge } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, connected } from "../command.ts";
+import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
+import { ago, readWhole } from "../output/values.ts";
+import { type OneOptions, ofOne } from "./one.ts";
+
+interface NextOptions extends OneOptions {
+  readonly cron?: string;
+  readonly timezone?: string;
+  readonly count: number;
+}
+
+export function nextCommand(schedules: Command, cli: Cli): void {
+  ofOne(
+    addCommand(schedules, "next [type] [key]", {
+      summary: "Show when a schedule runs next, or what a cron expression means",
+      examples: [
+        "jobforge schedules next report.build weekly",
+        'jobforge schedules next --cron "0 9 * * mon-fri" --timezone Europe/Berlin --count 10',
+      ],
+    }),
+  )
+    .option("--cron <expression>", "an expression instead of a schedule")
+    .option("--timezone <name>", "whose clock it means (default: UTC)")
+    .option("--count <number>", "how many", (given) => readWhole(given, "--count", 1, 1000), 5)
+    .action(
+      action(cli, (type: string | undefined, key: string | undefined, options: NextOptions) =>
+        next(cli, type, key, options),
+      ),
+    );
+}
+
+async function next(
+  cli: Cli,
+  type: string | undefined,
+  key: string | undefined,
+  options: NextOptions,
+): Promise<number> {
+  const { cron, timezone, count: wanted } = options;
+  if ((cron === undefined) === (type === undefined || key === undefined))
+    throw new UsageError("Name a schedule by type and key, or pass --cron.");
+  return await connected(cli, options, async ({ forge }, output) => {
+    const runs =
+      cron === undefined
+        ? await runsOf(forge, type ?? "", key ?? "", options)
+        : await cronRuns(forge, cron, timezone, undefined, wanted);
+    output.answer({ items: runs, cursor: null }, () =>
+      runs.length === 0 ? "No next run.\n" : runs.map((at) => `${at.toISOString()}  ${ago(at)}\n`).join(""),
+    );
+    return exitCodes.ok;
+  });
+}
+
+/** The next run as the schedule has it, and what follows by its expression. Of other kinds, with their chance and handlers, only the next is known. */
+async function runsOf(forge: JobForge, type: string, key: string, options: NextOptions): Promise<Date[]> {
+  const schedule = await forge.schedules.get(defineJob({ type }), key, { tenantId: options.tenant });
+  if (schedule === undefined) throw new NotFoundError(`There is no schedule ${key} of ${type}.`);
+  const { enabled, nextRunAt, cron, timezone, endsAt } = schedule;
+  if (!enabled || nextRunAt === undefined) return [];
+  const more = options.count - 1;
+  const later =
+    cron === undefined || more === 0 ? [] : await cronRuns(forge, cron, timezone, nextRunAt, more);
+  return [nextRunAt, ...later.filter((at) => endsAt === undefined || at <= endsAt)];
+}
+
+async function cronRuns(
+  forge: JobForge,
+  cron: string,
+  timezone: string | undefined,
+  after: Date | undefined,
+  wanted: number,
+): Promise<Date[]> {
+  const runs = await forge.transport.call<string[]>("jobforge_cron_runs", {
+    p_expression: cron,
+    p_timezone: timezone,
+    p_after: after,
+    p_count: wanted,
+  });
+  return runs.map((at) => new Date(at));
+}

@@ -1,0 +1,55 @@
+/** `jobforge schedules enable`, `disable` and `run`. */
+import { defineJob, type JobForge, type Schedule } from "@jobforge/sdk-ts";
+import type { Command } from "commander";
+import { action, addCommand, type Cli, connected } from "../command.ts";
+import { exitCodes } from "../failures.ts";
+import { redactor } from "../jobs/redact.ts";
+import { inWords, type OneOptions, ofOne } from "./one.ts";
+
+interface Steer {
+  readonly name: string;
+  readonly summary: string;
+  readonly apply: (
+    schedules: JobForge["schedules"],
+    ...which: Parameters<JobForge["schedules"]["enable"]>
+  ) => Promise<Schedule>;
+}
+
+const steers: readonly Steer[] = [
+  {
+    name: "enable",
+    summary: "Let a schedule run again",
+    apply: (schedules, ...which) => schedules.enable(...which),
+  },
+  {
+    name: "disable",
+    summary: "Stop a schedule; a run that has begun ends as usual",
+    apply: (schedules, ...which) => schedules.disable(...which),
+  },
+  {
+    name: "run",
+    summary: "Ask for a run now, beside the next one",
+    apply: (schedules, ...which) => schedules.run(...which),
+  },
+];
+
+export function steerCommands(schedules: Command, cli: Cli): void {
+  for (const steer of steers) steerCommand(schedules, cli, steer);
+}
+
+function steerCommand(schedules: Command, cli: Cli, { name, summary, apply }: Steer): void {
+  const command = addCommand(schedules, `${name} <type> <key>`, {
+    summary,
+    examples: [`jobforge schedules ${name} report.build weekly`],
+  });
+  ofOne(command).action(
+    action(cli, (type: string, key: string, options: OneOptions) =>
+      connected(cli, options, async ({ forge }, output) => {
+        const { tenant: tenantId } = options;
+        const schedule = await apply(forge.schedules, defineJob({ type }), key, { tenantId });
+        output.answer(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
+        return exitCodes.ok;
+      }),
+    ),
+  );
+}

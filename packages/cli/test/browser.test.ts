@@ -1,0 +1,103 @@
+/** The page of `npm start` in a real browser. */
+import { join } from "node:path";
+import { globalTenant } from "@jobforge/sdk-ts";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { findTool } from "../../../scripts/tools.js";
+import { startNode } from "./child.ts";
+import { repository } from "./files.ts";
+import { test } from "./support.ts";
+
+/** Or undefined where it cannot be had: then this test is skipped, and a line has said so. */
+const tool = await findTool("chromium-headless-shell");
+
+/** As root it has no sandbox; what it shows is ours. */
+const launch = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: tool?.path ?? "",
+    env: { ...tool?.env } as Record<string, string>,
+    args: ["--no-sandbox"],
+  });
+
+/** What a browser has to complain of: errors, warnings, and requests to anywhere else. */
+function complaintsOf(page: Page, origin: string): string[] {
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== origin) complaints.push(`request: ${request.url()}`);
+  });
+  return complaints;
+}
+
+const row = (page: Page, type: string, status: string): ReturnType<Page["locator"]> =>
+  page.locator("tr", { hasText: type }).filter({ has: page.locator("td", { hasText: status }) });
+
+const evil = `<img src="x" onerror="alert(1)">`;
+
+describe.skipIf(tool === undefined)("in a browser", () => {
+  test("the page shows what became of jobs, changes as they do, and runs nothing but its own", {
+    timeout: 120_000,
+  }, async ({ empty }) => {
+    const start = startNode(join(repository, "scripts/start.js"), [], {
+      cwd: repository,
+      env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
+    });
+    await start.printed("The worker goes on until Ctrl-C");
+    const [, url = ""] = /Server: (http:\S+) /.exec(start.stdout()) ?? [];
+    await using browser = await launch();
+    const page = await browser.newPage();
+    const complaints = complaintsOf(page, url);
+    await page.goto(url);
+    await page.getByText("Live", { exact: true }).waitFor();
+    for (const [type, status] of [
+      ["demo.greet", "succeeded"],
+      ["demo.patient", "retrying"],
+      ["demo.greet", "scheduled"],
+      ["demo.broken", "dead"],
+      ["demo.refused", "failed"],
+    ] as const)
+      expect(await row(page, type, status).count(), `${type} ${status}`).toBeGreaterThan(0);
+    expect(await page.locator("caption").allTextContents()).toHaveLength(3);
+
+    // A job that comes and ends is seen without loading the page anew.
+    await page.evaluate("globalThis.isTheSame = true");
+    const id = await enqueue(url, "demo.greet", { name: "the browser" });
+    await page.locator("tr", { hasText: id }).filter({ hasText: "succeeded" }).waitFor();
+    const odd = await enqueue(url, evil, {});
+    await page.locator("tr", { hasText: odd }).waitFor();
+    expect(await page.locator("tr", { hasText: odd }).locator("th").textContent()).toBe(evil);
+    expect(await page.evaluate("globalThis.isTheSame")).toBe(true);
+    expect(complaints).toEqual([]);
+
+    // Whatever got into the page could not run, nor send anything away.
+    await page.evaluate(`{
+      const script = document.createElement("script");
+      script.textContent = "globalThis.isEvil = true";
+      document.body.append(script);
+    }`);
+    expect(await page.evaluate("globalThis.isEvil")).toBeUndefined();
+    expect(await page.evaluate("fetch('http://127.0.0.1:1/').catch(() => 'refused')")).toBe("refused");
+    expect(complaints.join("\n")).toMatch(/script-src[\s\S]*connect-src/);
+
+    // It says so when the server is gone.
+    start.process.kill("SIGINT");
+    expect(await start.ended).toEqual({ code: 0, signal: null });
+    await page.getByText("Not connected: what you see may be old").waitFor();
+  });
+});
+
+async function enqueue(url: string, type: string, payload: object): Promise<string> {
+  const answer = await fetch(`${url}/v1/jobs?tenant_id=${globalTenant}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ type, payload }),
+  });
+  return ((await answer.json()) as { id: string }).id;
+}

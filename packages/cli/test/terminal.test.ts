@@ -1,0 +1,237 @@
+/** Every command in a terminal and with --json: the same answer for people and for programs. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { findEmbedded } from "@jobforge/embedded";
+import type { TestDatabase } from "@jobforge/testing";
+import type { Command } from "commander";
+import { describe, expect, onTestFinished, test as plain } from "vitest";
+import { createProgram } from "../src/program.ts";
+import { type Folder, projectFolder, repository, temporaryFolder } from "./files.ts";
+import { run, T, test } from "./support.ts";
+
+/** Something for a command to work on. */
+interface Scene {
+  readonly url: string;
+  readonly handlers: string;
+  /** Jobs: one that waits, one that has ended, one that is dead. */
+  readonly queued: string;
+  readonly done: string;
+  readonly dead: string;
+  readonly key: string;
+}
+
+interface Example {
+  readonly args: (scene: Scene) => readonly string[];
+  /** What a terminal shows; colours are taken away. */
+  readonly shows: RegExp;
+  /** Goes on until it is told to stop, which happens when it has said this. Its JSON is one document a line. */
+  readonly until?: RegExp;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const of =
+  (...args: string[]): Example["args"] =>
+  () =>
+    args;
+const tenant = ["--tenant", T];
+
+const examples: Readonly<Record<string, Example>> = {
+  "dead list": { args: of("dead", "list"), shows: /no such user/ },
+  "dead purge": { args: of("dead", "purge", "--type", "break", "--yes"), shows: /1 .*forgotten/ },
+  "dead retry": { args: of("dead", "retry", "--type", "break", "--yes"), shows: /1 / },
+  dev: { args: of("dev", "--port", "0"), shows: /Server: http/, until: /No handlers|no_handlers/ },
+  doctor: { args: of("doctor"), shows: /clock/ },
+  enqueue: { args: of("enqueue", "work", "{}", ...tenant), shows: /created/ },
+  "gates list": { args: of("gates", "list"), shows: /paused\.type .*\b0\b/ },
+  "gates pause": { args: of("gates", "pause", "--type", "a"), shows: /Type a is paused/ },
+  "gates resume": { args: of("gates", "resume", "--type", "a"), shows: /Type a is no longer paused/ },
+  "jobs cancel": { args: ({ queued }) => ["jobs", "cancel", queued], shows: /canceled/ },
+  "jobs explain": { args: ({ queued }) => ["jobs", "explain", queued], shows: /scheduled/ },
+  "jobs export": { args: of("jobs", "export"), shows: /"type":"work"/, until: /"type":"break"/ },
+  "jobs list": { args: of("jobs", "list"), shows: /work +succeeded/ },
+  "jobs retry": { args: ({ dead }) => ["jobs", "retry", dead], shows: /queued|retried|now/ },
+  "jobs show": { args: ({ done }) => ["jobs", "show", done], shows: /succeeded/ },
+  "jobs tail": { args: ({ done }) => ["jobs", "tail", done], shows: /succeeded/, until: /succeeded/ },
+  migrate: { args: of("migrate"), shows: /already at JobForge/ },
+  "schedules add": {
+    args: of("schedules", "add", "work", "new", "--every", "1h"),
+    shows: /work new created/,
+  },
+  "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /it is disabled/ },
+  "schedules enable": { args: of("schedules", "enable", "work", "hourly"), shows: /next run/ },
+  "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 01:00:00/ },
+  "schedules next": { args: of("schedules", "next", "work", "hourly"), shows: /^20\S+Z +(now|in )/ },
+  "schedules run": { args: of("schedules", "run", "work", "hourly"), shows: /a run was asked for/ },
+  server: {
+    args: of("server", "--port", "0"),
+    shows: /Listening on http/,
+    until: /Listening|"listening"/,
+    env: { JOBFORGE_JWT_SECRET: "a secret of the tests that is long enough" },
+  },
+  stats: { args: of("stats"), shows: /1 succeeded; 1 failed or dead/ },
+  tick: { args: ({ handlers }) => ["tick", handlers], shows: /Nothing was due/ },
+  "token create": {
+    args: of("token", "create", "mine", "--role", "jobforge_reader"),
+    shows: /jf_[0-9a-f]{8}_/,
+  },
+  "token list": { args: of("token", "list"), shows: /first/ },
+  "token revoke": { args: ({ key }) => ["token", "revoke", key], shows: /revoked|no longer/ },
+  "types list": { args: of("types", "list"), shows: /break/ },
+  "types show": { args: of("types", "show", "work"), shows: /work/ },
+  // It takes the signals of this process; see worker.test.ts, which starts it as one of its own.
+  worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
+  workers: { args: of("workers"), shows: /w1 +alive/ },
+};
+
+/** The names of all commands that do something. */
+function leaves(command: Command, path: readonly string[] = []): string[] {
+  return command.commands.flatMap((each) => {
+    const name = [...path, each.name()];
+    return each.commands.length > 0 ? leaves(each, name) : [name.join(" ")];
+  });
+}
+
+async function setUp(db: TestDatabase, folder: Folder): Promise<Scene> {
+  const enqueue = async (type: string, more = ""): Promise<string> =>
+    await db.value<string>(`select jobforge_enqueue_job($1, $2, p_max_attempts => 1${more}) ->> 'id'`, [
+      T,
+      type,
+    ]);
+  const [done, dead] = [await enqueue("work"), await enqueue("break")];
+  const queued = await enqueue("work", ", p_run_at => now() + interval '1 day'");
+  await db.query(
+    `select jobforge_complete_job(id, 'w1', case type when 'work' then 'succeeded' else 'failed' end,
+       '{"message": "no such user"}') from jobforge_claim_jobs('w1', 2)`,
+  );
+  await db.query("select jobforge_heartbeat_worker('w1'), jobforge_set_gate('type', 'paused.type', true)");
+  await db.query(
+    `select jobforge_ensure_schedule('00000000-0000-0000-0000-000000000000', 'work', 'hourly', '{"every": "1h"}')`,
+  );
+  const key = await db.value<string>(
+    "select jobforge_create_token('first', 'jobforge_operator') ->> 'prefix'",
+  );
+  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key };
+}
+
+const handlers = `import { defineJob } from "@jobforge/sdk-ts";
+export const it = defineJob({ type: "it" }).handle(() => 1);`;
+
+const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z]`, "g");
+
+describe("every command", () => {
+  plain("has an example here", () => {
+    const quiet = { write: () => undefined };
+    const program = createProgram({ process: { stdout: quiet, stderr: quiet, env: {} }, exitCode: 0 });
+    expect(Object.keys(examples).sort()).toEqual(leaves(program).sort());
+  });
+
+  test.for(Object.entries(examples).filter(([name]) => name !== "worker"))(
+    "%s",
+    async ([, { args, shows, until, env = {} }], { db }) => {
+      await using folder = await projectFolder({ "handlers/it.js": handlers });
+      const first = await setUp(db, folder);
+      const shown = await runUntil(args(first), { DATABASE_URL: db.url, ...env }, until, { terminal: {} });
+      expect([shown.exitCode, shown.stdout.replaceAll(escapes, "")]).toEqual([
+        0,
+        expect.stringMatching(shows),
+      ]);
+
+      const second = await setUp(db, folder);
+      const told = await runUntil([...args(second), "--json"], { DATABASE_URL: db.url, ...env }, until, {});
+      expect(told).toMatchObject({ exitCode: 0, stderr: "" });
+      const documents = until === undefined ? [told.stdout] : told.stdout.trim().split("\n");
+      for (const document of documents) expect(JSON.parse(document)).toBeTypeOf("object");
+      expect(told.stdout).not.toMatch(escapes);
+    },
+  );
+});
+
+/** Runs a command, and tells one that would go on to stop once it has said what it must. */
+async function runUntil(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  until: RegExp | undefined,
+  options: Parameters<typeof run>[2],
+): ReturnType<typeof run> {
+  const stop = new AbortController();
+  let said = "";
+  const onOutput = (text: string): void => {
+    said += text;
+    if (until?.test(said)) stop.abort();
+  };
+  return await run(args, env, { ...options, signal: stop.signal, onOutput });
+}
+
+describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
+  /** Starts the command in a terminal of its own. */
+  function inTerminal(program: string, env: Readonly<Record<string, string>>, cwd: string): Terminal {
+    const child = spawn(
+      "script",
+      ["--quiet", "--flush", "--return", "--command", `exec ${program}`, "/dev/null"],
+      {
+        cwd,
+        env: { PATH: process.env["PATH"], TERM: "xterm", ...env },
+        detached: true,
+      },
+    );
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let shown = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      shown += chunk.toString("utf8");
+    });
+    const code = new Promise<number | null>((resolve) => child.on("close", resolve));
+    return { type: (text) => void child.stdin.write(text), shown: () => shown, code };
+  }
+
+  interface Terminal {
+    readonly type: (text: string) => void;
+    readonly shown: () => string;
+    readonly code: Promise<number | null>;
+  }
+
+  const jobforge = `${process.execPath} ${join(repository, "packages/cli/bin/jobforge.js")}`;
+  const until = { timeout: 50_000 };
+
+  test("there are colours, and questions that wait for an answer", async ({ db }) => {
+    await using folder = await temporaryFolder();
+    await setUp(db, folder);
+    const env = { DATABASE_URL: db.url };
+    const list = inTerminal(`${jobforge} jobs list`, env, folder.path);
+    expect(await list.code).toBe(0);
+    expect(list.shown()).toMatch(escapes);
+    const purge = inTerminal(`${jobforge} dead purge --type break`, env, folder.path);
+    await expect.poll(purge.shown, until).toMatch(/\[y\/N\]|\(y\/N\)|\?/i);
+    purge.type("n\n");
+    expect(await purge.code).toBe(1);
+    expect(await db.value("select count(*)::int from jobforge_jobs where status = 'dead'")).toBe(1);
+  });
+
+  test("a worker's log is for people, and Ctrl-C ends it", async ({ db }) => {
+    await using folder = await projectFolder({ "handlers/it.js": handlers });
+    const worker = inTerminal(`${jobforge} worker handlers`, { DATABASE_URL: db.url }, folder.path);
+    await expect.poll(worker.shown, until).toContain("Worker started");
+    expect(worker.shown()).toMatch(escapes);
+    worker.type("\u0003");
+    expect(await worker.code).toBe(0);
+  });
+
+  test("Ctrl-C ends npm start, its server, its worker and its database", async () => {
+    await using folder = await temporaryFolder();
+    const start = inTerminal(
+      `${process.execPath} ${join(repository, "scripts/start.js")} --directory ${folder.path}/data`,
+      { JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
+      folder.path,
+    );
+    await expect.poll(start.shown, until).toContain("The worker goes on until Ctrl-C");
+    const [, url = ""] = /Server: (http:\/\/127\.0\.0\.1:\d+)/.exec(start.shown()) ?? [];
+    const database = findEmbedded({ directory: join(folder.path, "data") });
+    expect(database).toBeDefined();
+    start.type("\u0003");
+    expect(await start.code).toBe(0);
+    expect(start.shown()).toContain("Stopping");
+    await expect(fetch(url)).rejects.toThrow();
+    expect(() => process.kill(database?.pid ?? 0, 0)).toThrow();
+    expect(findEmbedded({ directory: join(folder.path, "data") })).toBeUndefined();
+  });
+});

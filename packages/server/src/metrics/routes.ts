@@ -1,0 +1,34 @@
+/** /metrics, for Prometheus: for readers and operators, or for who knows the secret of the scrapers. */
+import { timingSafeEqual } from "node:crypto";
+import { Hono } from "hono";
+import { digestOf, tokenOf } from "../auth.ts";
+import { RequestError } from "../errors.ts";
+import type { Environment, Services } from "../services.ts";
+import type { Metrics } from "./metrics.ts";
+
+export function metricsRoutes(services: Services, metrics: Metrics): Hono<Environment> {
+  const app = new Hono<Environment>();
+  app.get("/metrics", async (c) => {
+    if (!knowsSecret(services, c.req.raw.headers))
+      await services.as(c, async ({ caller }) => requireReader(caller.role));
+    const { text, contentType } = await metrics.read();
+    return c.body(text, 200, { "content-type": contentType });
+  });
+  return app;
+}
+
+/** Digests are of one length, so comparing takes the same time for every guess. */
+function knowsSecret({ settings }: Services, headers: Headers): boolean {
+  const secret = settings.metrics?.secret;
+  if (secret === undefined || secret === "") return false;
+  const given = tokenOf(headers) ?? "";
+  return timingSafeEqual(Buffer.from(digestOf(given)), Buffer.from(digestOf(secret)));
+}
+
+function requireReader(role: string): void {
+  if (role !== "jobforge_reader" && role !== "jobforge_operator")
+    throw new RequestError(403, "42501", "Metrics are of every tenant", {
+      name: "forbidden",
+      hint: "Use a token of jobforge_reader.",
+    });
+}

@@ -1,0 +1,174 @@
+/** Metrics: of the whole system at a server, and of one worker at its own port. */
+import { defineJob, JobForge } from "@jobforge/sdk-ts";
+import { createWorker, type Worker } from "@jobforge/worker-ts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { describe, expect, test as plain } from "vitest";
+import { monitorWorker } from "../src/index.ts";
+import { TimeHistogram } from "../src/metrics/histogram.ts";
+import { appToken, sign, startServer, T, test } from "./support/server.ts";
+
+describe("metrics", () => {
+  const lines = async (answer: Response): Promise<string[]> =>
+    (await answer.text()).split("\n").filter((line) => !line.startsWith("#"));
+
+  test("show jobs, how long they waited and ran, workers, and the server itself", async ({ http, db }) => {
+    const token = await sign({ role: "jobforge_reader" });
+    await http.request("/metrics", { token });
+    await db.query("select jobforge_enqueue_jobs($1, $2)", [T, '[{"type":"a"},{"type":"a"},{"type":"b"}]']);
+    await db.query(
+      "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 1, array['b'])",
+    );
+    await db.query("select jobforge_heartbeat_worker('w')");
+    // Until what has ended can be read: two seconds after it did, so that nothing is committed behind it.
+    const ended = 'jobforge_jobs_ended_total{type="b",status="succeeded"} 1';
+    await expect
+      .poll(async () => await lines(await http.request("/metrics", { token })), {
+        timeout: 20_000,
+        interval: 200,
+      })
+      .toContain(ended);
+    const found = await lines(await http.request("/metrics", { token }));
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'jobforge_jobs{type="a",status="queued"} 2',
+        'jobforge_jobs{type="a",status="running"} 0',
+        ended,
+        'jobforge_job_run_seconds_count{type="b"} 1',
+        'jobforge_job_wait_seconds_count{type="b"} 1',
+        'jobforge_workers{status="alive"} 1',
+        expect.stringMatching(/^jobforge_oldest_waiting_seconds\{type="a"\} \d/),
+        expect.stringMatching(/^jobforge_pool_connections\{state="total"\} [1-9]/),
+        expect.stringMatching(/^jobforge_xmin_age_transactions \d/),
+        expect.stringMatching(
+          /^jobforge_http_request_seconds_count\{method="GET",route="\/metrics",status="200"\} \d/,
+        ),
+      ]),
+    );
+    expect(found.join("\n")).not.toContain(T);
+  });
+
+  test("are for readers, operators, and who knows the secret", async ({ db }) => {
+    await using http = await startServer(db, { metrics: { secret: "scrape-me" } });
+    const status = async (token?: string): Promise<number> =>
+      (await http.request("/metrics", { token })).status;
+    expect(
+      await Promise.all([status(), status("wrong"), status(await appToken(T)), status("scrape-me")]),
+    ).toEqual([401, 401, 403, 200]);
+    expect(await status(await sign({ role: "jobforge_operator" }))).toBe(200);
+  });
+
+  test("name tenants when asked", async ({ db }) => {
+    await using http = await startServer(db, { metrics: { secret: "scrape-me", tenantLabels: true } });
+    await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
+    const found = await lines(await http.request("/metrics", { token: "scrape-me" }));
+    expect(found).toContain(`jobforge_jobs{type="a",tenant_id="${T}",status="queued"} 1`);
+  });
+
+  test("add up what workers report, and never fall when one goes", async ({ db, http }) => {
+    const token = await sign({ role: "jobforge_reader" });
+    const report = async (worker: string, metrics: object): Promise<unknown> =>
+      await db.query("select jobforge_heartbeat_worker($1, $2)", [worker, { instance: "1", metrics }]);
+    const shown = async (): Promise<string[]> => {
+      const found = await lines(await http.request("/metrics", { token }));
+      return found.filter((line) =>
+        /^jobforge_(claim_seconds_(sum|count)|stale)|^jobforge_settle.*0\.005"/.test(line),
+      );
+    };
+    await report("old", { claim: [[100, 1]], settle: [], stale: 7 });
+    // What was before the server was first asked does not count.
+    expect(await shown()).toEqual(["jobforge_stale_ends_total 0"]);
+    await report("old", { claim: [[101, 1.004]], stale: 8 });
+    await report("new", {
+      claim: [
+        [0, 0],
+        [2, 0.5],
+      ],
+      settle: [[3, 0.012]],
+      stale: 1,
+    });
+    const grown = [
+      'jobforge_settle_seconds_bucket{le="0.005"} 3',
+      expect.stringMatching(/^jobforge_claim_seconds_sum 0\.504/),
+      "jobforge_claim_seconds_count 3",
+      "jobforge_stale_ends_total 2",
+    ];
+    expect((await shown()).sort()).toEqual(expect.arrayContaining(grown));
+    await db.query("delete from jobforge.workers where id = 'new'");
+    await report("old", { claim: [[1, 0.1]], stale: "no number" });
+    await report("odd", { claim: [[-5, 1], ["x"], null, ["1", 1]], settle: { a: 1 }, stale: -1 });
+    await report("odder", [1, 2]);
+    expect((await shown()).sort()).toEqual(expect.arrayContaining(grown));
+  });
+
+  test("show the process", async ({ http }) => {
+    const found = await lines(
+      await http.request("/metrics", { token: await sign({ role: "jobforge_reader" }) }),
+    );
+    for (const name of [
+      "process_cpu_seconds_total",
+      "process_resident_memory_bytes",
+      "nodejs_eventloop_lag_seconds",
+    ])
+      expect(found).toContainEqual(expect.stringMatching(new RegExp(`^${name} \\d`)));
+  });
+});
+
+plain("a million measurements are added at once", async () => {
+  const registry = new Registry();
+  const histogram = new TimeHistogram(registry, "t", "h", [1, 10]);
+  histogram.add({ type: 'a"b' }, 1_000_000, 0.5);
+  histogram.add({ type: 'a"b' }, 2, 5);
+  histogram.add({ type: 'a"b' }, 1, 100);
+  histogram.add({ type: "none" }, 0, 1);
+  const text = await registry.metrics();
+  expect(text.split("\n").filter((line) => !line.startsWith("#") && line !== "")).toEqual([
+    't_bucket{le="1",type="a\\"b"} 1000000',
+    't_bucket{le="10",type="a\\"b"} 1000002',
+    't_bucket{le="+Inf",type="a\\"b"} 1000003',
+    't_sum{type="a\\"b"} 500110',
+    't_count{type="a\\"b"} 1000003',
+  ]);
+});
+
+describe("a worker's own port", () => {
+  const until = { timeout: 20_000 };
+
+  test("says whether it lives and works, and shows what it did", async ({ db }) => {
+    await using forge = new JobForge({ database: db.url });
+    await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
+    const handlers = [defineJob({ type: "a" }).handle(() => undefined)];
+    await using worker = createWorker(forge, { handlers, logger: pino({ level: "silent" }) });
+    await using monitor = await monitorWorker(worker, { port: 0 });
+    const get = async (path: string): Promise<[number, string]> => {
+      const answer = await fetch(`${monitor.url}${path}`);
+      return [answer.status, await answer.text()];
+    };
+    expect(await get("/healthz")).toEqual([200, '{"ok":true}']);
+    expect(await get("/readyz")).toEqual([503, expect.stringContaining("has not heard of this worker yet")]);
+    await worker.start();
+    expect(await get("/readyz")).toEqual([200, '{"ok":true}']);
+    const succeeded = 'jobforge_worker_runs_total{outcome="succeeded"} 1';
+    await expect.poll(async () => (await get("/metrics"))[1], until).toContain(succeeded);
+    const [, text] = await get("/metrics");
+    for (const line of [
+      /^jobforge_worker_running 0$/m,
+      /^jobforge_worker_claim_seconds_count [1-9]/m,
+      /^process_cpu/m,
+    ])
+      expect(text).toMatch(line);
+    expect(text).not.toContain(T);
+    expect((await get("/v1/jobs"))[0]).toBe(404);
+  });
+
+  test("says so when the database has been silent for a minute", async () => {
+    const heardAt = new Date(Date.now() - 61_000);
+    const metrics = () => ({ claim: [], settle: [], runs: {}, heardAt });
+    await using monitor = await monitorWorker({ running: 0, metrics } as unknown as Worker, { port: 0 });
+    const answer = await fetch(`${monitor.url}/readyz`);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { reason: expect.stringContaining("since 20") },
+    ]);
+  });
+});

@@ -1,0 +1,3 @@
+-- Both say more than before. The type of a function's rows cannot be changed in place; what replaces them comes with this migration.
+drop function if exists :"api_schema".jobforge_list_gates();
+drop function if exists :"api_schema".jobforge_list_types(interval);
