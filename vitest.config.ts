@@ -18,6 +18,7 @@ export default defineConfig({
       "packages/*/test/**/*.test.ts",
       "docs/test/**/*.test.ts",
       "bench/test/**/*.test.ts",
+      "chaos/test/**/*.test.ts",
     ],
     // Tests wait for Postgres more than they compute.
     maxWorkers: 4,

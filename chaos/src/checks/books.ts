@@ -1,0 +1,84 @@
+/** Schedules, audit and usage: the books that are kept beside the jobs. */
+import { AUDITED, plain } from "../jobs.ts";
+import type { Check } from "./check.ts";
+import { RUNS } from "./runs.ts";
+
+export const schedulesOnce: Check = {
+  name: "schedules",
+  promise: "A schedule fires once for each due time; one that catches up on everything leaves none out",
+  query: `
+    select min(j.id::text)::uuid as job_id, format('%s jobs were made for %s of schedule %s', count(*), j.scheduled_for, s.key) as what
+    from jobforge.all_jobs j join jobforge.schedules s on s.id = j.schedule_id
+    group by s.key, j.schedule_id, j.scheduled_for having count(*) > 1
+    union all
+    select null, format('schedule all left out %s', d.due)
+    from (
+      select min(j.scheduled_for) as first, max(j.scheduled_for) as last
+      from jobforge.all_jobs j join jobforge.schedules s on s.id = j.schedule_id where s.key = 'all'
+    ) f
+    cross join lateral generate_series(f.first, f.last, interval '1 second') d(due)
+    where not exists (
+      select from jobforge.all_jobs j join jobforge.schedules s on s.id = j.schedule_id where s.key = 'all' and j.scheduled_for = d.due)`,
+};
+
+export const audit: Check = {
+  name: "audit",
+  promise:
+    "The audit log has one entry for each job that failed for good, and for each success of an audited type, and none besides",
+  query: `
+    with wanted as (
+      select f.id::text as entity_id, case f.status when 'dead' then 'JOB_EXHAUSTED_RETRIES' when 'succeeded' then $1 else 'JOB_FAILED' end as action
+      from jobforge.archive f left join jobforge.schedules s on s.id = f.schedule_id
+      where f.status = 'dead' or (f.status = 'failed' and (s.id is null or s.retry_runs)) or (f.status = 'succeeded' and f.type = $2)
+    ), kept as (
+      select a.entity_id, a.action, count(*) as times from jobforge.audit_log a
+      where a.action in ('JOB_EXHAUSTED_RETRIES', 'JOB_FAILED', $1) group by 1, 2)
+    select coalesce(w.entity_id, k.entity_id)::uuid as job_id, format('has %s entries %s, and should have %s', coalesce(k.times, 0),
+      coalesce(w.action, k.action), (w.entity_id is not null)::int) as what
+    from wanted w full join kept k on (k.entity_id, k.action) = (w.entity_id, w.action)
+    where k.times is distinct from 1 or w.entity_id is null`,
+  values: [AUDITED, plain.type],
+};
+
+export const usage: Check = {
+  name: "usage",
+  promise: "Usage per tenant and type equals the runs that are recorded",
+  query: `
+    with runs as (${RUNS}), wanted as (
+      select r.tenant_id, r.type, count(*) as runs, count(*) filter (where r.ended = 'succeeded') as succeeded,
+        count(*) filter (where r.ended = 'failed') as failed, count(*) filter (where r.ended = 'lost') as lost,
+        count(*) filter (where r.ended = 'deferred') as deferred,
+        count(*) filter (where r.ended in ('failed', 'lost') and not r.last) as retries,
+        count(*) filter (where r.last and f.status in ('failed', 'dead')) as dead,
+        coalesce(sum(f.cost_cents) filter (where r.last), 0) as cost_cents
+      from runs r left join jobforge.archive f on f.id = r.job_id
+      where r.ended <> 'released' group by 1, 2
+    ), kept as (
+      select u.tenant_id, u.type, sum(u.runs) as runs, sum(u.succeeded) as succeeded, sum(u.failed) as failed, sum(u.lost) as lost,
+        sum(u.deferred) as deferred, sum(u.retries) as retries, sum(u.dead) as dead, sum(u.cost_cents) as cost_cents
+      from (
+        select tenant_id, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents from jobforge.usage
+        union all
+        select tenant_id, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents from jobforge.usage_deltas
+      ) u group by 1, 2)
+    select null::uuid as job_id, format('%s of %s: usage is %s, the rows say %s', coalesce(w.type, k.type), coalesce(w.tenant_id, k.tenant_id),
+      to_jsonb(k) - 'type' - 'tenant_id', to_jsonb(w) - 'type' - 'tenant_id') as what
+    from wanted w full join kept k on (k.tenant_id, k.type) = (w.tenant_id, w.type)
+    where (w.runs, w.succeeded, w.failed, w.lost, w.deferred, w.retries, w.dead, w.cost_cents)
+      is distinct from (k.runs, k.succeeded, k.failed, k.lost, k.deferred, k.retries, k.dead, k.cost_cents)`,
+};
+
+export const leftovers: Check = {
+  name: "leftovers",
+  promise:
+    "Nothing waits for ever beside the jobs: no children that were not enqueued, no requests to cancel, no end that was not folded in",
+  query: `
+    select null::uuid as job_id, format('%s rows are left in %s', l.rows, l.name) as what
+    from (
+      select 'outbox' as name, count(*) as rows from jobforge.outbox
+      union all
+      select 'cancel_requests', count(*) from jobforge.cancel_requests
+      union all
+      select 'schedule_ends', count(*) from jobforge.schedule_ends) l
+    where l.rows > 0`,
+};

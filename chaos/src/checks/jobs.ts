@@ -1,0 +1,80 @@
+/** Nothing is lost and nothing is there twice: what the application committed against what the database has in the end. */
+import { child, keyed, parent } from "../jobs.ts";
+import type { Check } from "./check.ts";
+
+export const endsOnce: Check = {
+  name: "ends once",
+  promise: "Every job ends exactly once, in a terminal state",
+  query: `
+    select j.id as job_id, format('is still %s in the end', j.state) as what from jobforge.jobs j
+    union all
+    select a.id, format('has ended %s times', count(*)) from jobforge.archive a group by a.id having count(*) > 1
+    union all
+    select a.id, format('ended as %s, which is no end', a.status) from jobforge.archive a
+    where a.status not in ('succeeded', 'failed', 'dead', 'canceled')`,
+};
+
+export const nothingLost: Check = {
+  name: "nothing lost",
+  promise:
+    "Every row that the application committed has its job, and every job its row, also when the answer to the commit was lost",
+  query: `
+    with ordered as (
+      select j.id, (j.payload ->> 'order')::uuid as order_id, j.type, j.tenant_id
+      from jobforge.all_jobs j where j.payload ? 'order')
+    select j.id as job_id, format('order %s has %s jobs', o.id, count(j.id)) as what
+    from chaos.orders o left join ordered j on j.order_id = o.id
+    group by o.id, j.id having count(j.id) <> 1
+    union all
+    select null, format('order %s has %s jobs', j.order_id, count(*)) from ordered j group by j.order_id having count(*) > 1
+    union all
+    select j.id, format('nobody committed its order %s', j.order_id)
+    from ordered j where not exists (select from chaos.orders o where o.id = j.order_id)
+    union all
+    select j.id, 'is not of the type and tenant that were ordered'
+    from ordered j join chaos.orders o on o.id = j.order_id where (j.type, j.tenant_id) <> (o.type, o.tenant_id)`,
+};
+
+export const keysOnce: Check = {
+  name: "keys once",
+  promise: "A key that was sent again and again is one job, and the one that was answered",
+  query: `
+    with known as (select j.id, j.idempotency_key from jobforge.all_jobs j where j.type = $1)
+    select k.acknowledged as job_id, format('key %s was acknowledged, and its jobs are %s', k.key, array_agg(j.id)) as what
+    from chaos.keys k left join known j on j.idempotency_key = k.key
+    where k.acknowledged is not null
+    group by k.key having array_agg(j.id) is distinct from array[k.acknowledged]
+    union all
+    select null, format('key %s has %s jobs', j.idempotency_key, count(*)) from known j group by j.idempotency_key having count(*) > 1`,
+  values: [keyed.type],
+};
+
+export const children: Check = {
+  name: "children",
+  promise: "Children are there once each when their parent succeeded, and not at all when it did not",
+  query: `
+    with born as (
+      select (j.payload ->> 'parent')::uuid as parent, (j.payload ->> 'n')::int as n, count(*) as times
+      from jobforge.all_jobs j where j.type = $2 group by 1, 2)
+    select p.id as job_id, format('is %s and has children %s, not %s', p.status, b.all_of_them, p.payload -> 'children') as what
+    from jobforge.all_jobs p
+    cross join lateral (select coalesce(jsonb_agg(b.n order by b.n), '[]') as all_of_them, coalesce(max(b.times), 1) as times
+      from born b where b.parent = p.id) b
+    where p.type = $1
+      and (b.times > 1 or b.all_of_them <> (
+        select coalesce(jsonb_agg(n order by n), '[]')
+        from generate_series(0, case p.status when 'succeeded' then (p.payload ->> 'children')::int else 0 end - 1) n))
+    union all
+    select b.parent, 'has children and is not known' from born b
+    where not exists (select from jobforge.all_jobs p where p.id = b.parent)`,
+  values: [parent.type, child.type],
+};
+
+export const cancelsHold: Check = {
+  name: "cancels hold",
+  promise: "A job whose cancel was answered ends as canceled",
+  query: `
+    select c.job_id, format('was canceled (answer: %s) and ended as %s', c.answer, coalesce(j.status, 'nothing')) as what
+    from chaos.cancels c left join jobforge.all_jobs j on j.id = c.job_id
+    where j.status is distinct from 'canceled'`,
+};

@@ -1,0 +1,45 @@
+/** All faults, and the plan that a seed makes of them. */
+import type { FaultKind } from "./fault.ts";
+import { connectionsCut, networkForgot, networkSlow, networkStalled, notificationsLost } from "./network.ts";
+import { gatesFlapping, rollingUpgrade } from "./operations.ts";
+import {
+  connectionsExhausted,
+  listenersTerminated,
+  postgresCrashed,
+  postgresRestarted,
+  serializationFailures,
+  sessionsTerminated,
+  xminPinned,
+} from "./postgres.ts";
+import { clockJumped, workerKilled, workerReplaced, workerStopped } from "./workers.ts";
+
+export const faultKinds: readonly FaultKind[] = [
+  workerKilled,
+  workerStopped,
+  workerReplaced,
+  clockJumped,
+  postgresRestarted,
+  postgresCrashed,
+  sessionsTerminated,
+  listenersTerminated,
+  connectionsExhausted,
+  xminPinned,
+  serializationFailures,
+  connectionsCut,
+  networkStalled,
+  networkSlow,
+  networkForgot,
+  notificationsLost,
+  gatesFlapping,
+  rollingUpgrade,
+];
+
+/** The kinds of these names, in the order of the list above. Fails for a name that there is not. */
+export function faultsNamed(names: readonly string[]): FaultKind[] {
+  const unknown = names.filter((name) => !faultKinds.some((kind) => kind.name === name));
+  if (unknown.length > 0) {
+    const known = faultKinds.map(({ name }) => name).join(", ");
+    throw new RangeError(`There is no fault ${unknown.join(", ")}. There are: ${known}`);
+  }
+  return faultKinds.filter(({ name }) => names.includes(name));
+}

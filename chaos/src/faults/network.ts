@@ -1,0 +1,90 @@
+/** Faults of the network between processes and the database. */
+import { between, type FaultKind } from "./fault.ts";
+
+export const connectionsCut: FaultKind = {
+  name: "connections-cut",
+  about: "All connections are reset, again and again",
+  make(world, random) {
+    let timer: NodeJS.Timeout | undefined;
+    const everyMs = between(random, 200, 1_000);
+    return {
+      name: this.name,
+      holdMs: between(random, 100, 4_000),
+      silences: false,
+      inject: async () => {
+        const cut = world.proxy.cut();
+        timer = setInterval(() => world.proxy.cut(), everyMs);
+        return `${cut} connections, and all others every ${everyMs} ms`;
+      },
+      heal: async () => clearInterval(timer),
+    };
+  },
+};
+
+export const networkStalled: FaultKind = {
+  name: "network-stall",
+  about: "Nothing comes through for a while, and nobody is told; then everything goes on",
+  make(world, random) {
+    return {
+      name: this.name,
+      holdMs: between(random, 2_000, 14_000),
+      silences: true,
+      inject: async () => {
+        world.proxy.set({ stalled: true });
+        return `${world.proxy.open} connections`;
+      },
+      heal: async () => world.proxy.set({ stalled: false }),
+    };
+  },
+};
+
+export const networkSlow: FaultKind = {
+  name: "network-slow",
+  about: "Everything comes late and in small pieces",
+  make(world, random) {
+    const delayMs = between(random, 10, 120);
+    const chunkBytes = between(random, 500, 4_000);
+    return {
+      name: this.name,
+      holdMs: between(random, 3_000, 10_000),
+      silences: false,
+      inject: async () => {
+        world.proxy.set({ delayMs, chunkBytes });
+        return `${delayMs} ms for ${chunkBytes} bytes`;
+      },
+      heal: async () => world.proxy.set({ delayMs: 0, chunkBytes: 0 }),
+    };
+  },
+};
+
+export const networkForgot: FaultKind = {
+  name: "network-half-open",
+  about: "Every connection is dead and looks alive on both sides, for good; new ones work",
+  make(world, random) {
+    return {
+      name: this.name,
+      holdMs: between(random, 500, 3_000),
+      silences: false,
+      inject: async () => `${world.proxy.forget()} connections`,
+      // They stay dead: processes have to find out by themselves.
+      heal: async () => undefined,
+    };
+  },
+};
+
+export const notificationsLost: FaultKind = {
+  name: "notifications-lost",
+  about: "No NOTIFY arrives any more, although the sessions that listen live",
+  make(world, random) {
+    return {
+      name: this.name,
+      holdMs: between(random, 3_000, 10_000),
+      silences: false,
+      inject: async () => {
+        world.proxy.set({ dropNotifications: true });
+        return "all of them";
+      },
+      heal: async () => world.proxy.set({ dropNotifications: false }),
+    };
+  },
+};

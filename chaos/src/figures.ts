@@ -1,0 +1,92 @@
+/** What happened in a run, in numbers. */
+import type { Conductor } from "./conductor.ts";
+import type { World } from "./world.ts";
+
+export interface FaultFigures {
+  readonly name: string;
+  readonly times: number;
+  /** Milliseconds until work flowed again. */
+  readonly medianMs: number;
+  readonly mostMs: number;
+}
+
+export interface Figures {
+  readonly minutes: number;
+  readonly jobs: Readonly<Record<string, number>>;
+  readonly attempts: Readonly<Record<string, number>>;
+  readonly executions: number;
+  /** Executions that went on after their lease was lost. */
+  readonly outlived: number;
+  readonly staleAnswers: number;
+  readonly forgedEnds: number;
+  readonly scheduleRuns: number;
+  readonly canceled: number;
+  readonly keyed: number;
+  readonly effects: number;
+  readonly serialJobs: number;
+  readonly samples: number;
+  readonly processes: number;
+  readonly droppedNotifications: number;
+  /** The largest share of a core that a process took while nothing came through. */
+  readonly cpu: number;
+  readonly errorsLogged: Readonly<Record<string, number>>;
+  readonly faults: readonly FaultFigures[];
+}
+
+const COUNTS = `select jsonb_build_object(
+  'jobs', (select jsonb_object_agg(status, n) from (select status, count(*) as n from jobforge.archive group by 1) s),
+  'attempts', (select jsonb_object_agg(status, n) from (select status, count(*) as n from jobforge.all_attempts group by 1) s),
+  'executions', (select count(*) from chaos.executions),
+  'outlived', (select count(*) from chaos.executions e join jobforge.all_attempts a
+    on (a.job_id, a.attempt_no) = (e.job_id, e.attempt)
+    where a.status = 'lost' and e.ended_at > a.finished_at),
+  'staleAnswers', (select count(*) from chaos.answers where answer = 'stale'),
+  'scheduleRuns', (select count(*) from jobforge.archive where schedule_id is not null),
+  'canceled', (select count(*) from chaos.cancels),
+  'keyed', (select count(*) from chaos.keys),
+  'effects', (select count(*) from chaos.effects),
+  'serialJobs', (select count(*) from jobforge.archive where concurrency_key is not null))`;
+
+type Counted = Pick<
+  Figures,
+  | "jobs"
+  | "attempts"
+  | "executions"
+  | "outlived"
+  | "staleAnswers"
+  | "scheduleRuns"
+  | "canceled"
+  | "keyed"
+  | "effects"
+  | "serialJobs"
+>;
+
+export async function figuresOf(world: World, conductor: Conductor, minutes: number): Promise<Figures> {
+  return {
+    ...(await world.direct.value<Counted>(COUNTS)),
+    minutes,
+    forgedEnds: conductor.staleProbes,
+    samples: conductor.samples,
+    processes: world.started,
+    droppedNotifications: world.proxy.dropped,
+    cpu: Math.max(0, ...conductor.steps.map(({ cpu }) => cpu ?? 0)),
+    errorsLogged: world.server.errorsLogged(),
+    faults: faultFigures(conductor),
+  };
+}
+
+function faultFigures({ steps }: Conductor): FaultFigures[] {
+  const names = [...new Set(steps.flatMap(({ faults }) => faults))].sort();
+  return names.map((name) => {
+    const flows = steps
+      .filter(({ faults }) => faults.includes(name))
+      .map(({ flowMs = Number.POSITIVE_INFINITY }) => flowMs)
+      .sort((a, b) => a - b);
+    return {
+      name,
+      times: flows.length,
+      medianMs: flows[Math.floor(flows.length / 2)] ?? Number.NaN,
+      mostMs: flows.at(-1) ?? Number.NaN,
+    };
+  });
+}

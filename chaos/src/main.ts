@@ -1,0 +1,71 @@
+/**
+ * `npm run chaos`: real workers and producers on a real Postgres, faults of every kind, and a check of every promise.
+ * Options: --seed N, --minutes M, --faults a,b (default: all), --workers N, --producers N, --pairs SHARE, --postgres 15|18, --json,
+ * --write (the figures into docs/reliability.md), --list. Ends with 0 when everything held, with 1 when something did not.
+ */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { faultKinds, faultsNamed } from "./faults/index.ts";
+import { printResult, writeFigures } from "./report.ts";
+import { type RunOptions, run } from "./run.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    minutes: { type: "string", default: "5" },
+    faults: { type: "string" },
+    workers: { type: "string", default: "3" },
+    producers: { type: "string", default: "2" },
+    pairs: { type: "string", default: "0.25" },
+    postgres: { type: "string", default: "18" },
+    json: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+
+if (options.list) {
+  for (const { name, about } of faultKinds) console.log(`${name.padEnd(24)}${about}`);
+} else {
+  const result = await run({ ...chosen(), onProgress: (message) => process.stderr.write(`${message}\n`) });
+  if (options.json) console.log(JSON.stringify(result, null, 2));
+  else printResult(result, command());
+  if (options.write) writeFigures(result, command());
+  process.exitCode = result.violations.length > 0 ? 1 : 0;
+}
+
+function chosen(): Omit<RunOptions, "onProgress"> {
+  return {
+    folder: mkdtempSync(join(tmpdir(), "jobforge-chaos-")),
+    seed: numberOf("seed", 0, 1_000_000_000),
+    minutes: numberOf("minutes", 0, 1_440),
+    workers: numberOf("workers", 1, 20),
+    producers: numberOf("producers", 1, 10),
+    pairs: numberOf("pairs", 0, 1),
+    version: numberOf("postgres", 15, 18) === 15 ? 15 : 18,
+    kinds: options.faults === undefined ? faultKinds : faultsNamed(options.faults.split(",")),
+  };
+}
+
+function numberOf(
+  name: "seed" | "minutes" | "workers" | "producers" | "pairs" | "postgres",
+  least: number,
+  most: number,
+): number {
+  const value = Number(options[name]);
+  if (Number.isNaN(value) || value < least || value > most) {
+    throw new RangeError(`--${name} must be a number from ${least} to ${most}, not ${options[name]}`);
+  }
+  return value;
+}
+
+/** What to type to see it again. */
+function command(): string {
+  const given = (["minutes", "workers", "producers", "pairs", "postgres"] as const).map(
+    (name) => `--${name} ${options[name]}`,
+  );
+  const faults = options.faults === undefined ? "" : ` --faults ${options.faults}`;
+  return `npm run chaos -- --seed ${options.seed} ${given.join(" ")}${faults}`;
+}

@@ -1,0 +1,37 @@
+/** What jobs of a run do, as their payload says. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
+import type { ClientBase } from "pg";
+import { beat, child, effect, keyed, limited, parent, plain, probeOf, serial, type Work } from "../jobs.ts";
+
+async function work({ plan = [], ms = 0 }: Work, job: JobContext): Promise<void> {
+  const step = plan[Math.min(job.attempt, plan.length) - 1] ?? "succeed";
+  if (step === "progress") await job.progress({ half: true });
+  await sleep(ms, undefined, { signal: job.signal });
+  job.cost(1);
+  if (step === "fail") throw new Error("The plan says so");
+  if (step === "refuse") job.fail("The plan says not to retry");
+  if (step === "defer") job.defer({ inMs: 300 });
+}
+
+export function handlersOf(worker: string): JobHandler[] {
+  return [
+    ...[plain, serial, limited, child, beat, keyed, probeOf(worker)].map((definition) =>
+      definition.handle(work),
+    ),
+    parent.handle(async (input, job) => {
+      await work(input, job);
+      for (let n = 0; n < (input.children ?? 0); n += 1) job.enqueue(child, { parent: job.id, n, ms: 5 });
+    }),
+    effect.handle(async (input, job) => {
+      await work(input, job);
+      await job.transaction(async (client) => {
+        const values = [job.id, job.attempt];
+        await (client as ClientBase).query(
+          "insert into chaos.effects (job_id, attempt) values ($1, $2)",
+          values,
+        );
+      });
+    }),
+  ];
+}

@@ -1,0 +1,47 @@
+/**
+ * What a process saw, on disk: each line is handed to the system before the process goes on, so it survives a SIGKILL, and it can be
+ * written while the database is down. Times are those of the machine's monotonic clock, which all processes share and no fault moves.
+ */
+import { openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Entry {
+  readonly event: "start" | "end" | "kept" | "stale" | "key" | "acknowledged" | "canceled";
+  readonly job?: string;
+  readonly attempt?: number;
+  /** How a handler ended, what the kernel answered, or the key. */
+  readonly what?: string;
+}
+
+export interface Written extends Entry {
+  readonly who: string;
+  readonly process: number;
+  readonly at: number;
+}
+
+/** Milliseconds on a clock that only goes forward. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export function openJournal(folder: string, who: string): (entry: Entry) => void {
+  const file = openSync(join(folder, `${who}-${process.pid}.jsonl`), "a");
+  return (entry) => {
+    writeSync(file, `${JSON.stringify({ ...entry, who, process: process.pid, at: monotonicMs() })}\n`);
+  };
+}
+
+/** Everything that all processes wrote. A line that a kill cut in two was not written. */
+export function readJournals(folder: string): Written[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").flatMap(parsed));
+}
+
+function parsed(line: string): Written[] {
+  try {
+    return [JSON.parse(line) as Written];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,24 @@
+/** A process whose clock can be moved while it runs: `Date` tells another time from one moment to the next. Timers are not affected. */
+
+let shiftMs = 0;
+const RealDate = Date;
+
+class ShiftedDate extends RealDate {
+  constructor(...args: readonly unknown[]) {
+    if (args.length === 0) super(RealDate.now() + shiftMs);
+    else super(...(args as [number]));
+  }
+
+  static override now(): number {
+    return RealDate.now() + shiftMs;
+  }
+}
+
+globalThis.Date = ShiftedDate as DateConstructor;
+
+process.on("message", (message) => {
+  if (typeof message === "object" && message !== null && "shiftMs" in message)
+    shiftMs = Number(message.shiftMs);
+});
+// The channel must not keep the process alive.
+process.channel?.unref();

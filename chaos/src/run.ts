@@ -1,0 +1,137 @@
+/** One run: build the world, let faults happen, let the work end, and check everything. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { loadJournals } from "./books.ts";
+import { checks, findViolations } from "./checks/index.ts";
+import { Conductor, type Step } from "./conductor.ts";
+import type { FaultKind } from "./faults/fault.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { historyOf } from "./history.ts";
+import type { Violation } from "./violation.ts";
+import { World } from "./world.ts";
+
+export interface RunOptions {
+  readonly folder: string;
+  readonly seed: number;
+  readonly minutes: number;
+  readonly kinds: readonly FaultKind[];
+  readonly workers: number;
+  readonly producers: number;
+  readonly pairs: number;
+  readonly version?: 15 | 18 | undefined;
+  /** For people who wait. */
+  onProgress(message: string): void;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly figures: Figures;
+  readonly steps: readonly Step[];
+  readonly checks: readonly { readonly name: string; readonly promise: string }[];
+  readonly violations: readonly Violation[];
+  /** Of the first jobs that a violation is about. */
+  readonly histories: readonly string[];
+}
+
+/** How long everything that is left may take to end, after the last fault is over. */
+const DRAIN_MS = 120_000;
+const MOST_HISTORIES = 5;
+
+export async function run(options: RunOptions): Promise<RunResult> {
+  const { onProgress, seed } = options;
+  const world = new World(options);
+  try {
+    onProgress(`seed ${seed} · building a server and a database`);
+    await world.build();
+    world.populate();
+    await waitForWork(world);
+    const began = performance.now();
+    const conductor = new Conductor(world, {
+      seed,
+      kinds: options.kinds,
+      forMs: options.minutes * 60_000,
+      pairs: options.pairs,
+      onStep: (step) => onProgress(describe(step, performance.now() - began, world.violations.length)),
+    });
+    await conductor.run();
+    onProgress("faults are over · letting the work end");
+    await drain(world);
+    onProgress("checking");
+    await check(world);
+    const figures = await figuresOf(world, conductor, (performance.now() - began) / 60_000);
+    return {
+      seed,
+      minutes: options.minutes,
+      figures,
+      steps: conductor.steps,
+      checks: checks.map(({ name, promise }) => ({ name, promise })),
+      violations: world.violations,
+      histories: await histories(world),
+    };
+  } finally {
+    await world.remove();
+  }
+}
+
+/** Comes back when every worker is known to the database. */
+async function waitForWork({ direct, workers, violations }: World): Promise<void> {
+  while ((await direct.value<number>("select count(*)::int from jobforge.workers")) < workers.length) {
+    if (violations.length > 0) throw new Error(violations[0]?.what);
+    await sleep(50);
+  }
+}
+
+/** Nothing new comes any more; what is there ends, workers leave, and the books are closed. */
+async function drain(world: World): Promise<void> {
+  const { direct, producers, workers } = world;
+  for (const child of producers) child.signal("SIGTERM");
+  await direct.rows("select jobforge_disable_schedule(tenant_id, type, key) from jobforge.schedules");
+  await Promise.all(producers.map(({ ended }) => ended));
+  const until = performance.now() + DRAIN_MS;
+  while (
+    performance.now() < until &&
+    (await direct.value<number>("select count(*)::int from jobforge.jobs")) > 0
+  ) {
+    await sleep(100);
+  }
+  for (const { child } of workers) child.signal("SIGTERM");
+  for (const { child } of workers) {
+    const { code, signal } = await child.ended;
+    if (code !== 0)
+      world.violated(
+        "processes",
+        `${child.name} did not leave in order: ${signal ?? code}\n${child.lines.join("\n")}`,
+      );
+  }
+  for (let times = 0; times < 20; times += 1) await direct.rows("select jobforge_maintain(1000)");
+}
+
+async function check(world: World): Promise<void> {
+  await loadJournals(world.direct, world.journals);
+  await world.direct.rows("analyze");
+  for (const each of checks) world.violations.push(...(await findViolations(world.direct, each)));
+  const logged = world.server.errorsLogged();
+  for (const [code, times] of Object.entries(logged)) {
+    // Internal errors, damaged data, and deadlocks, which the lock rule excludes.
+    if (/^XX|^58|^40P01/.test(code)) world.violated("server log", `${code} was logged ${times} times`);
+  }
+}
+
+async function histories({ violations, direct }: World): Promise<string[]> {
+  const jobs = new Set(violations.flatMap(({ job }) => (job === undefined ? [] : [job])));
+  const told: string[] = [];
+  for (const job of [...jobs].slice(0, MOST_HISTORIES)) told.push(await historyOf(direct, job));
+  return told;
+}
+
+function describe(
+  { faults, details, holdMs, flowMs, cpu }: Step,
+  sinceMs: number,
+  violations: number,
+): string {
+  const flow = flowMs === undefined ? "NO FLOW" : `flows after ${(flowMs / 1000).toFixed(1)} s`;
+  const busy = cpu === undefined ? "" : ` · CPU ${Math.round(cpu * 100)} %`;
+  const bad = violations === 0 ? "" : ` · ${violations} VIOLATIONS`;
+  const what = faults.map((name, n) => `${name} (${details[n]})`).join(" + ");
+  return `${(sinceMs / 1000).toFixed(0).padStart(5)} s · ${what} · ${(holdMs / 1000).toFixed(1)} s · ${flow}${busy}${bad}`;
+}

@@ -1,0 +1,136 @@
+/**
+ * What a run keeps in its database beside JobForge: the application's own rows, and a record of every start and end that a trigger
+ * writes, so that no check has to believe the kernel's own account.
+ */
+import { migrate } from "@jobforge/sql";
+import pg from "pg";
+import {
+  AUDITED,
+  beat,
+  definitions,
+  LEASE_MS,
+  LIMITED_AT_ONCE,
+  limited,
+  limitedTenant,
+  plain,
+  schedules,
+  TENANT_AT_ONCE,
+  tenants,
+} from "./jobs.ts";
+
+const TABLES = `
+create schema chaos;
+-- Rows of the application, committed together with their jobs.
+create table chaos.orders (
+  id uuid primary key, producer text not null, tenant_id uuid not null, type text not null,
+  at timestamptz not null default clock_timestamp());
+-- What handlers wrote in the transactions that ended their jobs.
+create table chaos.effects (job_id uuid not null, attempt integer not null);
+-- Every start and end of a run, at the moment that the row was changed. A start is written after the kernel has counted what runs,
+-- an end before it is committed. So two runs that overlap here did overlap.
+create table chaos.transitions (
+  id bigint generated always as identity primary key, job_id uuid not null, attempt integer not null, type text not null,
+  tenant_id uuid not null, concurrency_key text, worker_id text, event text not null,
+  at timestamptz not null default clock_timestamp());
+-- What processes saw, read from their journals when the run is over.
+create table chaos.executions (
+  job_id uuid not null, attempt integer not null, worker_id text not null, process integer not null,
+  started_at timestamptz not null, ended_at timestamptz, outcome text);
+create table chaos.answers (
+  job_id uuid not null, attempt integer not null, worker_id text not null, answer text not null, at timestamptz not null);
+create table chaos.keys (key text primary key, acknowledged uuid);
+create table chaos.cancels (job_id uuid not null, answer text not null);
+create table chaos.trouble (share double precision not null);
+
+create function chaos.note() returns trigger language plpgsql security definer as $$
+begin
+  if tg_op = 'UPDATE' then
+    insert into chaos.transitions (job_id, attempt, type, tenant_id, concurrency_key, worker_id, event)
+    values (new.id, new.attempts, new.type, new.tenant_id, new.concurrency_key, new.worker_id, 'start');
+  else
+    insert into chaos.transitions (job_id, attempt, type, tenant_id, concurrency_key, worker_id, event)
+    values (old.id, old.attempts, old.type, old.tenant_id, old.concurrency_key, old.worker_id, 'end');
+  end if;
+  return null;
+end $$;
+create trigger chaos_start after update of state on jobforge.jobs for each row
+when (new.state = 'running' and old.state <> 'running') execute function chaos.note();
+create trigger chaos_end after delete on jobforge.jobs for each row
+when (old.state = 'running') execute function chaos.note();
+
+-- Fails a share of the statements that change jobs, as a database under a higher isolation level or a failover does.
+create function chaos.fail_sometimes() returns trigger language plpgsql security definer as $$
+begin
+  if random() < (select t.share from chaos.trouble t) then
+    raise exception 'could not serialize access due to concurrent update (chaos)' using errcode = '40001';
+  end if;
+  return null;
+end $$;
+create trigger chaos_trouble before insert or update or delete on jobforge.jobs
+for each statement execute function chaos.fail_sometimes();
+`;
+
+/** Brings an empty database to where a run begins. */
+export async function prepareDatabase(url: string, workers: readonly string[]): Promise<void> {
+  await migrate({ database: url });
+  const db = new pg.Client({ connectionString: url });
+  await db.connect();
+  try {
+    await db.query(TABLES);
+    const types = [...definitions.map(({ type }) => type), ...workers.map((id) => `chaos.probe.${id}`)];
+    for (const type of types) {
+      const policy = { lease_ms: LEASE_MS, base_ms: 200, cap_ms: 2000, max_attempts: 6 };
+      const audited = type === plain.type ? { audit_action: AUDITED } : {};
+      await db.query("select jobforge_set_policy($1, $2)", [type, { ...policy, ...audited }]);
+    }
+    await db.query("select jobforge_set_limit('key', '*', 1)");
+    await db.query("select jobforge_set_limit('type', $1, $2)", [limited.type, LIMITED_AT_ONCE]);
+    await db.query("select jobforge_set_limit('tenant', $1, $2)", [limitedTenant, TENANT_AT_ONCE]);
+    for (const [key, options] of Object.entries(schedules)) {
+      await db.query("select jobforge_ensure_schedule($1, $2, $3, $4)", [
+        tenants[1],
+        beat.type,
+        key,
+        options,
+      ]);
+    }
+  } finally {
+    await db.end();
+  }
+}
+
+/** Logins as an installation has them: none of them may do more than its work. */
+export async function createLogins(
+  url: string,
+  password: string,
+): Promise<{ readonly worker: string; readonly producer: string; readonly hog: string }> {
+  const db = new pg.Client({ connectionString: url });
+  await db.connect();
+  try {
+    const grants: Record<string, string[]> = {
+      chaos_worker: [
+        "grant jobforge_worker to chaos_worker",
+        "grant insert on chaos.effects to chaos_worker",
+      ],
+      chaos_producer: [
+        "grant jobforge_app to chaos_producer",
+        "grant insert on chaos.orders to chaos_producer",
+      ],
+      chaos_hog: [],
+    };
+    for (const [role, statements] of Object.entries(grants)) {
+      await db.query(`create role ${role} login password '${password}'`);
+      await db.query(`grant usage on schema chaos to ${role}`);
+      for (const statement of statements) await db.query(statement);
+    }
+  } finally {
+    await db.end();
+  }
+  const as = (role: string): string => {
+    const changed = new URL(url);
+    changed.username = role;
+    changed.password = password;
+    return changed.href;
+  };
+  return { worker: as("chaos_worker"), producer: as("chaos_producer"), hog: as("chaos_hog") };
+}

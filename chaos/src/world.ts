@@ -1,0 +1,147 @@
+/** Everything a run consists of: the server, the network before it, the database, and the processes. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Direct } from "./direct.ts";
+import { Child } from "./processes/child.ts";
+import { FaultProxy } from "./proxy/proxy.ts";
+import { createLogins, prepareDatabase } from "./schema.ts";
+import { ChaosServer } from "./server.ts";
+import type { Violation } from "./violation.ts";
+
+export interface WorldOptions {
+  readonly folder: string;
+  readonly seed: number;
+  readonly workers: number;
+  readonly producers: number;
+  readonly version?: 15 | 18 | undefined;
+}
+
+const DATABASE = "chaos";
+
+/** A worker's place: its process may be another one each time. */
+export interface Post {
+  readonly name: string;
+  child: Child;
+}
+
+interface Parts {
+  readonly proxy: FaultProxy;
+  readonly direct: Direct;
+  readonly urls: { readonly worker: string; readonly producer: string; readonly hog: string };
+}
+
+export class World {
+  readonly options: WorldOptions;
+  readonly server: ChaosServer;
+  readonly violations: Violation[] = [];
+  readonly workers: Post[] = [];
+  readonly producers: Child[] = [];
+  /** How many processes were started. */
+  started = 0;
+  #parts: Parts | undefined;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    this.server = new ChaosServer({ directory: join(options.folder, "server"), version: options.version });
+    mkdirSync(this.journals, { recursive: true });
+  }
+
+  get journals(): string {
+    return join(this.options.folder, "journals");
+  }
+
+  get workerNames(): string[] {
+    return Array.from({ length: this.options.workers }, (_, n) => `w${n + 1}`);
+  }
+
+  get proxy(): FaultProxy {
+    return this.#built.proxy;
+  }
+
+  get direct(): Direct {
+    return this.#built.direct;
+  }
+
+  get urls(): {
+    readonly worker: string;
+    readonly producer: string;
+    readonly hog: string;
+    readonly owner: string;
+  } {
+    return { ...this.#built.urls, owner: this.server.urlFor(DATABASE) };
+  }
+
+  /** The server, the database and the network, and nobody on it yet. */
+  async build(): Promise<void> {
+    await this.server.start();
+    const admin = new Direct(this.server.urlFor("postgres"));
+    await admin.rows(`create database ${DATABASE}`);
+    await admin.close();
+    const url = this.server.urlFor(DATABASE);
+    await prepareDatabase(url, this.workerNames);
+    const urls = await createLogins(url, randomBytes(12).toString("hex"));
+    this.#parts = {
+      proxy: await FaultProxy.before(this.server.port),
+      direct: new Direct(url),
+      urls,
+    };
+  }
+
+  /** Everybody comes to work. */
+  populate(): void {
+    for (const name of this.workerNames) this.workers.push({ name, child: this.startWorker(name) });
+    for (let n = 1; n <= this.options.producers; n += 1) {
+      const env = {
+        DATABASE_URL: this.proxy.through(this.urls.producer),
+        JOURNAL: this.journals,
+        SEED: String(this.options.seed * 100 + n),
+      };
+      this.producers.push(this.#watch(new Child("producer.ts", `p${n}`, env)));
+    }
+  }
+
+  /** A worker process. Under the same id as before it is a new instance of the same worker, else another worker. */
+  startWorker(name: string, { id = name, file = "worker.ts" }: { id?: string; file?: string } = {}): Child {
+    const env = {
+      DATABASE_URL: this.proxy.through(this.urls.worker),
+      JOURNAL: this.journals,
+      WORKER_ID: id,
+      LOG_LEVEL: "warn",
+    };
+    return this.#watch(new Child(file, name, env));
+  }
+
+  violated(check: string, what: string, job?: string): void {
+    this.violations.push({ check, what, job });
+  }
+
+  /** Ends all that was started, whatever state it is in. */
+  async remove(): Promise<void> {
+    const children = [...this.workers.map(({ child }) => child), ...this.producers];
+    for (const child of children) child.signal("SIGKILL");
+    await Promise.all(children.map(({ ended }) => ended));
+    await this.#parts?.direct.close();
+    await this.#parts?.proxy.close();
+    await this.server.remove();
+    await rm(this.options.folder, { recursive: true, force: true });
+  }
+
+  #watch(child: Child): Child {
+    this.started += 1;
+    void child.ended.then(({ code, signal }) => {
+      if (child.isExpected) return;
+      this.violated(
+        "processes",
+        `${child.name} ended by itself (${signal ?? code}):\n${child.lines.join("\n")}`,
+      );
+    });
+    return child;
+  }
+
+  get #built(): Parts {
+    if (this.#parts === undefined) throw new Error("The world was not built");
+    return this.#parts;
+  }
+}
