@@ -113,8 +113,9 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 }
 
+/** "Query read timeout" is that of `query_timeout`: the statement is still under way on a connection that may be dead. */
 const networkMessages =
-  /connection (terminated|timeout|ended|closed)|timeout exceeded|not queryable|closed the connection|socket|pool after calling end/i;
+  /connection (terminated|timeout|ended|closed)|timeout exceeded|query read timeout|not queryable|closed the connection|socket|pool after calling end/i;
 
 function isNetworkError(reason: Readonly<Record<string, unknown>>): boolean {
   const code = text(reason["code"]);

@@ -30,8 +30,8 @@ function open(options: PostgresOptions): Transport {
   return transport;
 }
 
-function openPool(url: string, max = 2): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max });
+function openPool(url: string, max = 2, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, ...options });
   pool.on("error", () => undefined);
   onTestFinished(() => pool.end());
   return pool;
@@ -186,6 +186,21 @@ describe("connections", () => {
     stop.abort(new Error("no longer wanted"));
     await expect(waiting).rejects.toThrow("no longer wanted");
     expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
+  });
+
+  test("on which the application's query_timeout struck are dropped: their statement is still under way", async ({
+    db,
+  }) => {
+    const pool = openPool(db.url, 1, { query_timeout: 300 });
+    const transport = open({ database: pool });
+    const holder = await db.connect();
+    await holder.query("begin");
+    await holder.query("lock table jobforge.jobs in access exclusive mode");
+    await expect(transport.call("jobforge_enqueue_job", job)).rejects.toMatchObject({
+      name: "ConnectionError",
+      retryable: true,
+    });
+    expect(pool.totalCount).toBe(0);
   });
 
   test("are not waited for longer than allowed either", async ({ db }) => {
