@@ -33,7 +33,7 @@ export async function loadJournals(direct: Direct, folder: string): Promise<void
   await insert(
     direct,
     "cancels",
-    cancels.map(({ job, what }) => ({ job_id: job, answer: what })),
+    cancels.map(({ job, what, at }) => ({ job_id: job, answer: what, at: iso(at) })),
   );
 }
 

@@ -82,10 +82,10 @@ export class Conductor {
       (a, b) => Number(b.name.startsWith("postgres")) - Number(a.name.startsWith("postgres")),
     );
     for (const fault of order) await attempt(() => fault.heal(), `heal ${fault.name}`);
-    const flowMs = await flowAgain(this.#world);
-    if (flowMs === undefined) {
+    const { ms: flowMs, missing } = await flowAgain(this.#world);
+    for (const who of missing) {
       const names = kinds.map(({ name }) => name).join(" and ");
-      this.#world.violated("flow", `work does not flow again within a minute of ${names}`);
+      this.#world.violated("flow", `a minute after ${names} nothing came of ${who}`);
     }
     this.staleProbes += await probeFences(this.#world, randomFrom(number + 3));
     await sleep(calmMs);

@@ -5,27 +5,42 @@ import type { World } from "./world.ts";
 
 const WITHIN_MS = 60_000;
 
-/** Milliseconds until everybody had got something done; undefined when that took longer than a minute. */
-export async function flowAgain(world: World): Promise<number | undefined> {
+export interface Flow {
+  /** Milliseconds until everybody had got something done; undefined when that took longer than a minute. */
+  readonly ms: number | undefined;
+  /** Who had not, with the last words of each. */
+  readonly missing: readonly string[];
+}
+
+export async function flowAgain(world: World): Promise<Flow> {
+  const { direct, workers, producers } = world;
   const from = performance.now();
-  const since = await world.direct.value<string>("select clock_timestamp()::text");
-  const probes: string[] = [];
-  for (const { name } of world.workers) {
-    const job = await world.direct.value<{ id: string }>(
-      "select jobforge_enqueue_job($1, $2, p_priority => 100)",
-      [tenants[3], probeOf(name).type],
-    );
-    probes.push(job.id);
+  const since = await direct.value<string>("select clock_timestamp()::text");
+  const probes = new Map<string, string>();
+  for (const { name } of workers) {
+    const job = await direct.value<{ id: string }>("select jobforge_enqueue_job($1, $2, p_priority => 100)", [
+      tenants[3],
+      probeOf(name).type,
+    ]);
+    probes.set(job.id, name);
   }
+  const idle = new Set([...probes.values(), ...producers.map(({ name }) => name)]);
   while (performance.now() - from < WITHIN_MS) {
-    const waiting = await world.direct.value<number>(
-      `select (select count(*) from unnest($1::uuid[]) p(id)
-          where not exists (select from jobforge.archive f where f.id = p.id and f.status = 'succeeded'))::int
-        + (select $2 - count(distinct o.producer) from chaos.orders o where o.at > $3)::int`,
-      [probes, world.producers.length, since],
+    const active = await direct.rows<{ id: string }>(
+      `select f.id::text from jobforge.archive f where f.id = any ($1) and f.status = 'succeeded'
+       union all
+       select distinct o.producer from chaos.orders o where o.at > $2`,
+      [[...probes.keys()], since],
     );
-    if (waiting === 0) return performance.now() - from;
+    for (const { id } of active) idle.delete(probes.get(id) ?? id);
+    if (idle.size === 0) return { ms: performance.now() - from, missing: [] };
     await sleep(50);
   }
-  return undefined;
+  const children = [...workers.map(({ child }) => child), ...producers];
+  return {
+    ms: undefined,
+    missing: children
+      .filter(({ name }) => idle.has(name))
+      .map(({ name, lines }) => `${name}, whose last words are:\n${lines.slice(-10).join("\n")}`),
+  };
 }

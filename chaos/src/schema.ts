@@ -39,7 +39,7 @@ create table chaos.executions (
 create table chaos.answers (
   job_id uuid not null, attempt integer not null, worker_id text not null, answer text not null, at timestamptz not null);
 create table chaos.keys (key text primary key, acknowledged uuid);
-create table chaos.cancels (job_id uuid not null, answer text not null);
+create table chaos.cancels (job_id uuid not null, answer text not null, at timestamptz not null);
 create table chaos.trouble (share double precision not null);
 
 create function chaos.note() returns trigger language plpgsql security definer as $$

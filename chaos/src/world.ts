@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Direct } from "./direct.ts";
+import { bundlePrograms, type Program } from "./processes/bundle.ts";
 import { Child } from "./processes/child.ts";
 import { FaultProxy } from "./proxy/proxy.ts";
 import { createLogins, prepareDatabase } from "./schema.ts";
@@ -27,6 +28,8 @@ export interface Post {
 }
 
 interface Parts {
+  /** The folder of the programs. */
+  readonly programs: string;
   readonly proxy: FaultProxy;
   readonly direct: Direct;
   readonly urls: { readonly worker: string; readonly producer: string; readonly hog: string };
@@ -83,6 +86,7 @@ export class World {
     await prepareDatabase(url, this.workerNames);
     const urls = await createLogins(url, randomBytes(12).toString("hex"));
     this.#parts = {
+      programs: await bundlePrograms(),
       proxy: await FaultProxy.before(this.server.port),
       direct: new Direct(url),
       urls,
@@ -98,19 +102,22 @@ export class World {
         JOURNAL: this.journals,
         SEED: String(this.options.seed * 100 + n),
       };
-      this.producers.push(this.#watch(new Child("producer.ts", `p${n}`, env)));
+      this.producers.push(this.#watch(new Child(this.#file("producer"), `p${n}`, env)));
     }
   }
 
   /** A worker process. Under the same id as before it is a new instance of the same worker, else another worker. */
-  startWorker(name: string, { id = name, file = "worker.ts" }: { id?: string; file?: string } = {}): Child {
+  startWorker(
+    name: string,
+    { id = name, program = "worker" }: { id?: string; program?: Program } = {},
+  ): Child {
     const env = {
       DATABASE_URL: this.proxy.through(this.urls.worker),
       JOURNAL: this.journals,
       WORKER_ID: id,
       LOG_LEVEL: "warn",
     };
-    return this.#watch(new Child(file, name, env));
+    return this.#watch(new Child(this.#file(program), name, env));
   }
 
   violated(check: string, what: string, job?: string): void {
@@ -125,7 +132,12 @@ export class World {
     await this.#parts?.direct.close();
     await this.#parts?.proxy.close();
     await this.server.remove();
+    if (this.#parts) await rm(this.#parts.programs, { recursive: true, force: true });
     await rm(this.options.folder, { recursive: true, force: true });
+  }
+
+  #file(program: Program): string {
+    return join(this.#built.programs, `${program}.mjs`);
   }
 
   #watch(child: Child): Child {

@@ -50,9 +50,10 @@ export const usage: Check = {
         count(*) filter (where r.ended = 'deferred') as deferred,
         count(*) filter (where r.ended in ('failed', 'lost') and not r.last) as retries,
         count(*) filter (where r.last and f.status in ('failed', 'dead')) as dead,
-        coalesce(sum(f.cost_cents) filter (where r.last), 0) as cost_cents
+        -- Of all jobs, also of those that were canceled between two runs.
+        (select coalesce(sum(c.cost_cents), 0) from jobforge.archive c where (c.tenant_id, c.type) = (r.tenant_id, r.type)) as cost_cents
       from runs r left join jobforge.archive f on f.id = r.job_id
-      where r.ended <> 'released' group by 1, 2
+      where r.ended <> 'released' group by r.tenant_id, r.type
     ), kept as (
       select u.tenant_id, u.type, sum(u.runs) as runs, sum(u.succeeded) as succeeded, sum(u.failed) as failed, sum(u.lost) as lost,
         sum(u.deferred) as deferred, sum(u.retries) as retries, sum(u.dead) as dead, sum(u.cost_cents) as cost_cents

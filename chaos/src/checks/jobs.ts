@@ -72,9 +72,10 @@ export const children: Check = {
 
 export const cancelsHold: Check = {
   name: "cancels hold",
-  promise: "A job whose cancel was answered ends as canceled",
+  promise: "A job whose cancel was answered ends as canceled, unless its run was being ended at that moment",
   query: `
-    select c.job_id, format('was canceled (answer: %s) and ended as %s', c.answer, coalesce(j.status, 'nothing')) as what
-    from chaos.cancels c left join jobforge.all_jobs j on j.id = c.job_id
-    where j.status is distinct from 'canceled'`,
+    select c.job_id, format('was canceled at %s (answer: %s) and ended as %s at %s', c.at, c.answer, coalesce(f.status, 'nothing'), f.finished_at) as what
+    from chaos.cancels c left join jobforge.archive f on f.id = c.job_id
+    -- finished_at is when the call that ended it began: such a call may have looked for requests before there was one.
+    where f.status is distinct from 'canceled' and (c.answer = 'canceled' or f.id is null or f.finished_at > c.at)`,
 };

@@ -59,7 +59,7 @@ export const rollingUpgrade: FaultKind = {
         await post.child.ended;
         post.child = world.startWorker(post.name, {
           id: `${post.name}-old-${world.started}`,
-          file: "first-release-worker.ts",
+          program: "first-release-worker",
         });
         await world.direct.rows(
           "update jobforge.repeatables set checksum = 'of an older file' where name = '010_errors.sql'",

@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 
-const ROOT = join(import.meta.dirname, "..", "..", "..");
 const KEPT_LINES = 60;
 /** Of /proc: ticks a second, which Linux has fixed for user space. */
 const TICKS = 100;
@@ -19,11 +17,11 @@ export class Child {
   /** Somebody told it to end. */
   isExpected = false;
 
-  constructor(file: string, name: string, env: Record<string, string>) {
+  /** `program` is a file of JavaScript. */
+  constructor(program: string, name: string, env: Record<string, string>) {
     this.name = name;
     const { PATH, HOME } = process.env;
-    this.process = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, file)], {
-      cwd: ROOT,
+    this.process = spawn(process.execPath, [program], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       env: {
         ...(PATH ? { PATH } : {}),
