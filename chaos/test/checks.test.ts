@@ -1,0 +1,251 @@
+/** A check that cannot fail is worth nothing: each one finds nothing in a true history, and something in every one that was doctored. */
+import { describe, expect } from "vitest";
+import { test as base } from "../../test/database.ts";
+import type { Readable } from "../src/checks/check.ts";
+import { type Check, checks, findViolations, limitsNow } from "../src/checks/index.ts";
+import { makeHistory } from "./support/history.ts";
+
+const A_SUCCESS =
+  "(select id from jobforge.archive where status = 'succeeded' and payload ? 'order' limit 1)";
+
+/** What was done to the history, and which check must see it. */
+const doctored: readonly (readonly [check: string, what: string, statement: string])[] = [
+  [
+    "ends once",
+    "a job that never ended",
+    "select jobforge_enqueue_job('00000001-0000-4000-8000-000000000000', 'chaos.plain')",
+  ],
+  [
+    "ends once",
+    "a job that ended twice",
+    "insert into jobforge.archive select a.* from jobforge.archive a limit 1",
+  ],
+  ["nothing lost", "a job that is gone", `delete from jobforge.archive where id = ${A_SUCCESS}`],
+  [
+    "nothing lost",
+    "an order that was never committed",
+    "delete from chaos.orders where type = 'chaos.effect'",
+  ],
+  [
+    "nothing lost",
+    "an order with two jobs",
+    "update jobforge.archive set payload = (select payload from jobforge.archive where payload ? 'order' limit 1) where payload ? 'order'",
+  ],
+  [
+    "nothing lost",
+    "a job of another tenant",
+    `update jobforge.archive set tenant_id = '00000001-0000-4000-8000-000000000000' where id = ${A_SUCCESS}`,
+  ],
+  ["keys once", "a key whose job is gone", "delete from jobforge.archive where type = 'chaos.keyed'"],
+  [
+    "keys once",
+    "a key with another job than was said",
+    "update chaos.keys set acknowledged = gen_random_uuid() where key = 'key 1'",
+  ],
+  [
+    "children",
+    "a child that is gone",
+    "delete from jobforge.archive where type = 'chaos.child' and payload ->> 'n' = '0'",
+  ],
+  [
+    "children",
+    "a child that is there twice",
+    "update jobforge.archive set payload = payload || '{\"n\": 0}' where type = 'chaos.child'",
+  ],
+  [
+    "children",
+    "children of a parent that failed",
+    "update jobforge.archive set status = 'failed' where type = 'chaos.parent'",
+  ],
+  [
+    "cancels hold",
+    "a cancel that was forgotten",
+    "update jobforge.archive set status = 'succeeded' where id = (select job_id from chaos.cancels)",
+  ],
+  ["attempts", "an attempt that is not shown", "delete from jobforge.attempts"],
+  [
+    "attempts",
+    "a claim that nobody recorded",
+    `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
+    select job_id, 9, type, tenant_id, worker_id, 'start' from chaos.transitions limit 1`,
+  ],
+  [
+    "attempts",
+    "an end that was written twice",
+    `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
+    select job_id, attempt, type, tenant_id, worker_id, event from chaos.transitions where event = 'end' limit 1`,
+  ],
+  [
+    "executions",
+    "an execution that nobody recorded",
+    "insert into chaos.executions select job_id, 9, worker_id, 1, now() from chaos.executions limit 1",
+  ],
+  [
+    "executions",
+    "an execution by another worker",
+    "update chaos.executions set worker_id = 'w9' where outcome = 'threw'",
+  ],
+  [
+    "executions",
+    "an attempt that was executed twice",
+    "insert into chaos.executions select * from chaos.executions limit 1",
+  ],
+  ["executions", "a success without an execution", "delete from chaos.executions where outcome = 'returned'"],
+  ["executions", "a success of a handler that threw", "update chaos.executions set outcome = 'threw'"],
+  [
+    "fences",
+    "an end that was accepted from a worker that had lost the job",
+    "update chaos.answers set answer = 'succeeded' where answer = 'stale'",
+  ],
+  [
+    "fences",
+    "an end that was kept and is not recorded",
+    "update jobforge.archive set last_run = 'lost' where status = 'dead'",
+  ],
+  [
+    "fences",
+    "an end that was kept twice",
+    "insert into chaos.answers select * from chaos.answers where answer = 'succeeded' limit 1",
+  ],
+  [
+    "fences",
+    "an end after the next attempt had begun",
+    "update chaos.transitions set at = at + interval '1 hour' where event = 'end' and worker_id = 'w2'",
+  ],
+  ["effects once", "an effect that is gone", "delete from chaos.effects"],
+  ["effects once", "an effect that is there twice", "insert into chaos.effects select * from chaos.effects"],
+  ["effects once", "an effect of another attempt", "update chaos.effects set attempt = attempt + 1"],
+  [
+    "effects once",
+    "an effect of a job that failed",
+    "update jobforge.archive set status = 'failed', last_run = 'failed' where type = 'chaos.effect'",
+  ],
+  [
+    "serial keys",
+    "two jobs of a key at once",
+    `update chaos.transitions t set at = t.at + interval '1 hour'
+    where t.event = 'end' and t.job_id = (select s.job_id from chaos.transitions s where s.concurrency_key = 'k' order by s.at limit 1)`,
+  ],
+  [
+    "serial keys",
+    "a job that lost its place",
+    `update jobforge.archive set finished_at = finished_at + interval '1 hour'
+    where id = (select s.job_id from chaos.transitions s where s.concurrency_key = 'k' order by s.at limit 1)`,
+  ],
+  [
+    "limit of a type",
+    "four at once of a type that is limited to three",
+    `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
+    select gen_random_uuid(), 1, 'chaos.limited', gen_random_uuid(), 'w1', 'start' from generate_series(1, 4)`,
+  ],
+  [
+    "limit of a tenant",
+    "seven at once of a tenant that is limited to six",
+    `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
+    select gen_random_uuid(), 1, 'x', '00000001-0000-4000-8000-000000000000', 'w1', 'start' from generate_series(1, 7)`,
+  ],
+  [
+    "schedules",
+    "a due time that fired twice",
+    `update jobforge.archive set scheduled_for = (select max(scheduled_for) from jobforge.archive)
+    where schedule_id = (select id from jobforge.schedules where key = 'all')`,
+  ],
+  [
+    "schedules",
+    "a due time that was left out",
+    `update jobforge.archive set scheduled_for = scheduled_for + interval '1 hour'
+    where id = (select a.id from jobforge.archive a join jobforge.schedules s on s.id = a.schedule_id where s.key = 'all' order by a.scheduled_for limit 1)`,
+  ],
+  [
+    "audit",
+    "a dead job that nobody noted",
+    "delete from jobforge.audit_log where action = 'JOB_EXHAUSTED_RETRIES'",
+  ],
+  [
+    "audit",
+    "a failure that was noted twice",
+    "insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id) select at, tenant_id, actor, action, entity_type, entity_id from jobforge.audit_log where action = 'JOB_FAILED'",
+  ],
+  [
+    "audit",
+    "an entry for a job that did not fail",
+    "update jobforge.archive set status = 'succeeded', type = 'x' where status = 'failed' and schedule_id is null",
+  ],
+  [
+    "usage",
+    "a run that was metered twice",
+    "update jobforge.usage_deltas set runs = runs + 1 where id = (select min(id) from jobforge.usage_deltas)",
+  ],
+  [
+    "usage",
+    "a run that was not metered",
+    "delete from jobforge.usage_deltas where id = (select min(id) from jobforge.usage_deltas)",
+  ],
+  [
+    "usage",
+    "a cost that is not that of the jobs",
+    "update jobforge.archive set cost_cents = 1 where cost_cents = 2",
+  ],
+  [
+    "leftovers",
+    "a request to cancel that nobody answered",
+    `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by) values (${A_SUCCESS}, gen_random_uuid(), 'w1', now(), 'x')`,
+  ],
+];
+
+const test = base.extend<{ history: Readable & { doctor(statement: string): Promise<void> } }>({
+  history: async ({ db }, use) => {
+    await makeHistory(db);
+    await use({
+      rows: (sql, values) => db.query(sql, values),
+      doctor: async (statement) => {
+        // Neither the kernel's own guards nor the record of the trigger shall see it.
+        await db.query("set session_replication_role = replica");
+        await db.query(statement);
+      },
+    });
+  },
+});
+
+const named = (name: string): Check => {
+  const check = checks.find((each) => each.name === name);
+  if (check === undefined) throw new Error(`there is no check ${name}`);
+  return check;
+};
+
+test("a true history has nothing that a check finds", async ({ history }) => {
+  for (const check of [...checks, limitsNow]) expect(await findViolations(history, check)).toEqual([]);
+});
+
+describe("a check finds", () => {
+  test("everything that it is there for", async ({ db, history }) => {
+    const unseen: string[] = [];
+    for (const [check, what, statement] of doctored) {
+      await db.query("begin");
+      await history.doctor(statement);
+      const found = await findViolations(history, named(check));
+      if (found.length === 0) unseen.push(`${check}: ${what}`);
+      await db.query("rollback");
+    }
+    expect(unseen).toEqual([]);
+  });
+
+  test("limits that are exceeded at this moment", async ({ db, history }) => {
+    await db.query("select jobforge_remove_limit(scope, key) from jobforge.limits");
+    await db.query(
+      `select jobforge_enqueue_job('00000001-0000-4000-8000-000000000000', 'chaos.limited', p_concurrency_key => 'k')
+       from generate_series(1, 7)`,
+    );
+    await db.query("select jobforge_claim_jobs('w1', 100)");
+    expect((await findViolations(history, limitsNow)).map(({ what }) => what)).toEqual([
+      "7 jobs of chaos.limited run",
+      "7 jobs of tenant 00000001-0000-4000-8000-000000000000 run",
+      "7 jobs of k run",
+    ]);
+  });
+});
+
+test("every check has a history that it must find something in", () => {
+  const covered = new Set(doctored.map(([check]) => check));
+  expect(checks.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([]);
+});

@@ -1,0 +1,124 @@
+/** Each way in which the network misbehaves, against a real Postgres. */
+import pg from "pg";
+import { expect, onTestFinished } from "vitest";
+import { test as base } from "../../test/database.ts";
+import { FaultProxy } from "../src/proxy/proxy.ts";
+
+const test = base.extend<{ proxy: FaultProxy; client: pg.Client }>({
+  proxy: async ({ db }, use) => {
+    const proxy = await FaultProxy.before(Number(new URL(db.url).port));
+    await use(proxy);
+    await proxy.close();
+  },
+  client: async ({ db, proxy }, use) => {
+    const client = await connect(proxy.through(db.url));
+    await use(client);
+    await client.end().catch(() => undefined);
+  },
+});
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  onTestFinished(() => void client.end().catch(() => undefined));
+  return client;
+}
+
+const answer = async (client: pg.Client): Promise<unknown> => (await client.query("select 42 as n")).rows;
+
+/** Whether something has happened by now, however long now takes: after so many turns through the server and back. */
+async function isSettled(work: Promise<unknown>, other: () => Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  work.then(
+    () => {
+      settled = true;
+    },
+    () => {
+      settled = true;
+    },
+  );
+  for (let turn = 0; turn < 20; turn += 1) await other();
+  return settled;
+}
+
+test("bytes go through, also many of them", async ({ client }) => {
+  const { rows } = await client.query("select repeat('x', 5000000) as text");
+  expect(rows[0].text).toHaveLength(5_000_000);
+});
+
+test("a cut ends every connection at once, and new ones work", async ({ db, proxy, client }) => {
+  const broken = client.query("select pg_sleep(60)").catch((error: Error) => error.message);
+  const open = proxy.open;
+  expect(proxy.cut()).toBe(open);
+  expect(await broken).toMatch(/ECONNRESET|terminated/);
+  expect(await answer(await connect(proxy.through(db.url)))).toEqual([{ n: 42 }]);
+});
+
+test("a stall holds everything back, new connections too, and lets it go on in order", async ({
+  db,
+  proxy,
+  client,
+}) => {
+  proxy.set({ stalled: true });
+  const waiting = answer(client);
+  const coming = connect(proxy.through(db.url));
+  expect(await isSettled(Promise.race([waiting, coming]), () => db.query("select 1"))).toBe(false);
+  proxy.set({ stalled: false });
+  expect(await waiting).toEqual([{ n: 42 }]);
+  expect(await answer(await coming)).toEqual([{ n: 42 }]);
+});
+
+test("a slow network delivers everything, in small pieces", async ({ proxy, client }) => {
+  proxy.set({ delayMs: 1, chunkBytes: 100 });
+  const { rows } = await client.query("select repeat('x', 5000) as text");
+  expect(rows[0].text).toBe("x".repeat(5000));
+});
+
+test("notifications are swallowed while they are to be lost, and nothing else", async ({
+  db,
+  proxy,
+  client,
+}) => {
+  const heard: string[] = [];
+  client.on("notification", ({ payload = "" }) => heard.push(payload));
+  await client.query("listen news");
+  proxy.set({ dropNotifications: true });
+  await db.query("select pg_notify('news', 'lost')");
+  while (proxy.dropped < 1) await answer(client);
+  proxy.set({ dropNotifications: false });
+  await db.query("select pg_notify('news', 'heard')");
+  while (heard.length < 1) await answer(client);
+  expect(heard).toEqual(["heard"]);
+});
+
+test("a forgotten connection hears nothing for ever, its session lives until the server notices, and new ones work", async ({
+  db,
+  proxy,
+  client,
+}) => {
+  const pid = (await client.query("select pg_backend_pid() as pid")).rows[0].pid;
+  const isThere = async (): Promise<boolean> =>
+    (await db.query("select from pg_stat_activity where pid = $1", [pid])).length > 0;
+  expect(proxy.forget(2_000)).toBe(1);
+  const never = answer(client);
+  never.catch(() => undefined);
+  expect(await isThere()).toBe(true);
+  const other = await connect(proxy.through(db.url));
+  while (await isThere()) await answer(other);
+  expect(await isSettled(never, () => answer(other))).toBe(false);
+});
+
+test("the last word of a server is heard before the connection ends", async ({ db, proxy }) => {
+  const login = new URL(proxy.through(db.url));
+  login.pathname = "/there_is_no_such_database";
+  const client = new pg.Client({ connectionString: login.href });
+  await expect(client.connect()).rejects.toMatchObject({ code: "3D000" });
+});
+
+test("a server that is gone is told by the end of the connection", async () => {
+  const proxy = await FaultProxy.before(1);
+  onTestFinished(() => proxy.close());
+  const client = new pg.Client({ host: "127.0.0.1", port: proxy.port, user: "nobody", database: "none" });
+  await expect(client.connect()).rejects.toThrow(/ECONNRESET|terminated/);
+});

@@ -1,0 +1,39 @@
+/** A short run with a handful of faults: the whole machine works, and everything holds. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { faultKinds, faultsNamed } from "../src/faults/index.ts";
+import { run } from "../src/run.ts";
+
+test("nothing is lost when a worker is killed, Postgres crashes, connections are cut and statements fail", {
+  timeout: 300_000,
+}, async () => {
+  const names = ["worker-kill", "postgres-crash", "connections-cut", "serialization-errors"];
+  const log: string[] = [];
+  const result = await run({
+    folder: mkdtempSync(join(tmpdir(), "jobforge-chaos-test-")),
+    seed: 5,
+    // One round: each fault once.
+    minutes: 0,
+    kinds: faultsNamed(names),
+    workers: 2,
+    producers: 1,
+    pairs: 0,
+    version: process.env["JOBFORGE_TEST_POSTGRES"] === "15" ? 15 : 18,
+    onProgress: (message) => log.push(message),
+  });
+  expect(result.violations, [...log, ...result.histories].join("\n")).toEqual([]);
+  expect(result.steps.flatMap(({ faults }) => faults).sort()).toEqual([...names].sort());
+  const { jobs, executions, scheduleRuns } = result.figures;
+  // It was no idle world that nothing could happen to.
+  expect(jobs["succeeded"]).toBeGreaterThan(20);
+  expect(executions).toBeGreaterThan(20);
+  expect(scheduleRuns).toBeGreaterThan(0);
+});
+
+test("faults are found by name, and a name that there is not is refused", () => {
+  expect(faultsNamed(["xmin-pinned"]).map(({ name }) => name)).toEqual(["xmin-pinned"]);
+  expect(() => faultsNamed(["sunshine"])).toThrow(/no fault sunshine.*worker-kill/s);
+  expect(new Set(faultKinds.map(({ name }) => name)).size).toBe(faultKinds.length);
+});
