@@ -1,4 +1,5 @@
 /** Each way in which the network misbehaves, against a real Postgres. */
+import type { Socket } from "node:net";
 import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { test as base } from "../../test/database.ts";
@@ -53,6 +54,19 @@ test("a cut ends every connection at once, and new ones work", async ({ db, prox
   expect(proxy.cut()).toBe(open);
   expect(await broken).toMatch(/ECONNRESET|terminated/);
   expect(await answer(await connect(proxy.through(db.url)))).toEqual([{ n: 42 }]);
+});
+
+test("a cut also ends a connection whose client takes nothing any more", async ({ db, proxy }) => {
+  const client = await connect(proxy.through(db.url));
+  const sessions = (): Promise<unknown[]> =>
+    db.query("select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.pause();
+  client.query("select repeat('x', 50000000)").catch(() => undefined);
+  while ((await db.query("select from pg_stat_activity where wait_event = 'ClientWrite'")).length === 0);
+  expect(proxy.cut()).toBe(1);
+  while ((await sessions()).length > 0);
+  expect(proxy.open).toBe(0);
 });
 
 test("a stall holds everything back, new connections too, and lets it go on in order", async ({

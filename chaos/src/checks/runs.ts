@@ -64,7 +64,7 @@ export const fences: Check = {
       coalesce(r.ended, 'nothing'), coalesce(r.worker_id, 'nobody')) as what
     from chaos.answers a left join runs r on (r.job_id, r.attempt) = (a.job_id, a.attempt)
     where r.worker_id is distinct from a.worker_id
-      or (a.answer <> 'stale' and r.ended not in ('succeeded', 'failed'))
+      or (a.answer <> 'stale' and r.ended not in ('succeeded', 'failed', 'deferred'))
       or (a.answer = 'stale' and r.ended <> 'lost')
     union all
     select a.job_id, format('attempt %s was kept %s times', a.attempt, count(*))

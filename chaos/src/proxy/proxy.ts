@@ -135,8 +135,9 @@ export class FaultProxy {
     if (!this.#links.delete(link)) return;
     for (const flow of link.flows) flow.stop();
     for (const socket of [link.client, link.server]) {
-      if (socket.connecting) socket.destroy();
-      else socket.resetAndDestroy();
+      if (!socket.connecting && !socket.destroyed) socket.resetAndDestroy();
+      // At once: a reset would wait for bytes that a peer which stands still never takes.
+      socket.destroy();
     }
   }
 }
