@@ -3,7 +3,7 @@ import { between, type FaultKind } from "./fault.ts";
 
 export const connectionsCut: FaultKind = {
   name: "connections-cut",
-  about: "All connections are reset, again and again",
+  about: "All connections are closed, again and again",
   make(world, random) {
     let timer: NodeJS.Timeout | undefined;
     const everyMs = between(random, 200, 1_000);

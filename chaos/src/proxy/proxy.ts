@@ -65,7 +65,7 @@ export class FaultProxy {
     for (const link of this.#links) for (const flow of link.flows) flow.pump();
   }
 
-  /** Cuts every connection, without a word to either side but the reset. */
+  /** Cuts every connection, without a word to either side. */
   cut(): number {
     const cut = this.#links.size;
     for (const link of this.#links) this.#drop(link);
@@ -134,10 +134,9 @@ export class FaultProxy {
   #drop(link: Link): void {
     if (!this.#links.delete(link)) return;
     for (const flow of link.flows) flow.stop();
-    for (const socket of [link.client, link.server]) {
-      if (!socket.connecting && !socket.destroyed) socket.resetAndDestroy();
-      // At once: a reset would wait for bytes that a peer which stands still never takes.
-      socket.destroy();
-    }
+    // Not by resetAndDestroy: it waits for bytes that a peer which stands still never takes, and a handle that is shutting down
+    // cannot be reset and is never closed.
+    link.client.destroy();
+    link.server.destroy();
   }
 }
