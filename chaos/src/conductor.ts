@@ -71,17 +71,21 @@ export class Conductor {
   async #step(kinds: readonly FaultKind[]): Promise<Step> {
     // A source of its own for each: how often one is asked depends on the moment, and must not change what comes next.
     const number = this.#options.seed * 10_007 + this.steps.length * 4;
-    const faults = kinds.map((kind, n) => kind.make(this.#world, randomFrom(number + n)));
+    const made = kinds.map((kind, n) => kind.make(this.#world, randomFrom(number + n)));
+    // The server goes last and comes back first: others need it to begin and to heal.
+    const faults = made.sort((a, b) => Number(isServer(a)) - Number(isServer(b)));
     const calmMs = this.#random.below(2_000);
     const details: string[] = [];
-    for (const fault of faults) details.push(await attempt(() => fault.inject(), `inject ${fault.name}`));
+    for (const fault of faults)
+      details.push(await this.#attempt(() => fault.inject(), `inject ${fault.name}`));
     const holdMs = Math.max(...faults.map((fault) => fault.holdMs));
     const cpu = await this.#hold(faults, holdMs);
-    // The server first: others need it to heal.
-    const order = [...faults].sort(
-      (a, b) => Number(b.name.startsWith("postgres")) - Number(a.name.startsWith("postgres")),
-    );
-    for (const fault of order) await attempt(() => fault.heal(), `heal ${fault.name}`);
+    for (const fault of faults.toReversed()) {
+      await this.#attempt(async () => {
+        await fault.heal();
+        return "";
+      }, `heal ${fault.name}`);
+    }
     const { ms: flowMs, missing } = await flowAgain(this.#world);
     for (const who of missing) {
       const names = kinds.map(({ name }) => name).join(" and ");
@@ -89,7 +93,7 @@ export class Conductor {
     }
     this.staleProbes += await probeFences(this.#world, randomFrom(number + 3));
     await sleep(calmMs);
-    return { faults: kinds.map(({ name }) => name), details, holdMs, flowMs, cpu };
+    return { faults: faults.map(({ name }) => name), details, holdMs, flowMs, cpu };
   }
 
   /** Waits while the faults last, and watches who is busy although nothing comes through. */
@@ -106,6 +110,21 @@ export class Conductor {
     await sleep(holdMs - 500);
     const seconds = (performance.now() - from) / 1000;
     return Math.max(...watched.map((child, n) => this.#busy(child, before[n], seconds)));
+  }
+
+  /** Does something that a second fault may make impossible for a moment. That it cannot be done at all is told, and the run goes on. */
+  async #attempt(act: () => Promise<string>, what: string): Promise<string> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await act();
+      } catch (error) {
+        if (tries === 20) {
+          this.#world.violated("conductor", `could not ${what}: ${error}`);
+          return "could not be done";
+        }
+        await sleep(500);
+      }
+    }
   }
 
   #busy(child: Child, before: number | undefined, seconds: number): number {
@@ -133,14 +152,6 @@ export class Conductor {
   }
 }
 
-/** Does something that a second fault may make impossible for a moment. */
-async function attempt<T>(act: () => Promise<T>, what: string): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await act();
-    } catch (error) {
-      if (tries === 20) throw new Error(`Could not ${what}`, { cause: error });
-      await sleep(500);
-    }
-  }
+function isServer({ name }: Fault): boolean {
+  return name.startsWith("postgres");
 }
