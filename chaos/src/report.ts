@@ -68,17 +68,25 @@ export function writeFigures(result: RunResult, command: string): void {
 }
 
 function markdown({ figures, violations }: RunResult, command: string): string {
-  const rows = figures.faults.map(
-    ({ name, times, medianMs, mostMs }) =>
-      `| \`${name}\` | ${times} | ${seconds(medianMs)} | ${seconds(mostMs)} |`,
-  );
+  const rows = figures.faults.map(({ name, times, medianMs, mostMs }) => [
+    `\`${name}\``,
+    String(times),
+    seconds(medianMs),
+    seconds(mostMs),
+  ]);
   return [
     `\`${command}\`: ${number(figures.minutes)} minutes, ${violations.length} violations.`,
     "",
     ...summary(figures).map((line) => `- ${line}`),
     "",
-    "| Fault | Times | Work flows again after, median | At most |",
-    "| --- | --- | --- | --- |",
-    ...rows,
+    ...markdownTable(["Fault", "Times", "Work flows again after, median", "At most"], rows),
   ].join("\n");
+}
+
+/** Lines of a table whose columns are as wide as their widest cell, as the formatter wants them. */
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
 }
