@@ -9,4 +9,4 @@ export interface Tool {
 }
 
 /** Finds a program, fetching it first when it has to. Undefined when it cannot be had; an error with JOBFORGE_REQUIRE_TOOLS=1. */
-export function findTool(name: "pgbouncer" | "schemathesis"): Promise<Tool | undefined>;
+export function findTool(name: "pgbouncer" | "redis-server" | "schemathesis"): Promise<Tool | undefined>;

@@ -16,6 +16,8 @@ const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 /** What can be fetched: the Debian packages that hold a program, and its place in them; or a Python package and the module to run. */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
+  // For the benchmarks. The program is a link into the package of its tools.
+  "redis-server": { packages: ["redis-server", "redis-tools"], binary: "usr/bin/redis-server" },
   schemathesis: { python: "schemathesis==4.32.5", module: "schemathesis.cli", binary: "bin/run" },
 };
 

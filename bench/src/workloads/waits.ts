@@ -1,0 +1,115 @@
+/** Workloads whose figures are waits: from the call that enqueues a job to the first line of its handler. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Waits } from "../driver/protocol.ts";
+import { type Crew, enqueueing, producing, type Session, working } from "../driver/session.ts";
+import { type Outcome, type Workload, wait } from "./workload.ts";
+
+const patienceSeconds = 2;
+
+function figuresOf({ p50, p95, p99, max }: Waits): Readonly<Record<string, number>> {
+  return { p50, p95, p99, max };
+}
+
+/** Waits until so many jobs are done, but not for ever: a worker may be slower than what comes in. Answers how many are. */
+async function caughtUp(worker: Crew, jobs: number): Promise<number> {
+  const end = performance.now() + patienceSeconds * 1000;
+  for (;;) {
+    const [count] = await worker.ask({ do: "count" });
+    const done = count?.done ?? 0;
+    if (done >= jobs || performance.now() > end) return done;
+    await sleep(20);
+  }
+}
+
+/** Waits of jobs that come at a steady rate, from a process of their own, to one worker. */
+async function steady(session: Session, perSecond: number, seconds: number): Promise<Outcome> {
+  const [producer, worker] = [await session.start(), await session.start()];
+  // The first few find connections that are not open yet.
+  await worker.ask(working());
+  const [warmUp] = await producer.ask(producing({ rate: 20, seconds: 0.3 }));
+  const before = await caughtUp(worker, warmUp?.jobs ?? 0);
+  await worker.ask({ do: "waits" });
+  const { result, cost } = await session.metered(worker, async () => {
+    const [sent] = await producer.ask(producing({ rate: perSecond, seconds }));
+    await caughtUp(worker, before + (sent?.jobs ?? 0));
+    const [waits] = await worker.ask({ do: "waits" });
+    await worker.ask({ do: "stop" });
+    await producer.close();
+    if (waits === undefined || waits.n === 0) throw new Error("no job was run");
+    return [waits, waits.n];
+  });
+  return { figures: figuresOf(result), cost };
+}
+
+export const wakeUp: Workload = {
+  id: "wake-up",
+  cells: [
+    {
+      id: "wake-up",
+      title: "Idle wake-up: from the call that enqueues to the handler, on a worker with nothing to do",
+      figures: [wait("p50"), wait("p95")],
+    },
+  ],
+  field: "all",
+  quick: true,
+  run: async (session, { wakeRate, wakeSeconds }) => {
+    const { figures } = await steady(session, wakeRate, wakeSeconds);
+    return { "wake-up": { figures } };
+  },
+};
+
+export const sustained: Workload = {
+  id: "sustained",
+  cells: [
+    {
+      id: "sustained",
+      title: "Produce and consume at a steady rate",
+      figures: [wait("p50"), wait("p95"), wait("p99"), wait("max")],
+      costsPer: "job",
+    },
+  ],
+  field: "best",
+  quick: false,
+  run: async (session, { steadyRate, steadySeconds }) => ({
+    sustained: await steady(session, steadyRate, steadySeconds),
+  }),
+};
+
+/** Tenant 0 is the one that floods. */
+const others = { tenantFrom: 1, tenantTo: 1_000 };
+
+export const flood: Workload = {
+  id: "flood",
+  cells: [
+    {
+      id: "flood",
+      title: "1,000 tenants of which one floods: the wait of the others",
+      figures: [
+        { key: "times", title: "p95 flooded ÷ before", unit: "×", better: "lower" },
+        { key: "before", title: "p95 before", unit: "ms", better: "lower" },
+        { key: "flooded", title: "p95 flooded", unit: "ms", better: "lower" },
+      ],
+    },
+  ],
+  field: "best",
+  quick: true,
+  run: async (session, { floodJobs, floodSeconds }) => {
+    const [producer, flooder, worker] = [await session.start(), await session.start(), await session.start()];
+    const p95 = async (): Promise<number> => {
+      const [sent] = await producer.ask(
+        producing({ rate: 200, seconds: floodSeconds, tenants: 999, tenantFrom: 1 }),
+      );
+      await sleep(100);
+      const [waits] = await worker.ask({ do: "waits", ...others });
+      const { n, p95: seen } = waits ?? { n: 0, p95: 0 };
+      // Those that have not run yet wait for at least as long as they were watched.
+      return n < (sent?.jobs ?? 0) * 0.95 ? Math.max(seen, floodSeconds * 1000) : seen;
+    };
+    // Slow enough that the flood lasts for as long as it is watched: 10 at a time of 5 ms are at most 2,000 a second.
+    await worker.ask(working({ sleepMs: 5, concurrency: 10 }));
+    const before = await p95();
+    await flooder.ask(enqueueing({ jobs: floodJobs, tenants: 1, seconds: 10 }));
+    const flooded = await p95();
+    return { flood: { figures: { times: flooded / before, before, flooded } } };
+  },
+};
