@@ -3,6 +3,7 @@ import { run } from "./driver/run.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { jsonReport } from "./report/json.ts";
 import { textReport } from "./report/text.ts";
+import { writeDocs } from "./report/write.ts";
 import { startServer } from "./server.ts";
 import { full, quick } from "./workloads/index.ts";
 
@@ -31,6 +32,7 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
     });
     progress("");
     const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
+    if (chosen.write) progress(`written: ${writeDocs(results, command).join(", ")}\n`);
     console.log(json ? JSON.stringify(jsonReport(results, command), null, 2) : textReport(results));
     // Peers may fail at what they were not made for; we may not.
     const broken = results.cells.some((cell) =>

@@ -123,11 +123,18 @@ async function gather(arena: Arena, options: RunOptions, missing: Missing[]): Pr
 }
 
 function takesPart({ peer, settings }: Contestant, field: Field): boolean {
-  if (field === "all") return true;
-  if (settings === "default") return false;
-  if (field === "jobforge") return peer.name === "jobforge";
-  if (field === "main") return main.has(peer.name);
-  return peer.fullOnly !== true;
+  switch (field) {
+    case "all":
+      return true;
+    case "defaults":
+      return peer.fullOnly !== true && settings === peer.settings.at(-1);
+    case "jobforge":
+      return peer.name === "jobforge";
+    case "main":
+      return settings === "best" && main.has(peer.name);
+    case "best":
+      return settings === "best" && peer.fullOnly !== true;
+  }
 }
 
 /** All rounds of a workload. Every other round goes backwards, so that nobody is always the first on a warm machine. */

@@ -18,7 +18,8 @@ export const idle: Workload = {
       costsPer: "second",
     },
   ],
-  field: "best",
+  // Settings that are best for throughput look for work more often than anybody would let them.
+  field: "defaults",
   quick: false,
   run: async (session, { idleWorkers, idleSeconds }) => {
     const crew = await session.start(processes);

@@ -46,8 +46,11 @@ export interface Size {
   readonly crowd: number;
 }
 
-/** `all`: everybody, in the full run at their defaults, too. `best`: everybody at their best. `main`: those that charts show. */
-export type Field = "all" | "best" | "main" | "jobforge";
+/**
+ * `all`: everybody, in the full run at their defaults, too. `best`: everybody at their best. `defaults`: everybody as it comes. `main`:
+ * those that charts show.
+ */
+export type Field = "all" | "best" | "defaults" | "main" | "jobforge";
 
 export interface Workload {
   readonly id: string;
