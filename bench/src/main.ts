@@ -27,7 +27,7 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
       workloads,
       rounds,
       size,
-      defaults: !chosen.quick,
+      quick: chosen.quick,
       onProgress: progress,
     });
     progress("");

@@ -48,7 +48,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds must be a whole number from 1 on");
   const { quick, json, write } = values;
-  const usual = workloads.filter((workload) => workload.quick || !quick);
+  const usual = workloads.filter((workload) => workload.quick !== false || !quick);
   const invited = peers.filter((peer) => peer.fullOnly !== true || !quick);
   const guests = chosen("--peers", values.peers, peers, ({ name }) => [name, name.replaceAll(" ", "-")]);
   return {

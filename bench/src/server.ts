@@ -1,5 +1,5 @@
 /** The server of a benchmark: embedded unless DATABASE_URL or --database-url names one, with databases that are dropped after use. */
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "@jobforge/embedded";
@@ -42,6 +42,9 @@ export async function startServer(options: ServerOptions = {}): Promise<BenchSer
   const directory = join(tmpdir(), `jobforge-bench-${version}-${process.pid}`);
   const embedded = given ? undefined : await startEmbedded({ directory, version, settings: SETTINGS });
   const address = given ?? embedded?.url ?? "";
+  // Interrupted, the server stops by itself; its data would stay, and there may be gigabytes of it.
+  const clear = (): void => rmSync(directory, { recursive: true, force: true });
+  if (embedded) process.once("exit", clear);
   let made = 0;
   return {
     createDatabase: async ({ template, large = false } = {}) => {
@@ -71,7 +74,8 @@ export async function startServer(options: ServerOptions = {}): Promise<BenchSer
     },
     stop: async () => {
       await embedded?.stop();
-      if (embedded) await rm(directory, { recursive: true, force: true });
+      process.off("exit", clear);
+      if (embedded) clear();
     },
   };
 }

@@ -46,7 +46,7 @@ async function play(only: readonly string[], peers: readonly Peer[], rounds = 1)
     workloads: workloads.filter(({ id }) => only.includes(id)),
     rounds,
     size,
-    defaults: true,
+    quick: false,
     onProgress: (message) => progress.push(message),
   });
   return { results, progress, server };

@@ -24,7 +24,7 @@ describe("the report", () => {
     const text = textReport(results);
     expect(text).toMatch(/jobforge +300 +3 % +30/);
     expect(text).toMatch(/pg-boss +30 +3 % +10\.00×/);
-    expect(text).toContain("no: it is on holiday");
+    expect(text).toContain("graphile-worker cannot: it is on holiday");
     expect(text).toContain("river did not take part: Go is not installed");
     expect(text).toContain("jobforge 1.2.3: the usual | of them; keeps nothing");
   });

@@ -86,7 +86,8 @@ export class Arena implements AsyncDisposable {
     const key = keyOf(name, crowd);
     const copies = crowd.of === "finished" ? peer.finished : peer.live;
     if (this.#templates.has(key)) return;
-    if (copies === undefined) throw new Unsupported("its rows cannot be copied until there are so many");
+    if (copies === undefined)
+      throw new Unsupported("so many are copied in SQL, which its store does not have");
     const { store, keep } = await this.#storeToKeep(peer, copyOf(this.#templates.get(name)?.name, false));
     await using session = new Session(command, settings, store);
     const crew = await session.start();

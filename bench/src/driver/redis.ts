@@ -1,6 +1,7 @@
 /** A Redis of the benchmark's own: its log is written to disk once a second, as BullMQ's guide for production advises. */
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,14 +35,18 @@ export async function startRedis(): Promise<RedisServer> {
   const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
   const child = spawn(tool.path, [...place, ...settings], { env: tool.env, stdio: "ignore" });
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
+  const clear = (): void => rmSync(folder, { recursive: true, force: true });
   // A driver that is interrupted leaves no server behind.
-  const kill = (): void => void child.kill("SIGKILL");
+  const kill = (): void => {
+    child.kill("SIGKILL");
+    clear();
+  };
   process.once("exit", kill);
   const stop = async (): Promise<void> => {
     process.off("exit", kill);
     child.kill("SIGTERM");
     await ended;
-    await rm(folder, { recursive: true, force: true });
+    clear();
   };
   try {
     for (let tries = 100; (await say(port, "PING").catch(() => "")) !== "+PONG"; tries -= 1) {

@@ -12,8 +12,8 @@ export interface RunOptions {
   readonly workloads: readonly Workload[];
   readonly rounds: number;
   readonly size: Size;
-  /** Peers at their defaults, too, where a workload says so. */
-  readonly defaults: boolean;
+  /** Fewer take part, and none at their defaults. */
+  readonly quick: boolean;
   readonly onProgress: Progress;
 }
 
@@ -66,7 +66,9 @@ export async function run(server: BenchServer, options: RunOptions): Promise<Run
   const contestants = await gather(arena, options, missing);
   const cells: CellResults[] = [];
   for (const workload of options.workloads) {
-    const field = contestants.filter((contestant) => takesPart(contestant, workload.field));
+    const field = contestants.filter((contestant) =>
+      takesPart(contestant, options.quick && workload.quick ? workload.quick : workload.field),
+    );
     cells.push(...(await play(arena, workload, field, options)));
     await arena.disperse();
   }
@@ -111,7 +113,7 @@ async function gather(arena: Arena, options: RunOptions, missing: Missing[]): Pr
       options.onProgress(`preparing ${peer.name}`);
       const command = await peer.launch(options.onProgress);
       for (const settings of peer.settings) {
-        if (settings === "best" || options.defaults) {
+        if (settings === "best" || !options.quick) {
           contestants.push(await arena.prepare(peer, settings, command));
         }
       }
@@ -152,8 +154,7 @@ async function play(
       if (out.has(name)) continue;
       onProgress(`${workload.id} · ${name} · round ${round} of ${rounds}`);
       try {
-        await using session = await arena.session(contestant, workload.crowd?.(size));
-        const outcome = await workload.run(session, size);
+        const outcome = await measure(arena, workload, contestant, size);
         outcomes.set(name, [...(outcomes.get(name) ?? []), outcome]);
       } catch (error) {
         out.set(name, excuse(error));
@@ -168,6 +169,17 @@ async function play(
       ...out.get(name),
     })),
   }));
+}
+
+/** A function of its own: `await using` in a loop, as our tools translate it, throws the error of an earlier turn again. */
+async function measure(
+  arena: Arena,
+  workload: Workload,
+  contestant: Contestant,
+  size: Size,
+): Promise<Readonly<Record<string, Outcome>>> {
+  await using session = await arena.session(contestant, workload.crowd?.(size));
+  return await workload.run(session, size);
 }
 
 /** A contestant that cannot do it, or breaks at it, ends no run. */

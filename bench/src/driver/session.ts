@@ -92,16 +92,26 @@ export class Session implements AsyncDisposable {
     crew: Crew,
     work: () => Promise<readonly [result: T, units: number]>,
   ): Promise<Metered<T>> {
-    const read = async (workers: number | undefined): Promise<Counters> => ({
-      ...(await this.store.counters()),
-      ...(workers === undefined ? {} : { workerCpuSeconds: workers }),
-    });
-    const before = await read(crew.cpuSeconds());
+    const before = await this.#read(crew.cpuSeconds());
     const [result, units] = await work();
     const workers = crew.cpuSeconds();
     await crew.close();
     await this.store.quiet();
-    return { result, cost: divided(before, await read(workers), units) };
+    return { result, cost: divided(before, await this.#read(workers), units) };
+  }
+
+  /** What a second costs in which these processes are left alone. They go on, so what backends hand in late is missed at both ends. */
+  async watched(crew: Crew, seconds: number): Promise<Counters> {
+    const before = await this.#read(crew.cpuSeconds());
+    const started = performance.now();
+    await sleep(seconds * 1000);
+    const after = await this.#read(crew.cpuSeconds());
+    return divided(before, after, (performance.now() - started) / 1000);
+  }
+
+  async #read(workers: number | undefined): Promise<Counters> {
+    const counters = await this.store.counters();
+    return workers === undefined ? counters : { ...counters, workerCpuSeconds: workers };
   }
 
   /** Puts jobs into the queue from a process that is gone afterwards. */

@@ -25,8 +25,13 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
     "### Every cell",
     "Medians of the rounds; ± is half of what lies between the slowest and the fastest round, as a share of the median. `jobforge ÷` is JobForge's median divided by the peer's.",
     ...results.cells.map((cell) => {
-      const { head, rows } = gridOf(cell);
-      return `#### ${cell.cell.title}\n\n${table(head, rows)}`;
+      const { head, rows, notes } = gridOf(cell);
+      const list = notes.map((note) => `- ${oneLine(note)}`);
+      return [
+        `#### ${cell.cell.title}`,
+        table(head, rows),
+        ...(list.length > 0 ? [list.join("\n")] : []),
+      ].join("\n\n");
     }),
     "### Who took part, and how",
     table(

@@ -9,6 +9,8 @@ import { judge } from "./targets.ts";
 export interface Grid {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** Who is not in the table, and why. */
+  readonly notes: readonly string[];
 }
 
 const costColumns: Readonly<Record<CounterName, string>> = {
@@ -29,16 +31,24 @@ export function gridOf(cell: CellResults): Grid {
     ...figures.flatMap(({ title, unit }) => [`${title}, ${unit}`, "±", "jobforge ÷"]),
     ...(costsPer === undefined ? [] : Object.values(costColumns).map((title) => `${title}/${costsPer}`)),
   ];
-  return { head, rows: cell.results.map((result) => [result.contestant, ...rowOf(cell, result)]) };
+  const measured = cell.results.filter((result) => excuseOf(result) === undefined);
+  return {
+    head,
+    rows: measured.map((result) => [
+      result.contestant,
+      ...figures.flatMap((figure) => figureCells(cell, result, figure)),
+      ...costCells(cell.cell, costOf(result)),
+    ]),
+    notes: cell.results.flatMap((result) => {
+      const excuse = excuseOf(result);
+      return excuse === undefined ? [] : [`${result.contestant} ${excuse}`];
+    }),
+  };
 }
 
-function rowOf(cell: CellResults, result: Result): readonly string[] {
-  const excuse = result.unsupported ?? result.failed;
-  if (excuse !== undefined) return [result.unsupported === undefined ? `failed: ${excuse}` : `no: ${excuse}`];
-  return [
-    ...cell.cell.figures.flatMap((figure) => figureCells(cell, result, figure)),
-    ...costCells(cell.cell, costOf(result)),
-  ];
+function excuseOf({ unsupported, failed }: Result): string | undefined {
+  if (unsupported !== undefined) return `cannot: ${unsupported}`;
+  return failed === undefined ? undefined : `failed: ${failed}`;
 }
 
 function figureCells(cell: CellResults, result: Result, figure: Figure): readonly string[] {
@@ -63,8 +73,8 @@ export function percent(share: number): string {
 
 export function textReport(results: RunResults): string {
   const tables = results.cells.map((cell) => {
-    const { head, rows } = gridOf(cell);
-    return `${cell.cell.title}\n\n${formatTable(head, rows)}`;
+    const { head, rows, notes } = gridOf(cell);
+    return [cell.cell.title, "", formatTable(head, rows), ...notes].join("\n");
   });
   const missing = results.missing.map(({ name, reason }) => `${name} did not take part: ${reason}`);
   const fairness = results.contestants.map(

@@ -13,8 +13,8 @@ function oneByOne(concurrency: number): Workload {
         costsPer: "job",
       },
     ],
-    field: "all",
-    quick: concurrency > 1,
+    field: "best",
+    quick: concurrency > 1 && "best",
     run: async (session, { enqueueSeconds }) => {
       const { result, cost } = await session.fill({
         how: "one",

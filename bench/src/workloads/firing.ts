@@ -17,7 +17,7 @@ export const firing: Workload = {
     },
   ],
   field: "jobforge",
-  quick: true,
+  quick: "jobforge",
   run: async (session, { wakeRate, wakeSeconds }) => {
     // A run every 150 ms or so.
     const runs = Math.max(3, Math.round((wakeRate * wakeSeconds) / 2));

@@ -1,4 +1,5 @@
 /** What workers cost that have nothing to do. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { Unsupported } from "../driver/protocol.ts";
 import { working } from "../driver/session.ts";
 import type { Workload } from "./workload.ts";
@@ -29,11 +30,8 @@ export const idle: Workload = {
       throw new Unsupported("it starts one worker in a process only");
     }
     // Starting is not idling.
-    await rest(2);
-    const { cost } = await session.metered(crew, async () => {
-      await rest(idleSeconds);
-      return [undefined, idleSeconds];
-    });
+    await sleep(1000);
+    const cost = await session.watched(crew, idleSeconds);
     const milliseconds = (seconds: number | undefined): number => (seconds ?? Number.NaN) * 1000;
     const figures = {
       serverCpu: milliseconds(cost.serverCpuSeconds),
@@ -42,7 +40,3 @@ export const idle: Workload = {
     return { idle: { figures, cost } };
   },
 };
-
-async function rest(seconds: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-}

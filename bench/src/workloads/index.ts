@@ -19,18 +19,18 @@ export const workloads: readonly Workload[] = [
 ];
 
 export const full: Size = {
-  burnSeconds: 1.5,
+  burnSeconds: 1.2,
   enqueueSeconds: 0.8,
   fillJobs: 100_000,
-  fillSeconds: 1.5,
+  fillSeconds: 1.2,
   wakeRate: 20,
-  wakeSeconds: 2,
+  wakeSeconds: 1.5,
   steadyRate: 500,
-  steadySeconds: 2.5,
+  steadySeconds: 2,
   floodJobs: 20_000,
-  floodSeconds: 1.5,
+  floodSeconds: 1.2,
   idleWorkers: 100,
-  idleSeconds: 5,
+  idleSeconds: 4,
   crowd: 1_000_000,
 };
 

@@ -21,14 +21,19 @@ async function caughtUp(worker: Crew, jobs: number): Promise<number> {
   }
 }
 
+/** The first few jobs find connections that are not open yet, and code that was never run. Answers how many there were. */
+async function warmUp(producer: Crew, worker: Crew): Promise<number> {
+  const [sent] = await producer.ask(producing({ rate: 50, seconds: 0.3 }));
+  const done = await caughtUp(worker, sent?.jobs ?? 0);
+  await worker.ask({ do: "waits" });
+  return done;
+}
+
 /** Waits of jobs that come at a steady rate, from a process of their own, to one worker. */
 async function steady(session: Session, perSecond: number, seconds: number): Promise<Outcome> {
   const [producer, worker] = [await session.start(), await session.start()];
-  // The first few find connections that are not open yet.
   await worker.ask(working());
-  const [warmUp] = await producer.ask(producing({ rate: 20, seconds: 0.3 }));
-  const before = await caughtUp(worker, warmUp?.jobs ?? 0);
-  await worker.ask({ do: "waits" });
+  const before = await warmUp(producer, worker);
   const { result, cost } = await session.metered(worker, async () => {
     const [sent] = await producer.ask(producing({ rate: perSecond, seconds }));
     await caughtUp(worker, before + (sent?.jobs ?? 0));
@@ -51,7 +56,7 @@ export const wakeUp: Workload = {
     },
   ],
   field: "all",
-  quick: true,
+  quick: "best",
   run: async (session, { wakeRate, wakeSeconds }) => {
     const { figures } = await steady(session, wakeRate, wakeSeconds);
     return { "wake-up": { figures } };
@@ -92,7 +97,7 @@ export const flood: Workload = {
     },
   ],
   field: "best",
-  quick: true,
+  quick: "jobforge",
   run: async (session, { floodJobs, floodSeconds }) => {
     const [producer, flooder, worker] = [await session.start(), await session.start(), await session.start()];
     const p95 = async (): Promise<number> => {
@@ -107,6 +112,7 @@ export const flood: Workload = {
     };
     // Slow enough that the flood lasts for as long as it is watched: 10 at a time of 5 ms are at most 2,000 a second.
     await worker.ask(working({ sleepMs: 5, concurrency: 10 }));
+    await warmUp(producer, worker);
     const before = await p95();
     await flooder.ask(enqueueing({ jobs: floodJobs, tenants: 1, seconds: 10 }));
     const flooded = await p95();

@@ -47,7 +47,7 @@ export interface Size {
 }
 
 /**
- * `all`: everybody, in the full run at their defaults, too. `best`: everybody at their best. `defaults`: everybody as it comes. `main`:
+ * `all`: everybody, at their defaults, too. `best`: everybody at their best. `defaults`: everybody as it comes. `main`:
  * those that charts show.
  */
 export type Field = "all" | "best" | "defaults" | "main" | "jobforge";
@@ -56,8 +56,8 @@ export interface Workload {
   readonly id: string;
   readonly cells: readonly Cell[];
   readonly field: Field;
-  /** Part of `--quick`. */
-  readonly quick: boolean;
+  /** Who takes part when it has to be quick; false: it is left out then. */
+  readonly quick: Field | false;
   readonly crowd?: (size: Size) => Crowd;
   /** Answers an outcome for each cell. */
   run(session: Session, size: Size): Promise<Readonly<Record<string, Outcome>>>;
