@@ -27,6 +27,7 @@ export function cell(id: string, ...results: readonly Result[]): CellResults {
 export function runResults(...cells: readonly CellResults[]): RunResults {
   return {
     machine: { cpu: "Some CPU", cores: 2, memoryGB: 24, system: "linux" },
+    node: "v24.0.0",
     postgres: "18.4",
     durability: "fsync = on",
     startedAt: "2026-11-16T17:00:00.000Z",

@@ -1,8 +1,10 @@
 /** Takes all contestants through all workloads, in rounds, in an order that alternates. */
+import { execFileSync } from "node:child_process";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import type { BenchServer } from "../server.ts";
 import type { Cell, Field, Outcome, Size, Workload } from "../workloads/workload.ts";
 import { Arena, type Contestant } from "./arena.ts";
+import { nodeForPeers } from "./install.ts";
 import type { Peer, Progress } from "./peers.ts";
 import { Unsupported } from "./protocol.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
@@ -44,6 +46,8 @@ export interface Machine {
 
 export interface RunResults {
   readonly machine: Machine;
+  /** The Node that contestants on Node run on. */
+  readonly node: string;
   readonly postgres: string;
   readonly durability: string;
   readonly redis?: string;
@@ -74,6 +78,7 @@ export async function run(server: BenchServer, options: RunOptions): Promise<Run
   }
   return {
     machine: machine(),
+    node: nodeVersion(),
     postgres: await server.version(),
     durability: await server.durability(),
     ...(redis.server === undefined ? {} : { redis: redis.server.version }),
@@ -189,6 +194,13 @@ function excuse(error: unknown): Pick<Result, "unsupported" | "failed"> {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function nodeVersion(): string {
+  const node = nodeForPeers();
+  return node === undefined
+    ? process.version
+    : execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
 }
 
 function machine(): Machine {

@@ -4,14 +4,14 @@ import { costOf, figureOf, ratioOf, type Summary } from "./statistics.ts";
 import { judge } from "./targets.ts";
 
 export function jsonReport(results: RunResults, command: string): object {
-  const { machine, postgres, durability, redis, startedAt, seconds, rounds, missing } = results;
+  const { machine, node, postgres, durability, redis, startedAt, seconds, rounds, missing } = results;
   return {
     command,
     startedAt,
     seconds,
     rounds,
     machine,
-    versions: { node: process.version, postgres, ...(redis === undefined ? {} : { redis }) },
+    versions: { node, postgres, ...(redis === undefined ? {} : { redis }) },
     durability,
     contestants: results.contestants.map(({ name, settings, prepared }) => ({
       name,

@@ -51,12 +51,15 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
   ].join("\n\n");
 }
 
-function origin({ machine, postgres, redis, durability, ...results }: RunResults, command: string): string {
+function origin(
+  { machine, node, postgres, redis, durability, ...results }: RunResults,
+  command: string,
+): string {
   const facts = [
     `\`${command}\``,
     `${results.startedAt.slice(0, 10)}, ${Math.round(results.seconds / 60)} minutes, ${results.rounds} rounds`,
     `${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB, ${machine.system}`,
-    `Postgres ${postgres} (${durability})${redis === undefined ? "" : `; Redis ${redis} (appendonly, fsync every second)`}`,
+    `Node ${node}; Postgres ${postgres} (${durability})${redis === undefined ? "" : `; Redis ${redis} (appendonly, fsync every second)`}`,
   ];
   return facts.map((fact) => `- ${fact}`).join("\n");
 }
