@@ -14,6 +14,7 @@ const size: Size = {
   fillJobs: 300,
   fillSeconds: 20,
   wakeSeconds: 0.2,
+  patienceSeconds: 60,
   floodSeconds: 0.2,
   floodJobs: 100,
   crowd: 2000,

@@ -1,9 +1,10 @@
 /** The servers that all contestants share, and a prepared database of each to copy for every measurement. */
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchDatabase, BenchServer } from "../server.ts";
 import type { Command } from "./contestant-process.ts";
 import type { Copies, Peer } from "./peers.ts";
-import { type Prepared, Unsupported } from "./protocol.ts";
+import { ContestantError, type Prepared, Unsupported } from "./protocol.ts";
 import type { RedisServer } from "./redis.ts";
 import { enqueueing, Session, working } from "./session.ts";
 import { postgresStore, redisStore, type Store } from "./store.ts";
@@ -92,11 +93,13 @@ export class Arena implements AsyncDisposable {
     await using session = new Session(command, settings, store);
     const crew = await session.start();
     const delaySeconds = crowd.of === "scheduled" ? 86_400 : 0;
-    await crew.ask(enqueueing({ jobs: Math.min(originals, crowd.jobs), delaySeconds, seconds: 20 }));
+    const jobs = Math.min(originals, crowd.jobs);
+    await crew.ask(enqueueing({ jobs, delaySeconds, seconds: 20 }));
     if (crowd.of === "finished") {
       await crew.ask(working());
-      while ((await crew.ask({ do: "count" }))[0]?.done !== Math.min(originals, crowd.jobs)) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
+      for (let looks = 0; (await crew.ask({ do: "count" }))[0]?.done !== jobs; looks += 1) {
+        if (looks > 600) throw new ContestantError(`it did not run ${jobs} jobs in half a minute`);
+        await sleep(50);
       }
       await crew.ask({ do: "stop" });
     }

@@ -10,7 +10,7 @@ export type Progress = (message: string) => void;
 /** How rows that a contestant wrote itself are copied until there are a million of them. */
 export interface Copies {
   readonly table: string;
-  /** What a copy has of its own, as SQL over the row `t` and the number `n` of the copy. */
+  /** What a copy has of its own, as SQL, beside columns that number themselves. */
   readonly own?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,6 @@ export interface Peer {
 
 const both = ["best", "default"] as const;
 const river = { table: "river_job" };
-const procrastinate = { table: "procrastinate_jobs" };
 
 export const jobforge: Peer = {
   name: "jobforge",
@@ -63,13 +62,9 @@ export const peers: readonly Peer[] = [
     finished: { table: "pgboss.job" },
   },
   { ...onNode("bullmq on redis", "bullmq.js"), store: "redis" },
-  {
-    ...onNode("bullmq on postgres", "bullmq.js"),
-    live: { table: "bullmq.job", own: { id: "t.id || '-' || n", seq: "t.seq + n * 100000" } },
-    finished: { table: "bullmq.job" },
-  },
+  onNode("bullmq on postgres", "bullmq.js"),
   { ...foreign("river"), live: river, finished: river },
-  { ...foreign("procrastinate"), live: procrastinate, finished: procrastinate },
+  foreign("procrastinate"),
 ];
 
 function onNode(name: string, file: string, ...args: readonly string[]): Peer {

@@ -1,9 +1,10 @@
 /** Where a contestant keeps its jobs during a measurement, and what can be counted there. */
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchDatabase } from "../server.ts";
 import type { Counters } from "./costs.ts";
 import { cpuSeconds } from "./cpu.ts";
-import { Unsupported } from "./protocol.ts";
+import { ContestantError, Unsupported } from "./protocol.ts";
 import type { RedisServer } from "./redis.ts";
 
 export interface Store extends AsyncDisposable {
@@ -34,7 +35,10 @@ export async function postgresStore(database: BenchDatabase, server: number | un
     env: { DATABASE_URL: database.url },
     counters: async () => ({ ...(await count(client)), ...cpuOf(server) }),
     quiet: async () => {
-      while ((await others(client)) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      for (let looks = 0; (await others(client)) > 0; looks += 1) {
+        if (looks > 3000) throw new ContestantError("its connections are still open after half a minute");
+        await sleep(10);
+      }
     },
     pin: async () => {
       const pinning = await connect();

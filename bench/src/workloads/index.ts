@@ -25,6 +25,7 @@ export const full: Size = {
   fillSeconds: 1.2,
   wakeRate: 20,
   wakeSeconds: 1.5,
+  patienceSeconds: 2,
   steadyRate: 500,
   steadySeconds: 2,
   floodJobs: 20_000,

@@ -4,15 +4,13 @@ import type { Waits } from "../driver/protocol.ts";
 import { type Crew, enqueueing, producing, type Session, working } from "../driver/session.ts";
 import { type Outcome, type Workload, wait } from "./workload.ts";
 
-const patienceSeconds = 2;
-
 function figuresOf({ p50, p95, p99, max }: Waits): Readonly<Record<string, number>> {
   return { p50, p95, p99, max };
 }
 
 /** Waits until so many jobs are done, but not for ever: a worker may be slower than what comes in. Answers how many are. */
-async function caughtUp(worker: Crew, jobs: number): Promise<number> {
-  const end = performance.now() + patienceSeconds * 1000;
+async function caughtUp(worker: Crew, jobs: number, seconds: number): Promise<number> {
+  const end = performance.now() + seconds * 1000;
   for (;;) {
     const [count] = await worker.ask({ do: "count" });
     const done = count?.done ?? 0;
@@ -22,21 +20,26 @@ async function caughtUp(worker: Crew, jobs: number): Promise<number> {
 }
 
 /** The first few jobs find connections that are not open yet, and code that was never run. Answers how many there were. */
-async function warmUp(producer: Crew, worker: Crew): Promise<number> {
+async function warmUp(producer: Crew, worker: Crew, patience: number): Promise<number> {
   const [sent] = await producer.ask(producing({ rate: 50, seconds: 0.3 }));
-  const done = await caughtUp(worker, sent?.jobs ?? 0);
+  const done = await caughtUp(worker, sent?.jobs ?? 0, patience);
   await worker.ask({ do: "waits" });
   return done;
 }
 
+interface Steadily {
+  readonly rate: number;
+  readonly seconds: number;
+}
+
 /** Waits of jobs that come at a steady rate, from a process of their own, to one worker. */
-async function steady(session: Session, perSecond: number, seconds: number): Promise<Outcome> {
+async function steady(session: Session, steadily: Steadily, patience: number): Promise<Outcome> {
   const [producer, worker] = [await session.start(), await session.start()];
   await worker.ask(working());
-  const before = await warmUp(producer, worker);
+  const before = await warmUp(producer, worker, patience);
   const { result, cost } = await session.metered(worker, async () => {
-    const [sent] = await producer.ask(producing({ rate: perSecond, seconds }));
-    await caughtUp(worker, before + (sent?.jobs ?? 0));
+    const [sent] = await producer.ask(producing(steadily));
+    await caughtUp(worker, before + (sent?.jobs ?? 0), patience);
     const [waits] = await worker.ask({ do: "waits" });
     await worker.ask({ do: "stop" });
     await producer.close();
@@ -57,8 +60,8 @@ export const wakeUp: Workload = {
   ],
   field: "all",
   quick: "best",
-  run: async (session, { wakeRate, wakeSeconds }) => {
-    const { figures } = await steady(session, wakeRate, wakeSeconds);
+  run: async (session, { wakeRate, wakeSeconds, patienceSeconds }) => {
+    const { figures } = await steady(session, { rate: wakeRate, seconds: wakeSeconds }, patienceSeconds);
     return { "wake-up": { figures } };
   },
 };
@@ -75,8 +78,8 @@ export const sustained: Workload = {
   ],
   field: "best",
   quick: false,
-  run: async (session, { steadyRate, steadySeconds }) => ({
-    sustained: await steady(session, steadyRate, steadySeconds),
+  run: async (session, { steadyRate, steadySeconds, patienceSeconds }) => ({
+    sustained: await steady(session, { rate: steadyRate, seconds: steadySeconds }, patienceSeconds),
   }),
 };
 
@@ -98,7 +101,7 @@ export const flood: Workload = {
   ],
   field: "best",
   quick: "jobforge",
-  run: async (session, { floodJobs, floodSeconds }) => {
+  run: async (session, { floodJobs, floodSeconds, patienceSeconds }) => {
     const [producer, flooder, worker] = [await session.start(), await session.start(), await session.start()];
     const p95 = async (): Promise<number> => {
       const [sent] = await producer.ask(
@@ -112,7 +115,7 @@ export const flood: Workload = {
     };
     // Slow enough that the flood lasts for as long as it is watched: 10 at a time of 5 ms are at most 2,000 a second.
     await worker.ask(working({ sleepMs: 5, concurrency: 10 }));
-    await warmUp(producer, worker);
+    await warmUp(producer, worker, patienceSeconds);
     const before = await p95();
     await flooder.ask(enqueueing({ jobs: floodJobs, tenants: 1, seconds: 10 }));
     const flooded = await p95();

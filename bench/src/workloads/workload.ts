@@ -36,6 +36,8 @@ export interface Size {
   /** Single jobs for a worker that sleeps. */
   readonly wakeRate: number;
   readonly wakeSeconds: number;
+  /** How long a worker may take to catch up with what was sent. */
+  readonly patienceSeconds: number;
   readonly steadyRate: number;
   readonly steadySeconds: number;
   readonly floodJobs: number;
