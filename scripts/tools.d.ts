@@ -1,7 +1,12 @@
 /** The types of tools.js, for the tests that are written in TypeScript. */
 
 /** What can be had. */
-export type ToolName = "pgbouncer" | "schemathesis" | "chromium-headless-shell" | "kubernetes-validate";
+export type ToolName =
+  | "pgbouncer"
+  | "redis-server"
+  | "schemathesis"
+  | "chromium-headless-shell"
+  | "kubernetes-validate";
 
 /** A program, to be run with its environment. */
 export interface Tool {

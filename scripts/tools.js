@@ -27,6 +27,8 @@ const tools = {
     module: "kubernetes_validate",
     binary: "bin/run",
   },
+  // For the benchmarks. The program is a link into the package of its tools.
+  "redis-server": { packages: ["redis-server", "redis-tools"], binary: "usr/bin/redis-server" },
   schemathesis: { python: "schemathesis==4.32.5", module: "schemathesis.cli", binary: "bin/run" },
 };
 

@@ -1,39 +1,59 @@
-/** graphile-worker at its best settings: a local queue of 500 and batched completion. */
-import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
+/** graphile-worker: `graphile-worker.js PACKAGE`, because two versions of it are installed under different names. */
+import { readFileSync } from "node:fs";
+import { serve, UnsupportedRequest } from "../src/contestants/runtime.ts";
 
-const quiet = new Logger(() => () => undefined);
-const settings = {
+const name = process.argv[2] ?? "graphile-worker";
+const { Logger, makeWorkerUtils, run, runMigrations } = await import(name);
+const { version } = JSON.parse(
+  readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8"),
+);
+const best = process.env.BENCH_SETTINGS !== "default";
+const connection = {
   connectionString: process.env.DATABASE_URL,
-  preset: {
-    worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
-  },
-  concurrency: 24,
-  maxPoolSize: 25,
-  noHandleSignals: true,
-  logger: quiet,
+  logger: new Logger(() => () => undefined),
 };
+/** The settings of its own published figures. */
+const batching = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+let utils;
 
-/** What the benchmark asks of every contender: see src/contenders/contender.ts. */
-export const contender = {
-  async prepare() {
-    await runMigrations(settings);
+async function sender() {
+  utils ??= makeWorkerUtils(connection);
+  return await utils;
+}
+
+function spec({ delaySeconds }) {
+  return delaySeconds > 0 ? { runAt: new Date(Date.now() + delaySeconds * 1000) } : {};
+}
+
+await serve({
+  manySize: 10_000,
+  prepare: async () => {
+    await runMigrations(connection);
+    return {
+      version,
+      keeps: "nothing: the row of a job that succeeded is deleted",
+      settings: best
+        ? "24 jobs at once, pool of 25, a local queue of 500, ends batched without delay; bulk: 10,000 a call. The delay before a retry is fixed at 2.7 s"
+        : "defaults: 1 job at once, pool of 10, no local queue, no batches; bulk: 10,000 a call",
+    };
   },
-  async enqueue(count) {
-    const utils = await makeWorkerUtils({ connectionString: process.env.DATABASE_URL, logger: quiet });
-    for (let from = 0; from < count; from += 1000) {
-      const size = Math.min(1000, count - from);
-      await utils.addJobs(
-        Array.from({ length: size }, (_, n) => ({ identifier: "noop", payload: { n: from + n } })),
-      );
+  send: async (job) => (await sender()).addJob("noop", job.payload, spec(job)),
+  sendMany: async (jobs) =>
+    (await sender()).addJobs(jobs.map((job) => ({ identifier: "noop", payload: job.payload, ...spec(job) }))),
+  work: async ({ concurrency, limit, run: execute }) => {
+    if (limit !== null) {
+      throw new UnsupportedRequest("it has no limit of jobs at once over all processes");
     }
-    await utils.release();
+    const jobs = concurrency ?? (best ? 24 : 1);
+    const runner = await run({
+      ...connection,
+      ...(best ? { preset: { worker: batching } } : {}),
+      concurrency: jobs,
+      maxPoolSize: best ? Math.min(jobs + 1, 25) : 10,
+      noHandleSignals: true,
+      taskList: { noop: async (payload, { job }) => execute(payload, job.attempts) },
+    });
+    return () => runner.stop();
   },
-  async start(onJob) {
-    const runner = await run({ ...settings, taskList: { noop: async () => onJob() } });
-    return async () => await runner.stop();
-  },
-  async sender() {
-    const utils = await makeWorkerUtils({ connectionString: process.env.DATABASE_URL, logger: quiet });
-    return { send: async () => void (await utils.addJob("noop", { n: 1 })), close: () => utils.release() };
-  },
-};
+  close: async () => (await utils)?.release(),
+});

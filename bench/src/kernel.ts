@@ -194,7 +194,7 @@ function progress(message: string): void {
   if (!options.json) process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${message}` : `${message}\n`);
 }
 
-const server = await startServer(options.postgres === "15" ? 15 : 18);
+const server = await startServer({ version: options.postgres === "15" ? 15 : 18 });
 try {
   await using database = await server.createDatabase();
   await migrate({ database: database.url });

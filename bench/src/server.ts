@@ -1,52 +1,104 @@
-/** The server of a benchmark: embedded unless DATABASE_URL names one, with databases that are dropped after use. */
-import { rm } from "node:fs/promises";
+/** The server of a benchmark: embedded unless DATABASE_URL or --database-url names one, with databases that are dropped after use. */
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "@jobforge/embedded";
 import pg from "pg";
+import { processes } from "./driver/cpu.ts";
 
 export interface BenchDatabase extends AsyncDisposable {
   readonly url: string;
+  readonly name: string;
+}
+
+export interface CopyOptions {
+  /** The database to copy, to which nobody must be connected. */
+  readonly template?: string;
+  /** Copied file by file: faster for large ones, slower for small ones, because it needs checkpoints. */
+  readonly large?: boolean;
 }
 
 export interface BenchServer {
-  createDatabase(): Promise<BenchDatabase>;
+  createDatabase(options?: CopyOptions): Promise<BenchDatabase>;
+  /** Such as "18.1". */
+  version(): Promise<string>;
+  /** The process whose children are the server's, when it runs on this machine. */
+  pid(): Promise<number | undefined>;
+  /** Of settings that decide what a commit costs. */
+  durability(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Durable, as in production: a benchmark that switches fsync off measures something else. */
-const SETTINGS = { shared_buffers: "512MB", max_wal_size: "4GB" };
+export interface ServerOptions {
+  readonly version?: 15 | 18;
+  readonly url?: string | undefined;
+}
 
-export async function startServer(version: 15 | 18 = 18): Promise<BenchServer> {
-  const given = process.env["DATABASE_URL"];
-  const directory = join(tmpdir(), `jobforge-bench-${version}`);
+/** Durable, as in production: a benchmark that switches fsync off measures something else. */
+const SETTINGS = { shared_buffers: "512MB", max_wal_size: "4GB", max_connections: "600" };
+
+export async function startServer(options: ServerOptions = {}): Promise<BenchServer> {
+  const { version = 18, url: given = process.env["DATABASE_URL"] } = options;
+  const directory = join(tmpdir(), `jobforge-bench-${version}-${process.pid}`);
   const embedded = given ? undefined : await startEmbedded({ directory, version, settings: SETTINGS });
   const address = given ?? embedded?.url ?? "";
+  // Interrupted, the server stops by itself; its data would stay, and there may be gigabytes of it.
+  const clear = (): void => rmSync(directory, { recursive: true, force: true });
+  if (embedded) process.once("exit", clear);
   let made = 0;
   return {
-    createDatabase: async () => {
+    createDatabase: async ({ template, large = false } = {}) => {
       made += 1;
       const name = `jobforge_bench_${process.pid}_${made}`;
-      await runOn(address, `create database ${name}`);
+      const copied =
+        template === undefined ? "" : ` template ${template}${large ? " strategy file_copy" : ""}`;
+      await runOn(address, `create database ${name}${copied}`);
       const url = new URL(address);
       url.pathname = `/${name}`;
       return {
         url: url.href,
-        [Symbol.asyncDispose]: () => runOn(address, `drop database ${name} with (force)`),
+        name,
+        [Symbol.asyncDispose]: async () => void (await runOn(address, `drop database ${name} with (force)`)),
       };
+    },
+    version: async () => String((await runOn(address, "show server_version"))["server_version"]),
+    pid: () => postmaster(address),
+    durability: async () => {
+      const row = await runOn(
+        address,
+        `select string_agg(name || ' = ' || current_setting(name), ', ' order by name) as settings
+         from pg_settings
+         where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'shared_buffers', 'max_wal_size')`,
+      );
+      return String(row["settings"]);
     },
     stop: async () => {
       await embedded?.stop();
-      if (embedded) await rm(directory, { recursive: true, force: true });
+      process.off("exit", clear);
+      if (embedded) clear();
     },
   };
 }
 
-async function runOn(url: string, statement: string): Promise<void> {
+/** A backend's parent, if the backend is a process of this machine. */
+async function postmaster(address: string): Promise<number | undefined> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const backend = processes()?.find(({ pid }) => pid === rows[0]?.pid);
+    return backend?.name.startsWith("postgres") ? backend.parent : undefined;
+  } finally {
+    await client.end();
+  }
+}
+
+async function runOn(url: string, statement: string): Promise<Readonly<Record<string, unknown>>> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    const { rows } = await client.query<Record<string, unknown>>(statement);
+    return rows[0] ?? {};
   } finally {
     await client.end();
   }

@@ -13,9 +13,10 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }
 
-/** 12345.6 as "12,346"; small numbers keep a digit or two. */
+/** 12345.6 as "12,346"; small numbers keep a digit or two, tiny ones the two that count. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "–";
+  if (Math.abs(value) < 0.1) return value.toLocaleString("en-US", { maximumSignificantDigits: 2 });
   const digits = value < 10 ? 2 : value < 100 ? 1 : 0;
   return value.toLocaleString("en-US", { maximumFractionDigits: digits });
 }

@@ -1,0 +1,90 @@
+/** The results as a part of docs/benchmarks.md, between two marks. */
+import type { RunResults } from "../driver/run.ts";
+import type { Chart } from "./charts.ts";
+import { judge } from "./targets.ts";
+import { gridOf } from "./text.ts";
+
+const begin = "<!-- results: written by `npm run bench -- --write` -->";
+const end = "<!-- end of results -->";
+
+/** The page with new results in the place of the old ones. Fails when the page has no such place. */
+export function replaceResults(page: string, results: string): string {
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page lacks the lines "${begin}" and "${end}"`);
+  return `${page.slice(0, from + begin.length)}\n\n${results.trim()}\n\n${page.slice(to)}`;
+}
+
+export function markdownReport(results: RunResults, charts: readonly Chart[], command: string): string {
+  return [
+    origin(results, command),
+    "### Targets",
+    targetTable(results),
+    ...(charts.length > 0
+      ? ["### Charts", ...charts.map(({ file, title }) => `![${title}](benchmarks/${file})`)]
+      : []),
+    "### Every cell",
+    "Medians of the rounds; ± is half of what lies between the slowest and the fastest round, as a share of the median. `jobforge ÷` is JobForge's median divided by the peer's.",
+    ...results.cells.map((cell) => {
+      const { head, rows, notes } = gridOf(cell);
+      const list = notes.map((note) => `- ${oneLine(note)}`);
+      return [
+        `#### ${cell.cell.title}`,
+        table(head, rows),
+        ...(list.length > 0 ? [list.join("\n")] : []),
+      ].join("\n\n");
+    }),
+    "### Who took part, and how",
+    table(
+      ["", "version", "settings", "keeps of finished jobs"],
+      results.contestants.map(({ name, prepared }) => [
+        name,
+        prepared.version,
+        prepared.settings,
+        prepared.keeps,
+      ]),
+    ),
+    results.missing.length === 0
+      ? "Nobody was missing."
+      : results.missing
+          .map(({ name, reason }) => `- **${name}** did not take part: ${oneLine(reason)}`)
+          .join("\n"),
+  ].join("\n\n");
+}
+
+function origin(
+  { machine, node, postgres, redis, durability, ...results }: RunResults,
+  command: string,
+): string {
+  const facts = [
+    `\`${command}\``,
+    `${results.startedAt.slice(0, 10)}, ${Math.round(results.seconds / 60)} minutes, ${results.rounds} rounds`,
+    `${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB, ${machine.system}`,
+    `Node ${node}; Postgres ${postgres} (${durability})${redis === undefined ? "" : `; Redis ${redis} (appendonly, fsync every second)`}`,
+  ];
+  return facts.map((fact) => `- ${fact}`).join("\n");
+}
+
+function targetTable(results: RunResults): string {
+  const rows = judge(results).map(({ text, wanted, better, measured, met }) => [
+    text,
+    `${better === "higher" ? "≥" : "≤"} ${wanted}`,
+    measured === undefined ? "not measured" : measured.toFixed(2),
+    met === undefined ? "" : met ? "yes" : "no",
+  ]);
+  return table(["Target", "wanted", "measured", "met"], rows);
+}
+
+/** A row that is shorter than the head, because it tells a reason, is filled up. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cellText).join(" | ")} |`;
+  const filled = rows.map((row) => head.map((_, n) => row[n] ?? ""));
+  return [line(head), `| ${head.map(() => "---").join(" | ")} |`, ...filled.map(line)].join("\n");
+}
+
+function cellText(text: string): string {
+  return oneLine(text).replaceAll("|", "\\|");
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim().slice(0, 400);
+}

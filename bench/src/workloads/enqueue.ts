@@ -1,0 +1,30 @@
+/** Enqueueing one job per call, as applications do. What is enqueued is never run. */
+import { rate, type Workload } from "./workload.ts";
+
+function oneByOne(concurrency: number): Workload {
+  const id = `enqueue-${concurrency}`;
+  return {
+    id,
+    cells: [
+      {
+        id,
+        title: `Enqueue one by one, ${concurrency} at a time`,
+        figures: [rate],
+        costsPer: "job",
+      },
+    ],
+    field: "best",
+    quick: concurrency > 1 && "best",
+    run: async (session, { enqueueSeconds }) => {
+      const { result, cost } = await session.fill({
+        how: "one",
+        jobs: 1_000_000,
+        concurrency,
+        seconds: enqueueSeconds,
+      });
+      return { [id]: { figures: { rate: result.jobs / result.seconds }, cost } };
+    },
+  };
+}
+
+export const enqueueing = [1, 50].map(oneByOne);

@@ -1,0 +1,42 @@
+/** What workers cost that have nothing to do. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Unsupported } from "../driver/protocol.ts";
+import { working } from "../driver/session.ts";
+import type { Workload } from "./workload.ts";
+
+const processes = 4;
+
+export const idle: Workload = {
+  id: "idle",
+  cells: [
+    {
+      id: "idle",
+      title: "Idle cost of 100 workers",
+      figures: [
+        { key: "serverCpu", title: "CPU of the server", unit: "ms/s", better: "lower" },
+        { key: "workerCpu", title: "CPU of the workers", unit: "ms/s", better: "lower" },
+      ],
+      costsPer: "second",
+    },
+  ],
+  // Settings that are best for throughput look for work more often than anybody would let them.
+  field: "defaults",
+  quick: false,
+  run: async (session, { idleWorkers, idleSeconds }) => {
+    const crew = await session.start(processes);
+    const workers = Math.ceil(idleWorkers / processes);
+    const answers = await crew.ask(working({ workers }));
+    if (answers.some((answer) => answer.workers !== workers)) {
+      throw new Unsupported("it starts one worker in a process only");
+    }
+    // Starting is not idling.
+    await sleep(1000);
+    const cost = await session.watched(crew, idleSeconds);
+    const milliseconds = (seconds: number | undefined): number => (seconds ?? Number.NaN) * 1000;
+    const figures = {
+      serverCpu: milliseconds(cost.serverCpuSeconds),
+      workerCpu: milliseconds(cost.workerCpuSeconds),
+    };
+    return { idle: { figures, cost } };
+  },
+};

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { divided } from "../src/driver/costs.ts";
+import { rateOf, together } from "../src/driver/sampling.ts";
+import { costOf, median, ratioOf, spread, summary } from "../src/report/statistics.ts";
+import { rate } from "../src/workloads/workload.ts";
+import { cell, rounds } from "./results.ts";
+
+describe("of rounds", () => {
+  test("the median is the one in the middle, or between the two in the middle", () => {
+    expect(median([9, 1, 5])).toBe(5);
+    expect(median([4, 1, 2, 100])).toBe(3);
+    expect(median([])).toBeNaN();
+  });
+
+  test("the spread is what lies between the extremes, as a share of the median", () => {
+    expect(spread(summary([90, 100, 130]))).toBeCloseTo(0.4);
+    expect(spread(summary([0, 0]))).toBe(0);
+  });
+
+  test("the ratio divides our median by the peer's, and there is none without both", () => {
+    const results = cell(
+      "x",
+      rounds("jobforge", 300, 200, 900),
+      rounds("pg-boss", 50, 100, 150),
+      rounds("river"),
+    );
+    expect(ratioOf(results, "pg-boss", rate)).toBe(3);
+    expect(ratioOf(results, "river", rate)).toBeUndefined();
+    expect(ratioOf(results, "nobody", rate)).toBeUndefined();
+  });
+
+  test("each cost has a median of its own; what nobody counted stays away", () => {
+    expect(costOf(rounds("jobforge", 10, 30, 20))).toEqual({ walBytes: 2 });
+  });
+});
+
+describe("costs", () => {
+  test("are differences, divided", () => {
+    const before = { walBytes: 100, commits: 1, serverCpuSeconds: 5 };
+    const after = { walBytes: 1100, commits: 3, workerCpuSeconds: 2 };
+    expect(divided(before, after, 10)).toEqual({ walBytes: 100, commits: 0.2 });
+    expect(divided(before, after, 0)).toEqual({});
+  });
+});
+
+describe("the rate", () => {
+  const at = (seconds: number, done: number) => ({ done, last: 1_000_000 + seconds * 1000 });
+
+  test("leaves the warm-up out", () => {
+    // 10 in the first second, then 100 a second.
+    const samples = [at(0.5, 5), at(1, 10), at(2, 110), at(3, 210)];
+    expect(rateOf(samples, 1_000_000, 1)).toBe(100);
+  });
+
+  test("ends with the last execution, however long was watched after it", () => {
+    expect(rateOf([at(1, 100), at(2, 200), at(2, 200), at(2, 200)], 1_000_000, 0)).toBe(100);
+  });
+
+  test("counts all there is when little was left behind the warm-up", () => {
+    expect(rateOf([at(1, 90), at(2, 100)], 1_000_000, 1)).toBe(50);
+    expect(rateOf([at(0.5, 100)], 1_000_000, 1)).toBe(200);
+  });
+
+  test("is nothing when nothing was done", () => {
+    expect(rateOf([], 1_000_000, 1)).toBe(0);
+    expect(rateOf([{ done: 0, last: 0 }], 0, 1)).toBe(0);
+  });
+
+  test("adds processes up", () => {
+    const counts = [
+      { done: 3, first: 5, last: 10 },
+      { done: 4, first: 1, last: 30 },
+    ];
+    expect(together(counts)).toEqual({ done: 7, last: 30 });
+  });
+});
