@@ -3,12 +3,14 @@
 --   at      when the last full look was
 --   from    the lane where the next look begins
 --   due     where the waiting index held nothing before
---   streams the streams of the last look, if they were all there are, from where they go on
+--   streams the streams of the last look, if they were all there are, from where they go on; see dear
+--   dear    that look was costly, because of dead entries: what it found is gone on with for a second
 --   types   the types there are, for a worker of any type and tenant, if it was costly to find them
 --   ask     when to ask again for more urgent work, if that was costly
 --   many    until when there were more lanes than a hint remembers
--- It spares claims the dead entries that pile up at the head of every lane under a long transaction. Advice only: it is
--- ignored when malformed, older than a second or made for something else.
+-- It spares claims the dead entries that pile up at the head of every lane under a long transaction. Where looking is cheap every call
+-- looks, because a tenant whose first job has just come is in no memory: only many lanes are remembered, for a tenth of a
+-- second. Advice only: it is ignored when malformed, older than a second or made for something else.
 
 -- Writes a hint. Numbers of 64 bits go as text, because JSON clients would round them, and so do the streams as a whole: an array
 -- of records is written and read in a fifth of the time that JSON takes.
@@ -18,8 +20,8 @@ begin
   return (
     select jsonb_strip_nulls(jsonb_build_object(
       'key', p_hint.key, 'at', p_hint.at, 'from', p_hint.lane::text, 'due', p_hint.due, 'types', p_hint.types,
-      'ask', p_hint.ask, 'many', p_hint.many,
-      'streams', p_hint.streams::text)));
+      'ask', p_hint.ask, 'many', p_hint.many, 'dear', p_hint.dear,
+      'streams', case when p_hint.dear or cardinality(p_hint.streams) > 16 then p_hint.streams end::text)));
 end $$;
 
 -- Reads a hint; nothing but the key when there is none or it cannot be read, and the lane alone when it is too old.
@@ -47,8 +49,9 @@ begin
   if jsonb_typeof(p_hint -> 'types') = 'array' then
     v.types := array(select jsonb_array_elements_text(p_hint -> 'types'));
   end if;
+  v.dear := (p_hint ->> 'dear')::boolean;
   v.streams := (p_hint ->> 'streams')::jobforge.stream[];
-  if cardinality(v.streams) > 1000 then
+  if cardinality(v.streams) > 1000 or (v.dear is not true and v.at < p_now - interval '100 milliseconds') then
     v.streams := null;
   end if;
   return v;

@@ -23,7 +23,7 @@ declare
   v_from bigint := v_hint.lane;
   v_floor timestamptz := coalesce(v_hint.due, '-infinity');
   v_batch integer := greatest(p_limit, 200);
-  v_pages bigint := case when p_types is null then pages_read() end;
+  v_pages bigint := pages_read();
   v_open text[] := open_types(coalesce(p_types, v_hint.types), p_now);
   v_closed bigint[] := closed_lanes(p_now);
   v_steering steering := steering();
@@ -39,9 +39,12 @@ declare
   v_look_again boolean := true;
   -- A worker that has just been here looks further, so that its hint holds the lanes of a few hundred tenants.
   v_reach integer := case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
+  -- What looks of this call have read, and of how many types and lanes they were.
+  v_spent bigint := 0;
+  v_seen integer := 0;
 begin
   claimed := '{}';
-  if v_hint.streams is null and p_types is not null then
+  if v_hint.streams is null and v_hint.dear is not true and p_types is not null then
     -- Nothing to go on with: it looks in full from the start, not once more at the end.
     v_hint.at := null;
     v_at := p_now;
@@ -63,7 +66,9 @@ begin
     select f.types, f.next_at into v_full, v_again_at from full_types(v_open, p_now) f;
     v_open := without_types(v_open, v_full);
   end if;
+  v_pages := blocks_read();
   v_promote := make_ready(v_open, p_now, v_batch, v_floor);
+  v_spent := blocks_read() - v_pages;
 
   if v_hint.streams is not null then
     select m.urgent, m.ask into v_look_again, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
@@ -92,8 +97,11 @@ begin
     end if;
     v_at := p_now;
     v_streams := null;
+    v_pages := blocks_read();
     v_look := look(v_open, p_tenant_id, v_closed, v_above, coalesce(v_from, -9223372036854775808),
       greatest(p_limit - cardinality(claimed), v_reach));
+    v_spent := v_spent + blocks_read() - v_pages;
+    v_seen := v_seen + cardinality(v_open) + cardinality(v_look.streams);
     if not v_look.complete and cardinality(v_look.streams) >= 256 then
       v_hint.many := p_now + interval '10 seconds';
     end if;
@@ -141,6 +149,10 @@ begin
     due := least(due, v_again_at, (select r.due_at from releases r order by r.due_at limit 1));
   end if;
   if p_want_hint then
+    if v_seen > 0 then
+      -- A descent and a row for each, and what the last claims have left behind.
+      v_hint.dear := case when v_spent > 100 + 6 * v_seen then true end;
+    end if;
     v_hint.at := v_at;
     v_hint.lane := v_from;
     v_hint.due := least(v_promote.due, p_now);
@@ -191,6 +203,12 @@ language sql stable as $$
     + pg_stat_get_xact_blocks_fetched('jobforge.jobs_waiting'::regclass)
     + pg_stat_get_xact_blocks_fetched('jobforge.schedules_due'::regclass)
     + pg_stat_get_xact_blocks_fetched('jobforge.schedules'::regclass)
+$$;
+
+-- The same with the pages of the jobs themselves: a dead entry costs a look into its row.
+create or replace function jobforge.blocks_read() returns bigint
+language sql stable as $$
+  select jobforge.pages_read() + pg_stat_get_xact_blocks_fetched('jobforge.jobs'::regclass)
 $$;
 
 -- Whether a question about some types read more pages than dead entries can explain in a healthy database.

@@ -1,6 +1,7 @@
 /** The hint that settle+claim hands out and takes back: advice that speeds a claim up and never changes what it promises. */
 import { expect } from "vitest";
 import { test } from "../../test/database.ts";
+import { tenant } from "./support/cost.ts";
 import {
   cancel,
   claim,
@@ -99,7 +100,8 @@ test.for(Object.keys(doctored))(
 );
 
 test("a hint survives the way through a client's JSON, lanes of 64 bits included", async ({ db }) => {
-  for (const tenant_id of [T, U, UNKNOWN]) await enqueueMany(db, 3, { tenant_id });
+  // So many that they are remembered where looking is cheap, too.
+  for (let n = 1; n <= 20; n += 1) await enqueueMany(db, 3, { tenant_id: tenant(n) });
   const text = await db.value<string>(
     "select (jobforge_settle_jobs('w1', null, 1, p_hint => '{}') -> 'hint')::text",
   );
@@ -131,6 +133,29 @@ test("a hint older than a second is forgotten: a tenant that came meanwhile has 
   await db.travel("2 seconds");
   const served = [...idsOf(await worker.call(1)), ...idsOf(await worker.call(1))];
   expect(served).toContain(id);
+});
+
+test("a tenant's first job is in the very next call, however busy another keeps the worker", async ({
+  db,
+}) => {
+  await enqueueMany(db, 100);
+  const worker = hintedWorker(db, "w1");
+  await worker.call(10);
+  await worker.call(10);
+  const { id } = await enqueue(db, { tenant_id: U });
+  expect(idsOf(await worker.call(10))).toContain(id);
+});
+
+test("among many tenants a new one's first job is in the next call after a tenth of a second", async ({
+  db,
+}) => {
+  for (let n = 1; n <= 20; n += 1) await enqueueMany(db, 20, { tenant_id: tenant(n) });
+  const worker = hintedWorker(db, "w1");
+  await worker.call(40);
+  await worker.call(40);
+  const { id } = await enqueue(db, { tenant_id: U });
+  await db.travel("150 milliseconds");
+  expect(idsOf(await worker.call(40))).toContain(id);
 });
 
 const arrivals: Record<string, (db: Sql) => Promise<string>> = {
