@@ -86,7 +86,10 @@ async function waitForWork({ direct, workers, violations }: World): Promise<void
 async function drain(world: World): Promise<void> {
   const { direct, producers, workers } = world;
   for (const child of producers) child.signal("SIGTERM");
-  await direct.rows("select jobforge_disable_schedule(tenant_id, type, key) from jobforge.schedules");
+  // Not disabled: that would take runs which wait out of the queue.
+  await direct.rows(
+    "select jobforge_update_schedule(tenant_id, type, key, jsonb_build_object('ends_at', clock_timestamp())) from jobforge.schedules",
+  );
   await Promise.all(producers.map(({ ended }) => ended));
   const until = performance.now() + DRAIN_MS;
   while (
