@@ -21,6 +21,8 @@ export interface Step {
   readonly holdMs: number;
   /** Until every worker and every producer had got something done again; undefined when they did not in time. */
   readonly flowMs: number | undefined;
+  /** Who was the last of them. */
+  readonly last: string | undefined;
   /** The largest share of a core that a process took while nothing came through. */
   readonly cpu: number | undefined;
 }
@@ -86,14 +88,14 @@ export class Conductor {
         return "";
       }, `heal ${fault.name}`);
     }
-    const { ms: flowMs, missing } = await flowAgain(this.#world);
+    const { ms: flowMs, last, missing } = await flowAgain(this.#world);
     for (const who of missing) {
       const names = kinds.map(({ name }) => name).join(" and ");
       this.#world.violated("flow", `a minute after ${names} nothing came of ${who}`);
     }
     this.staleProbes += await probeFences(this.#world, randomFrom(number + 3));
     await sleep(calmMs);
-    return { faults: faults.map(({ name }) => name), details, holdMs, flowMs, cpu };
+    return { faults: faults.map(({ name }) => name), details, holdMs, flowMs, last, cpu };
   }
 
   /** Waits while the faults last, and watches who is busy although nothing comes through. */

@@ -8,6 +8,8 @@ const WITHIN_MS = 60_000;
 export interface Flow {
   /** Milliseconds until everybody had got something done; undefined when that took longer than a minute. */
   readonly ms: number | undefined;
+  /** Who was the last of them. */
+  readonly last: string | undefined;
   /** Who had not, with the last words of each. */
   readonly missing: readonly string[];
 }
@@ -24,6 +26,7 @@ export async function flowAgain(world: World): Promise<Flow> {
     ]);
     probes.set(job.id, name);
   }
+  let last: string | undefined;
   const idle = new Set([...probes.values(), ...producers.map(({ name }) => name)]);
   while (performance.now() - from < WITHIN_MS) {
     const active = await direct.rows<{ id: string }>(
@@ -32,15 +35,26 @@ export async function flowAgain(world: World): Promise<Flow> {
        select distinct o.producer from chaos.orders o where o.at > $2`,
       [[...probes.keys()], since],
     );
-    for (const { id } of active) idle.delete(probes.get(id) ?? id);
-    if (idle.size === 0) return { ms: performance.now() - from, missing: [] };
+    for (const { id } of active) {
+      const name = probes.get(id) ?? id;
+      if (idle.delete(name)) last = name;
+    }
+    if (idle.size === 0) return { ms: performance.now() - from, last, missing: [] };
     await sleep(50);
   }
   const children = [...workers.map(({ child }) => child), ...producers];
+  const sessions = await direct.rows(
+    `select usename, state, wait_event_type, wait_event, now() - xact_start as age, left(query, 200) as query, pg_blocking_pids(pid) as blockers
+     from pg_stat_activity where datname = current_database() and usename like 'chaos%'`,
+  );
   return {
     ms: undefined,
+    last,
     missing: children
       .filter(({ name }) => idle.has(name))
-      .map(({ name, lines }) => `${name}, whose last words are:\n${lines.slice(-10).join("\n")}`),
+      .map(
+        ({ name, lines }) =>
+          `${name}, whose last words are:\n${lines.slice(-10).join("\n")}\nSessions: ${JSON.stringify(sessions)}`,
+      ),
   };
 }

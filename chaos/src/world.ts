@@ -41,6 +41,8 @@ export class World {
   readonly violations: Violation[] = [];
   readonly workers: Post[] = [];
   readonly producers: Child[] = [];
+  /** Told of each at once. */
+  onViolation: (violation: Violation) => void = () => undefined;
   /** How many processes were started. */
   started = 0;
   #parts: Parts | undefined;
@@ -121,7 +123,9 @@ export class World {
   }
 
   violated(check: string, what: string, job?: string): void {
-    this.violations.push({ check, what, job });
+    const violation = { check, what, job };
+    this.violations.push(violation);
+    this.onViolation(violation);
   }
 
   /** Ends all that was started, whatever state it is in. */

@@ -168,6 +168,14 @@ begin
     where e.ord not in (select t.ord from judged t)
   ) o;
 
+  -- A call that is repeated while the first is still under way waits for its locks, and sees its commit in another statement only.
+  if exists (select from unnest(v_outcomes) o where o.outcome = 'stale') then
+    v_outcomes := array(
+      select row(o.ord, o.id, o.attempt,
+        case when o.outcome = 'stale' and was_ended_by(o.id, p_worker_id, o.attempt, p_tenant_id) then 'already' else o.outcome end,
+        o.status, o.run_at, o.tenant_id, o.type)::run_outcome
+      from unnest(v_outcomes) o);
+  end if;
   if v_canceled is not null then
     delete from cancel_requests c where c.job_id = any (v_canceled);
   end if;

@@ -4,8 +4,10 @@ import { test } from "../../test/database.ts";
 import {
   attemptsOf,
   auditOf,
+  backendOf,
   cancel,
   claim,
+  connections,
   countJobs,
   enqueue,
   enqueueAll,
@@ -13,10 +15,12 @@ import {
   find,
   type Sql,
   setPolicy,
+  started,
   T,
   travelToRun,
   U,
   UNKNOWN,
+  untilBlocked,
 } from "./support/kernel.ts";
 import { claimAll, everything, idsOf, outcomes, type Report, settle, success } from "./support/settle.ts";
 import { boundLogin } from "./support/tenants.ts";
@@ -104,6 +108,21 @@ test("a call repeated after a lost answer says already for each end and changes 
     expect(await everything(db)).toEqual(before);
   }
   expect(outcomes(await settle(db, call, { worker: "w2" }))).toEqual(Array(6).fill("stale"));
+});
+
+test("a call repeated while the first is still under way waits for it and says already", async ({ db }) => {
+  const [succeeded, failed] = await enqueueAll(db, [{}, {}]);
+  await claimAll(db);
+  const call = [success(succeeded), { id: failed, attempt: 1, status: "failed", error: "again" }];
+  const [first, second] = await connections(db, 2);
+  if (first === undefined || second === undefined) throw new Error("no connections");
+  await first.query("begin");
+  expect(outcomes(await settle(first, call))).toEqual(["ok", "ok"]);
+  const pid = await backendOf(second);
+  const repeated = started(settle(second, call));
+  await untilBlocked(db, pid);
+  await first.query("commit");
+  expect(outcomes(await repeated)).toEqual(["already", "already"]);
 });
 
 test("a repeated call says already while another worker, or the same, runs the next attempt", async ({

@@ -2,6 +2,7 @@
  * A worker of the first release, as far as the database can tell: it knows the calls that the design has promised for good
  * (`jobforge_heartbeat_worker`, `jobforge_settle_jobs`) and their columns, over plain `pg`, and nothing that came later.
  */
+import "./tether.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { definitions, HEARTBEAT_MS, probeOf, type Step, type Work } from "../jobs.ts";

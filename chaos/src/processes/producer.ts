@@ -2,6 +2,7 @@
  * An application: commits its own rows and their jobs together, cancels some, and enqueues others with a key again and again until it
  * is told that they are there. It gives up nothing for trouble with the database, and needs no answer to be counted right.
  */
+import "./tether.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EnqueueOptions, type JobDefinition, JobForge } from "@jobforge/sdk-ts";
@@ -104,7 +105,8 @@ async function insist(): Promise<void> {
       const { id } = await forge.enqueue(keyed, input, options);
       note({ event: "acknowledged", job: id, what: key });
       return;
-    } catch {
+    } catch (error) {
+      console.error(new Date().toISOString(), "insist", String(error));
       await sleep(300);
     }
   }
@@ -121,10 +123,12 @@ async function cancel(): Promise<void> {
 const actions = [order, order, order, order, insist, cancel];
 
 while (!isLeaving) {
+  const action = random.pick(actions);
   try {
-    await random.pick(actions)();
-  } catch {
+    await action();
+  } catch (error) {
     // Trouble, or too late to cancel. An application would tell its user; the rows tell what happened.
+    console.error(new Date().toISOString(), action.name, String(error));
     await sleep(100);
   }
   if (known.length > 200) known.splice(0, 100);

@@ -20,5 +20,3 @@ process.on("message", (message) => {
   if (typeof message === "object" && message !== null && "shiftMs" in message)
     shiftMs = Number(message.shiftMs);
 });
-// The channel must not keep the process alive.
-process.channel?.unref();

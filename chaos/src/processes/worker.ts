@@ -1,5 +1,6 @@
 /** A worker process, as an application would write it, that keeps a journal of what it executes and of what it is told. */
 import "./shifted-clock.ts";
+import "./tether.ts";
 import { JobForge } from "@jobforge/sdk-ts";
 import { createWorker } from "@jobforge/worker-ts";
 import { HEARTBEAT_MS } from "../jobs.ts";
