@@ -1,10 +1,15 @@
+-- How jobs are found. Every question is answered by an index in its own order: sorting is switched off where one is asked, because a
+-- table that was analysed while it was empty has no rows as far as Postgres can tell, and then any index, read from end to
+-- end and sorted, is as good as the right one.
+
 -- Moves due jobs of the types from waiting to ready, the oldest of each type first, up to p_limit of each. p_floor: a time
 -- before which the last look found nothing but dead entries. Answers how many, and when the next one becomes due. Never waits.
 create or replace function jobforge.promote(
   p_types text[], p_now timestamptz, p_limit integer, p_floor timestamptz default '-infinity',
   out promoted integer, out due timestamptz
 )
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 begin
   promoted := 0;
   due := jobforge.next_due(p_types, p_floor);
@@ -33,7 +38,8 @@ end $$;
 
 -- When the next waiting job or schedule of the types becomes due; null when none waits.
 create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity') returns timestamptz
-language plpgsql stable as $$
+language plpgsql stable
+set enable_sort = off as $$
 begin
   return (
     select min(x.run_at)
@@ -91,7 +97,8 @@ end $$;
 
 -- The types that have jobs in a queued state.
 create or replace function jobforge.types_in(p_state text) returns text[]
-language plpgsql stable as $$
+language plpgsql stable
+set enable_sort = off as $$
 declare
   v_types text[] := '{}';
   v_type text := '';

@@ -6,7 +6,8 @@ create or replace function jobforge.look(
   p_types text[], p_tenant_id uuid, p_closed bigint[], p_above integer, p_from bigint, p_lanes integer,
   out rank integer, out streams jobforge.stream[], out complete boolean
 )
-language plpgsql stable as $$
+language plpgsql stable
+set enable_sort = off as $$
 declare
   v_types text[] := '{}';
   v_type text;
@@ -56,7 +57,8 @@ create or replace function jobforge.hop(
   p_type text, p_rank integer, p_closed bigint[], p_from bigint, p_only bigint, p_most integer,
   out streams jobforge.stream[], out cut numeric
 )
-language plpgsql stable as $$
+language plpgsql stable
+set enable_sort = off as $$
 declare
   v_first bigint := coalesce(p_only, p_from);
   v_last bigint := coalesce(p_only, 9223372036854775807);

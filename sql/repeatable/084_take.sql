@@ -111,7 +111,8 @@ end $$;
 create or replace function jobforge.pick(
   p_streams jobforge.stream[], p_lasts integer[], p_shares integer[], p_tenant_id uuid, p_now timestamptz
 ) returns table (first integer, places tid[], last_at timestamptz, last_seq bigint)
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 declare
   v_cancels boolean := exists (select from jobforge.cancel_requests);
 begin
@@ -150,7 +151,8 @@ create or replace function jobforge.pick_oldest(
   p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_cancels boolean, p_now timestamptz,
   out places tid[], out last_at timestamptz, out last_seq bigint
 )
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 declare
   v_width integer := p_limit;
   v_seen integer;

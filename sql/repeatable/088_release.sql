@@ -86,7 +86,8 @@ end $$;
 -- Goes on with the rounds through all buckets that have parked jobs, which a changed limit has asked for: answers the next of them,
 -- and moves each round on, or ends it.
 create or replace function jobforge.sweep(p_due bigint[], p_now timestamptz) returns bigint[]
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 declare
   v_round record;
   v_bucket bigint;
@@ -172,7 +173,8 @@ end $$;
 -- wakes workers for them. Of each type, because a bucket of a tenant has several, and one that no worker handles must not take
 -- the room of the others. Answers how many of the type that got most. Passes over what somebody holds.
 create or replace function jobforge.unpark(p_bucket bigint, p_most integer, p_only uuid, p_now timestamptz) returns integer
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 declare
   v_type text := '';
   v_ids uuid[];

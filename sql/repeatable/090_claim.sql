@@ -172,7 +172,8 @@ $$;
 create or replace function jobforge.more_urgent(
   p_types text[], p_streams jobforge.stream[], p_ask timestamptz, p_now timestamptz, out urgent boolean, out ask timestamptz
 )
-language plpgsql as $$
+language plpgsql
+set enable_sort = off as $$
 declare
   v_pages bigint := jobforge.pages_read();
 begin
@@ -187,6 +188,7 @@ begin
       cross join lateral (
         select from jobforge.jobs j
         where j.state = 'ready' and j.type = t.type and j.rank < (p_streams[1]).rank
+        order by j.rank
         limit 1
       ) x));
   if jobforge.is_costly(jobforge.pages_read() - v_pages, cardinality(p_types)) then

@@ -19,7 +19,8 @@ end $$;
 
 -- The types that have a schedule which may become due, found by hopping through the index.
 create or replace function jobforge.scheduled_types() returns text[]
-language plpgsql stable as $$
+language plpgsql stable
+set enable_sort = off as $$
 declare
   v_types text[] := '{}';
   v_type text := '';

@@ -104,6 +104,7 @@ test("many jobs are estimated and marked so, small types are counted, and the co
     for (const call of looks) buffers.push((await leastCost(db, `select * from ${call}`)).buffers);
     return buffers;
   };
+  await db.query("select jobforge_set_gate('type', 'late', true)");
   const few = await cost();
   await fill(db, 120_000, 2);
   for (const [index, many] of (await cost()).entries())
@@ -117,6 +118,7 @@ test("many jobs are estimated and marked so, small types are counted, and the co
 const looks = [
   "jobforge_count_live(p_cap => 100)",
   "jobforge_stats()",
+  "jobforge_list_gates()",
   "jobforge_metrics()",
   "jobforge_list_types()",
 ];

@@ -213,7 +213,6 @@ class Tour {
     await this.#ask("set_gate, paused", "jobforge_set_gate('type', 'a', true, 'a test')");
     await this.#call("claim_jobs, paused", "select * from jobforge_claim_jobs('w', 10, array['a'])");
     await this.#ask("set_gate, resumed", "jobforge_set_gate('type', 'a', false)");
-    await this.#call("list_gates", "select * from jobforge_list_gates()");
     await this.#ask("maintain", "jobforge_maintain()");
   }
 }
