@@ -18,8 +18,7 @@ const LIVE_ROWS_OF_A_TENANT = ROWS / TENANTS;
 const FEW = 1800;
 
 /** Calls that may do a slice of maintenance, or read or wake everybody by their nature, */
-const KEEPS_UP =
-  /^(claim_jobs, nothing there|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
+const KEEPS_UP = /^(claim_jobs, nothing there|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
 /** and the tables that they may then read whole: settings, and what is done with soon. */
 const READ_WHOLE =
   /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|\w+_default)$/;
