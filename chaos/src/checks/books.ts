@@ -11,19 +11,13 @@ export const schedulesOnce: Check = {
     from jobforge.all_jobs j join jobforge.schedules s on s.id = j.schedule_id
     group by s.key, j.schedule_id, j.scheduled_for having count(*) > 1
     union all
-    select n.id, format('schedule all left out %s; this run, for %s, was made at %s, the one before, for %s, at %s; the schedule was last changed at %s',
-      d.due, n.scheduled_for, n.created_at, p.scheduled_for, p.created_at, s.updated_at)
-    from jobforge.schedules s
-    cross join lateral (
-      select min(j.scheduled_for) as first, max(j.scheduled_for) as last from jobforge.all_jobs j where j.schedule_id = s.id
-    ) f
-    cross join lateral generate_series(f.first, f.last, interval '1 second') d(due)
-    cross join lateral (
-      select j.* from jobforge.all_jobs j where j.schedule_id = s.id and j.scheduled_for > d.due order by j.scheduled_for limit 1) n
-    cross join lateral (
-      select j.* from jobforge.all_jobs j where j.schedule_id = s.id and j.scheduled_for < d.due order by j.scheduled_for desc limit 1) p
-    where s.key = 'all'
-      and not exists (select from jobforge.all_jobs j where j.schedule_id = s.id and j.scheduled_for = d.due)`,
+    select n.id, format('schedule all left out what was due between %s and this run, for %s, made at %s', n.before, n.scheduled_for, n.created_at)
+    from (
+      select j.id, j.scheduled_for, j.created_at, lag(j.scheduled_for) over (order by j.scheduled_for) as before
+      from jobforge.all_jobs j join jobforge.schedules s on s.id = j.schedule_id
+      where s.key = 'all'
+    ) n
+    where n.scheduled_for - n.before > interval '1 second'`,
 };
 
 export const audit: Check = {

@@ -56,12 +56,11 @@ export const children: Check = {
     with born as (
       select (j.payload ->> 'parent')::uuid as parent, (j.payload ->> 'n')::int as n, count(*) as times
       from jobforge.all_jobs j where j.type = $2 group by 1, 2)
-    select p.id as job_id, format('is %s and has children %s, not %s', p.status, b.all_of_them, p.payload -> 'children') as what
+    select p.id as job_id, format('is %s and has children %s, not %s', p.status, coalesce(b.numbers, '[]'), p.payload -> 'children') as what
     from jobforge.all_jobs p
-    cross join lateral (select coalesce(jsonb_agg(b.n order by b.n), '[]') as all_of_them, coalesce(max(b.times), 1) as times
-      from born b where b.parent = p.id) b
+    left join (select b.parent, jsonb_agg(b.n order by b.n) as numbers, max(b.times) as times from born b group by 1) b on b.parent = p.id
     where p.type = $1
-      and (b.times > 1 or b.all_of_them <> (
+      and (b.times > 1 or coalesce(b.numbers, '[]') <> (
         select coalesce(jsonb_agg(n order by n), '[]')
         from generate_series(0, case p.status when 'succeeded' then (p.payload ->> 'children')::int else 0 end - 1) n))
     union all
