@@ -36,7 +36,7 @@ export class Kernel {
       p_hint: hint,
     };
     const options = { timeoutMs: SETTLE_TIMEOUT_MS };
-    const calledAt = Date.now();
+    const calledAt = this.clock.mark();
     const answer = await this.transport.call<SettleAnswer>("jobforge_exchange_jobs", args, options);
     this.clock.learn(answer.now, calledAt);
     return answer;
@@ -53,7 +53,7 @@ export class Kernel {
   async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatAnswer> {
     const args = { p_worker_id: this.workerId, p_info: info };
     const options = { timeoutMs: TIMEOUT_MS };
-    const calledAt = Date.now();
+    const calledAt = this.clock.mark();
     const answer = await this.transport.call<HeartbeatAnswer>("jobforge_heartbeat_worker", args, options);
     this.clock.learn(answer.now, calledAt);
     return answer;

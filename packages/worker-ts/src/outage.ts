@@ -31,7 +31,7 @@ export class Outage {
   /** Takes note of a failure and answers after how many milliseconds to try again: exponential, with jitter, bounded. */
   failed(activity: Activity, error: unknown): number {
     if (this.#failing.size === 0) {
-      this.#since = Date.now();
+      this.#since = performance.now();
       const message = error instanceof Error ? error.message : String(error);
       this.#log.error(
         { activity, error: message, code: sqlState(error) ?? null },
@@ -46,7 +46,7 @@ export class Outage {
   /** Takes note that it works. */
   worked(activity: Activity): void {
     if (this.#failing.size === 0 || !this.#failing.delete(activity) || this.#failing.size > 0) return;
-    this.#log.info({ duration_ms: Date.now() - this.#since }, "Database trouble is over");
+    this.#log.info({ duration_ms: Math.round(performance.now() - this.#since) }, "Database trouble is over");
   }
 
   /** Nobody tries any more. */
