@@ -166,36 +166,71 @@ language sql stable as $$
       or to_regclass('jobforge.dead_jobs_' || jobforge.shelf(p.retention_days)) is null)
 $$;
 
--- Makes the shelves that policies ask for and their leaves for the next seven days. At the first that cannot be made without
--- waiting it stops until the next time; a shelf for which more than 10,000 rows wait is not made. Answers how many leaves it made.
--- The caller holds the task "leaves".
+-- The shelves that policies ask for, made or not.
+create or replace function jobforge.wanted_shelves() returns table (branch text, keep_days integer)
+language sql stable as $$
+  select b.branch, s.keep_days
+  from (values ('finished_jobs'), ('dead_jobs')) b(branch)
+  cross join (select distinct jobforge.shelf(p.retention_days) as keep_days from jobforge.policies p) s
+  order by 1, 2
+$$;
+
+-- Makes a shelf that is not there yet, and the leaves of one for the next seven days. A shelf for which more than 10,000 rows wait
+-- is not made. Answers how many leaves it made, and whether it gave up because it would have to wait for somebody.
+create or replace function jobforge.tend_shelf(
+  p_branch text, p_keep_days integer, p_now timestamptz, out made integer, out gave_up boolean
+)
+language plpgsql as $$
+declare
+  v_filled boolean;
+begin
+  if to_regclass(format('jobforge.%I', p_branch || '_' || p_keep_days)) is not null then
+    select l.made, l.gave_up into made, gave_up from jobforge.add_leaves(p_branch, p_keep_days, p_now, true) l;
+    return;
+  end if;
+  execute format('select count(*) > 10000 from (select from jobforge.%I where keep_days = %s limit 10001) s',
+    p_branch || '_default', p_keep_days) into v_filled;
+  if v_filled then
+    made := 0;
+    gave_up := false;
+  else
+    select a.made, a.gave_up into made, gave_up from jobforge.add_shelf(p_branch, p_keep_days, p_now) a;
+  end if;
+end $$;
+
+-- Tends all shelves, up to the first at which it gives up. Answers how many leaves it made. For installations that nobody uses yet:
+-- every part that is attached keeps readers and writers out until the transaction ends.
 create or replace function jobforge.tend_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
   v_shelf record;
-  v_filled boolean;
   v_made integer := 0;
   v_step record;
 begin
-  for v_shelf in
-    select b.branch, s.keep_days
-    from (values ('finished_jobs'), ('dead_jobs')) b(branch)
-    cross join (select distinct shelf(p.retention_days) as keep_days from policies p) s
-    order by 1, 2
-  loop
-    if to_regclass(format('jobforge.%I', v_shelf.branch || '_' || v_shelf.keep_days)) is null then
-      execute format('select count(*) > 10000 from (select from %I where keep_days = %s limit 10001) s',
-        v_shelf.branch || '_default', v_shelf.keep_days) into v_filled;
-      continue when v_filled;
-      v_step := add_shelf(v_shelf.branch, v_shelf.keep_days, p_now);
-    else
-      v_step := add_leaves(v_shelf.branch, v_shelf.keep_days, p_now, true);
-    end if;
+  for v_shelf in select * from wanted_shelves() loop
+    v_step := tend_shelf(v_shelf.branch, v_shelf.keep_days, p_now);
     v_made := v_made + v_step.made;
     exit when v_step.gave_up;
   end loop;
   return v_made;
+end $$;
+
+-- Tends shelves up to the first for which there was something to do, and leaves the others to the next time. Whoever goes on with
+-- the locks of one shelf, and waits for those of the next, in sum waits long enough to meet others in a deadlock. Answers how many
+-- leaves it made. The caller holds the task "leaves", and ends its transaction soon.
+create or replace function jobforge.tend_next_leaves(p_now timestamptz) returns integer
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+declare
+  v_shelf record;
+  v_step record;
+begin
+  for v_shelf in select * from wanted_shelves() loop
+    v_step := tend_shelf(v_shelf.branch, v_shelf.keep_days, p_now);
+    exit when v_step.made > 0 or v_step.gave_up;
+  end loop;
+  return coalesce(v_step.made, 0);
 end $$;
 
 -- Forgets what is older than its time of keeping, a bounded slice a call: first the keys, large payloads and attempts of the

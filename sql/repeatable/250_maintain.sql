@@ -5,6 +5,7 @@ language plpgsql as $$
 declare
   v_done jsonb := '{}';
   v_usage record;
+  v_made integer;
   v_retired integer;
 begin
   if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
@@ -24,7 +25,13 @@ begin
   end if;
   if jobforge.begin_task('leaves', p_now,
     case when not p_force then case when jobforge.lacks_shelf() then interval '10 seconds' else interval '10 minutes' end end) then
-    v_done := v_done || jsonb_build_object('leaves', jobforge.tend_leaves(p_now));
+    v_made := jobforge.tend_next_leaves(p_now);
+    v_done := v_done || jsonb_build_object('leaves', v_made);
+    if v_made > 0 then
+      -- There may be more: the next call goes on with it. What was attached stays locked until this one ends, so that is soon.
+      update jobforge.maintenance set ran_at = '-infinity' where task = 'leaves';
+      return v_done;
+    end if;
   end if;
   -- Last: what it drops stays locked until the end of the transaction.
   if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then

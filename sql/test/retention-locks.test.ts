@@ -10,6 +10,7 @@ import {
   type Maintained,
   maintain,
   maintainAll,
+  makeLeaves,
   remembered,
   tracesOf,
 } from "./support/archive.ts";
@@ -119,7 +120,7 @@ test("a long reader of the history delays no claim, no settle and no maintenance
 test("maintenance that cannot get one lock does not keep others waiting for what it has", async ({ db }) => {
   await endedToday(db, 3);
   for (const days of [3, 7, 14, 90, 365]) await setPolicy(db, `keep ${days}`, { retention_days: days });
-  await maintain(db);
+  await makeLeaves(db);
   // As maintenance leaves them when a reader let it empty the leaves but not drop them.
   await db.query(
     "update jobforge.leaves set emptied_at = from_at where branch = 'finished_jobs' and keep_days < 10",

@@ -8,6 +8,7 @@ import {
   leaves,
   maintain,
   maintainAll,
+  makeLeaves,
   placeOf,
   remembered,
   runJob,
@@ -65,7 +66,7 @@ describe("leaves", () => {
     await setPolicy(db, "long", { retention_days: 365 });
     for (const days of [0, 3, 6, 7, 16, 60]) {
       await db.travel(`${days} days`);
-      await maintain(db);
+      await makeLeaves(db);
       for (const keep of [1, 30, 365]) await expectWeekAhead(db, keep);
     }
     expect((await leaves(db)).length, "leaves of three shelves").toBeLessThan(80);
@@ -95,7 +96,7 @@ describe("leaves", () => {
         expect(leaf).toMatchObject({ branch, keep_days: 30 });
         expect(covers(leaf, (await find(db, id)).finished_at)).toBe(true);
       }
-      await maintain(db);
+      await makeLeaves(db);
     }
   });
 });
@@ -143,7 +144,7 @@ describe("each type is kept for its own time", () => {
   test("on a shelf of its own", async ({ db }) => {
     const days = { day: 1, month: 30, year: 365, usual: null };
     for (const [type, retention_days] of Object.entries(days)) await setPolicy(db, type, { retention_days });
-    await maintain(db);
+    await makeLeaves(db);
     const ids: string[] = [];
     for (const [type, retention_days] of Object.entries(days)) {
       const { id } = await runJob(db, { type });
@@ -195,7 +196,7 @@ describe("what is older than its time of keeping", () => {
       for (let i = 0; i < 25; i += 1) old.push(await runWithTraces(db, { idempotency_key: `old ${i}` }, end));
       const leaf = await leafOf(db, old[0] as string);
       await db.travel("12 days");
-      await maintain(db);
+      await makeLeaves(db);
       const young = await runWithTraces(db, { idempotency_key: "young" }, end);
       expect((await leafOf(db, young)).name).not.toBe(leaf.name);
       const { id: queued } = await enqueue(db, { payload: LARGE, idempotency_key: "queued", in: "60 days" });
