@@ -61,21 +61,9 @@ export function checkTags(tags: unknown, field: string): void {
 }
 
 /** Checks how a job is to be enqueued. `at` is put before the names of fields, such as `jobs[3].`. */
-export function checkEnqueueOptions(options: Partial<EnqueueOptions>, at = ""): void {
-  checkTenant(options.tenantId, `${at}tenantId`);
-  checkGiven(options, at, {
-    idempotencyKey: checkText,
-    dedupeKey: checkText,
-    subject: checkText,
-    concurrencyKey: checkText,
-    runAt: checkDate,
-    expiresAt: checkDate,
-    tags: checkTags,
-    maxAttempts: checkMaxAttempts,
-    priority: checkPriority,
-    traceparent: checkTraceparent,
-    dedupeMode: checkDedupeMode,
-  });
+export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: unknown, at = ""): void {
+  checkTenant(tenantId, `${at}tenantId`);
+  checkGiven(options, at, enqueueChecks);
   const { runAt, expiresAt } = options;
   if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
     refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
@@ -83,13 +71,13 @@ export function checkEnqueueOptions(options: Partial<EnqueueOptions>, at = ""): 
 
 type Check = (value: unknown, field: string) => void;
 
-/** Runs the check of every option that is given. */
+/** Runs the check of every option that is given and has one. */
 function checkGiven<O extends object>(
   options: O,
   at: string,
   checks: { readonly [K in keyof O]?: Check },
 ): void {
-  for (const name of Object.keys(checks) as (keyof O & string)[])
+  for (const name of Object.keys(options) as (keyof O & string)[])
     if (options[name] !== undefined) checks[name]?.(options[name], `${at}${name}`);
 }
 
@@ -114,6 +102,20 @@ export function checkOneOf(value: unknown, field: string, allowed: readonly stri
   if (typeof value !== "string" || !allowed.includes(value))
     refuse(field, `must be one of ${allowed.join(", ")}`);
 }
+
+const enqueueChecks: { readonly [K in keyof EnqueueOptions]?: Check } = {
+  idempotencyKey: checkText,
+  dedupeKey: checkText,
+  subject: checkText,
+  concurrencyKey: checkText,
+  runAt: checkDate,
+  expiresAt: checkDate,
+  tags: checkTags,
+  maxAttempts: checkMaxAttempts,
+  priority: checkPriority,
+  traceparent: checkTraceparent,
+  dedupeMode: checkDedupeMode,
+};
 
 function checkMs(least: number): Check {
   return (value, field) => checkRange(value, field, least, yearMs);

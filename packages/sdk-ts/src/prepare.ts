@@ -29,16 +29,17 @@ export async function prepareJob(
       field: `${at}payload`,
       hint: "Pass {} for a job that needs no input.",
     });
-  const checked = await checkValue(job.input, input, `${at}payload`);
-  const tags = job.tags === undefined ? options.tags : [...new Set([...job.tags, ...(options.tags ?? [])])];
-  const { tenantId, ...rest } = {
-    ...options,
-    tags,
-    priority: options.priority ?? job.priority,
-    dedupeKey: options.dedupeKey ?? job.dedupe?.(checked),
-    subject: options.subject ?? job.subject?.(checked),
+  // Without a schema nothing has to be waited for: of tens of thousands of jobs each wait would count.
+  const checked = job.input === undefined ? input : await checkValue(job.input, input, `${at}payload`);
+  const { tenantId, tags, priority, dedupeKey, subject, ...others } = options;
+  const rest = {
+    ...others,
+    tags: job.tags === undefined ? tags : [...new Set([...job.tags, ...(tags ?? [])])],
+    priority: priority ?? job.priority,
+    dedupeKey: dedupeKey ?? job.dedupe?.(checked),
+    subject: subject ?? job.subject?.(checked),
   };
-  checkEnqueueOptions({ tenantId, ...rest }, at);
+  checkEnqueueOptions(rest, tenantId, at);
   return { tenantId, type: job.type, payload: toJson(input, `${at}payload`), keys: toKeys(rest) };
 }
 

@@ -28,10 +28,21 @@ function shown(column: string, value: unknown): unknown {
   return isTime && typeof value === "string" ? new Date(value) : value;
 }
 
-/** `maxAttempts` → `max_attempts`: the keys of an object as the kernel names them; undefined ones are left out. */
+const columns = new Map<string, string>();
+
+/** `maxAttempts` → `max_attempts`: how the kernel names what the SDK calls so. */
+function columnOf(name: string): string {
+  let column = columns.get(name);
+  if (column === undefined) {
+    column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    columns.set(name, column);
+  }
+  return column;
+}
+
+/** The keys of an object as the kernel names them; undefined ones are left out. */
 export function toKeys(object: object): Record<string, unknown> {
   const keys: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(object))
-    if (value !== undefined) keys[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = value;
+  for (const [name, value] of Object.entries(object)) if (value !== undefined) keys[columnOf(name)] = value;
   return keys;
 }

@@ -63,7 +63,9 @@ describe.each(transports)("over %s", (transport) => {
     const forge = await connect(transport, operator);
     await forge.sync([renewal, weekly], reader);
     await forge.schedules.ensure(cleanUp, "made while running", { tenantId: T, every: "1h" });
-    const later = defineSchedule({ job: renewWebsub, key: "all", every: "1h", missed: "all" });
+    // At no time of the day does the next full hour fall on the next run of before.
+    const startsAt = new Date("2100-01-01T00:00:00Z");
+    const later = defineSchedule({ job: renewWebsub, key: "all", every: "1h", startsAt, missed: "all" });
     expect(await forge.sync([later], reader)).toMatchObject([
       {
         key: "all",
