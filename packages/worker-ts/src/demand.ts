@@ -77,7 +77,7 @@ export class Demand {
     const ahead = Math.min(this.#pace.ahead(this.#slots.concurrency), this.#limits.prefetch);
     const want = Math.min(most, Math.floor(this.#slots.free + ahead - this.#slots.waiting - this.#expected));
     // While every slot is busy, a few jobs more are not worth a call.
-    if (want < 1 || (this.#slots.free - this.#slots.waiting - this.#expected <= 0 && want < ahead / 2))
+    if (want < 1 || (this.#slots.free - this.#slots.waiting - this.#expected <= 0 && want < ahead / 4))
       return undefined;
     // What fills up a batch is claimed by a call of its own.
     const open = this.#types.filter((type) => !type.hasMore && this.#hasRoom(type));

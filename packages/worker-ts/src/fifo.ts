@@ -19,10 +19,7 @@ export class Fifo<Item> {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
     this.#head += 1;
-    if (this.#head === this.#items.length) {
-      this.#items = [];
-      this.#head = 0;
-    }
+    this.#letGo();
     return item;
   }
 
@@ -30,13 +27,15 @@ export class Fifo<Item> {
   take(count: number): Item[] {
     const items = this.#items.slice(this.#head, this.#head + count);
     this.#head += items.length;
-    if (this.#head === this.#items.length) {
-      this.#items = [];
-      this.#head = 0;
-    } else if (this.#head > 1024) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
+    this.#letGo();
     return items;
+  }
+
+  /** Forgets what was taken, when it is all or much: a queue that is never empty must not keep everything that was ever in it. */
+  #letGo(): void {
+    if (this.#head === this.#items.length) this.#items = [];
+    else if (this.#head > 1024) this.#items = this.#items.slice(this.#head);
+    else return;
+    this.#head = 0;
   }
 }

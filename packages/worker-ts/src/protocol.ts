@@ -6,6 +6,7 @@ export interface ClaimedJob {
   readonly tenant_id: string;
   readonly type: string;
   readonly payload: unknown;
+  readonly priority: number;
   readonly attempts: number;
   readonly max_attempts: number;
   readonly run_at: string;

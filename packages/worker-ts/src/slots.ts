@@ -1,15 +1,15 @@
 /**
- * The worker's slots: at most `concurrency` handler calls at once, and at most a type's cap of its own. Jobs start in the order
- * in which they were claimed; one whose type is at its cap lets the others pass. A batch is one call and takes one slot.
+ * The worker's slots: at most `concurrency` handler calls at once, and at most a type's cap of its own. Jobs start by priority and in
+ * turns of their tenants; one whose type is at its cap lets the others pass. A batch is one call and takes one slot.
  */
-import { Fifo } from "./fifo.ts";
 import type { HandledType } from "./handled-type.ts";
 import type { Run } from "./run.ts";
+import { Turns } from "./turns.ts";
 
 export class Slots {
   readonly concurrency: number;
   readonly #start: (type: HandledType, runs: readonly Run[]) => void;
-  readonly #queue = new Fifo<Run>();
+  readonly #queue = new Turns();
   /** Types with jobs in `waiting`. */
   readonly #held = new Set<HandledType>();
   readonly #batched: readonly HandledType[];
@@ -48,7 +48,7 @@ export class Slots {
 
   /** When the job was claimed that has waited longest for a slot; Infinity when none waits. */
   get waitingSince(): number {
-    let since = this.#queue.first?.claimedAt ?? Number.POSITIVE_INFINITY;
+    let since = this.#queue.waitingSince;
     for (const type of this.#held) {
       if (!type.hasMore) since = Math.min(since, type.waiting.first?.claimedAt ?? since);
     }
@@ -88,7 +88,7 @@ export class Slots {
 
   /** Takes back every job that has not started. */
   takeUnstarted(): Run[] {
-    const runs = this.#queue.take(this.#queue.length);
+    const runs = this.#queue.takeAll();
     for (const type of this.#held) runs.push(...type.waiting.take(type.waiting.length));
     this.#held.clear();
     for (const run of runs) this.#count(run.type, -1);

@@ -8,6 +8,7 @@ import { HandledType } from "../src/handled-type.ts";
 import { backoff } from "../src/outage.ts";
 import { Pace } from "../src/pace.ts";
 import { Run } from "../src/run.ts";
+import { Turns } from "../src/turns.ts";
 
 const typeCalled = (name: string): HandledType =>
   new HandledType(
@@ -16,13 +17,14 @@ const typeCalled = (name: string): HandledType =>
     10,
   );
 
-const runOf = (type: HandledType, id: string): Run =>
+const runOf = (type: HandledType, id: string, { tenant = "t", priority = 0, at = 0 } = {}): Run =>
   new Run(
     {
       id,
-      tenant_id: "t",
+      tenant_id: tenant,
       type: type.name,
       payload: {},
+      priority,
       attempts: 1,
       max_attempts: 5,
       run_at: "",
@@ -30,7 +32,7 @@ const runOf = (type: HandledType, id: string): Run =>
       trace_id: "",
     },
     type,
-    0,
+    at,
   );
 
 describe("the pace", () => {
@@ -143,4 +145,64 @@ test("a queue gives its items back in order, one by one and by the dozen", () =>
   expect(queue.take(10_000)).toHaveLength(3_500);
   expect(queue.length).toBe(0);
   expect(queue.shift()).toBeUndefined();
+});
+
+test("a queue that is never empty keeps its order, however much has gone through it", () => {
+  const queue = new Fifo<number>();
+  queue.push(0);
+  for (let n = 1; n <= 5_000; n += 1) {
+    queue.push(n);
+    expect(queue.shift()).toBe(n - 1);
+    expect(queue.length).toBe(1);
+  }
+  expect(queue.first).toBe(5_000);
+});
+
+describe("claimed jobs start", () => {
+  const a = typeCalled("a");
+  const order = (turns: Turns): string[] => turns.takeAll().map(({ id }) => id);
+
+  test("in turns of their tenants, each tenant's as they were claimed", () => {
+    const turns = new Turns();
+    for (const id of ["x1", "x2", "x3", "y1", "z1", "y2"]) turns.push(runOf(a, id, { tenant: id[0] }));
+    expect(turns.first?.id).toBe("x1");
+    expect(turns.length).toBe(6);
+    expect(order(turns)).toEqual(["x1", "y1", "z1", "x2", "y2", "x3"]);
+    expect(turns.length).toBe(0);
+    expect(turns.shift()).toBeUndefined();
+  });
+
+  test("of a tenant that has just come after one of each that was there", () => {
+    const turns = new Turns();
+    for (let n = 1; n <= 100; n += 1) turns.push(runOf(a, `flood ${n}`, { tenant: "flood" }));
+    expect(turns.shift()?.id).toBe("flood 1");
+    turns.push(runOf(a, "first", { tenant: "new" }));
+    expect([turns.shift()?.id, turns.shift()?.id, turns.shift()?.id]).toEqual([
+      "flood 2",
+      "first",
+      "flood 3",
+    ]);
+  });
+
+  test("by priority first, whenever they were claimed", () => {
+    const turns = new Turns();
+    turns.push(runOf(a, "usual", { priority: 0 }));
+    turns.push(runOf(a, "low", { priority: -5 }));
+    turns.push(runOf(a, "urgent", { priority: 9 }));
+    turns.push(runOf(a, "high", { priority: 5 }));
+    turns.push(runOf(a, "urgent too", { priority: 9, tenant: "u" }));
+    expect(order(turns)).toEqual(["urgent", "urgent too", "high", "usual", "low"]);
+  });
+
+  test("and say since when the oldest of them has been waiting, whoever's turn it is", () => {
+    const turns = new Turns();
+    expect(turns.waitingSince).toBe(Number.POSITIVE_INFINITY);
+    turns.push(runOf(a, "late", { at: 30, priority: 1 }));
+    turns.push(runOf(a, "early", { at: 10, tenant: "y" }));
+    turns.push(runOf(a, "middle", { at: 20, tenant: "z" }));
+    expect(turns.waitingSince).toBe(10);
+    expect(turns.shift()?.id).toBe("late");
+    expect(turns.shift()?.id).toBe("early");
+    expect(turns.waitingSince).toBe(20);
+  });
 });
