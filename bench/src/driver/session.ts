@@ -114,9 +114,13 @@ export class Session implements AsyncDisposable {
     return workers === undefined ? counters : { ...counters, workerCpuSeconds: workers };
   }
 
-  /** Puts jobs into the queue from a process that is gone afterwards. */
-  async fill(what: Partial<EnqueueRequest> & Pick<EnqueueRequest, "jobs">): Promise<Metered<Sent>> {
+  /** Puts jobs into the queue from a process that is gone afterwards; so many of them before it is metered, to open connections. */
+  async fill(
+    what: Partial<EnqueueRequest> & Pick<EnqueueRequest, "jobs">,
+    warmUp = 0,
+  ): Promise<Metered<Sent>> {
     const crew = await this.start();
+    if (warmUp > 0) await crew.ask(enqueueing({ ...what, jobs: warmUp }));
     return await this.metered(crew, async () => {
       const [sent = { jobs: 0, seconds: 0 }] = await crew.ask(enqueueing(what));
       return [sent, sent.jobs];

@@ -13,6 +13,8 @@ export interface Store extends AsyncDisposable {
   counters(): Promise<Counters>;
   /** Waits until nobody but the driver is connected: a backend hands in its counters when it ends. */
   quiet(): Promise<void>;
+  /** Vacuums and analyzes what was enqueued, as autovacuum does a minute later: nobody plans for the empty table of before. */
+  tidy(): Promise<void>;
   /** Leaves a transaction open that still sees every row that dies from now on. */
   pin(): Promise<void>;
 }
@@ -40,6 +42,10 @@ export async function postgresStore(database: BenchDatabase, server: number | un
         await sleep(10);
       }
     },
+    tidy: async () => {
+      await client.query("vacuum analyze");
+      await client.query("checkpoint").catch(() => undefined);
+    },
     pin: async () => {
       const pinning = await connect();
       await pinning.query("begin isolation level repeatable read");
@@ -59,6 +65,7 @@ export async function redisStore(redis: RedisServer): Promise<Store> {
     env: { REDIS_URL: redis.url },
     counters: async () => cpuOf(redis.pid),
     quiet: async () => undefined,
+    tidy: async () => undefined,
     pin: async () => {
       throw new Unsupported("Redis has no transactions that keep old rows alive");
     },

@@ -72,6 +72,7 @@ export const targets: readonly Target[] = [
     better: "lower",
     measure: (look) => ratio(look("wake-up", "jobforge", "p50"), look("wake-up", "graphile-worker", "p50")),
   },
+  keeps("a burst that nobody has analyzed keeps", "burst", "burn-down-1"),
   keeps("a transaction left open keeps", "pinned", "unpinned"),
   keeps("1,000,000 finished jobs keep", "finished", "burn-down-1"),
   keeps("1,000,000 scheduled jobs keep", "scheduled", "burn-down-1"),

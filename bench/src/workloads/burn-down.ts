@@ -19,6 +19,8 @@ interface BurnDown {
   readonly pinned?: boolean;
   /** Beside the jobs that are run, unless it is they: of ready ones nothing is enqueued. */
   readonly crowd?: (size: Size) => Crowd;
+  /** Workers start at once: nobody has vacuumed or analyzed what was enqueued. */
+  readonly burst?: boolean;
   /** Its enqueueing is measured, too, under this title. */
   readonly bulk?: { readonly id: string; readonly title: string };
   /** So many times as long. */
@@ -44,6 +46,7 @@ export function burnDown(options: BurnDown): Workload {
         const most = Math.min(mostJobs, size.fillJobs * longer);
         const { result, cost } = await session.fill({ jobs: most, seconds, payloadBytes, failShare });
         jobs = result.jobs;
+        if (!options.burst) await session.store.tidy();
         if (bulk) outcomes[bulk.id] = { figures: { rate: result.jobs / result.seconds }, cost };
       }
       const crew = await session.start(processes);
@@ -75,6 +78,7 @@ export const scaling = processCounts.map((processes) =>
     field: processes === 1 ? "all" : processes === 4 ? "best" : "main",
     ...(processes === 1 ? { quick: "best" as const } : {}),
     processes,
+    longer: 2,
     ...(processes === 1 ? { bulk: { id: "enqueue-bulk", title: "Enqueue in bulk" } } : {}),
   }),
 );
@@ -92,6 +96,13 @@ export const backlogs = backlogShares.map((share) =>
 );
 
 export const burdens: readonly Workload[] = [
+  burnDown({
+    id: "burst",
+    title: "The same when it has just arrived at an empty queue, one process",
+    field: "best",
+    burst: true,
+    longer: 2,
+  }),
   burnDown({
     id: "sleep-10ms",
     title: "Handlers of 10 ms, 100 at a time",
@@ -136,11 +147,13 @@ export const burdens: readonly Workload[] = [
     title: "1,000,000 finished jobs behind",
     field: "main",
     crowd: (size) => ({ of: "finished", jobs: size.crowd }),
+    longer: 2,
   }),
   burnDown({
     id: "scheduled",
     title: "1,000,000 scheduled jobs ahead",
     field: "main",
     crowd: (size) => ({ of: "scheduled", jobs: size.crowd }),
+    longer: 2,
   }),
 ];
