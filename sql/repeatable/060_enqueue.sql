@@ -23,8 +23,8 @@ language sql stable as $$
       then array['max_attempts', 'max_attempts must be between 1 and 100000']
     when not p_job.priority between -1000000 and 1000000
       then array['priority', 'priority must be between -1000000 and 1000000']
-    when not isfinite(p_job.run_at) then array['run_at', 'run_at must be a finite time']
-    when not isfinite(p_job.expires_at) then array['expires_at', 'expires_at must be a finite time']
+    when not jobforge.is_time(p_job.run_at) then array['run_at', 'run_at must be a time from the year 1 to 9999']
+    when not jobforge.is_time(p_job.expires_at) then array['expires_at', 'expires_at must be a time from the year 1 to 9999']
     when p_job.expires_at <= greatest(p_job.run_at, p_now)
       then array['expires_at', 'expires_at must be later than run_at and now, or the job would never start']
     when not jobforge.is_key(p_job.idempotency_key)

@@ -27,10 +27,10 @@ declare
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
-  elsif not isfinite(p_retry_at) then
-    perform fail_argument('retry_at', 'retry_at must be a finite time');
-  elsif not isfinite(p_next_run_at) then
-    perform fail_argument('next_run_at', 'next_run_at must be a finite time');
+  elsif not is_time(p_retry_at) then
+    perform fail_argument('retry_at', 'retry_at must be a time from the year 1 to 9999');
+  elsif not is_time(p_next_run_at) then
+    perform fail_argument('next_run_at', 'next_run_at must be a time from the year 1 to 9999');
   elsif p_next_run_at is not null and exists (
     select from jobs j
     where j.id = p_job_id and j.schedule_id is null and j.tenant_id = coalesce(claimable_tenant(null), j.tenant_id))

@@ -1,8 +1,8 @@
--- The text as a time, or null when it is none or not finite.
+-- The text as a time, or null when it is none.
 create or replace function jobforge.time_or_null(p_text text) returns timestamptz
 language plpgsql stable as $$
 begin
-  return nullif(nullif(p_text::timestamptz, 'infinity'), '-infinity');
+  return case when jobforge.is_time(p_text::timestamptz) then p_text::timestamptz end;
 exception when data_exception then
   return null;
 end $$;

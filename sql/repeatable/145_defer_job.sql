@@ -12,8 +12,8 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 begin
-  if p_run_at is null or not isfinite(p_run_at) then
-    perform fail_argument('run_at', 'run_at must be a finite time');
+  if p_run_at is null or not is_time(p_run_at) then
+    perform fail_argument('run_at', 'run_at must be a time from the year 1 to 9999');
   end if;
   return end_one_run(p_worker_id, row(
     1, p_job_id, p_attempt, 'deferred', null, null, null, true, p_run_at, coalesce(p_counts, true), null, null, null)::run_end);

@@ -18,8 +18,8 @@ declare
   v_max_attempts integer;
 begin
   perform require_tenant(p_tenant_id);
-  if not isfinite(p_run_at) then
-    perform fail_argument('run_at', 'run_at must be a finite time');
+  if not is_time(p_run_at) then
+    perform fail_argument('run_at', 'run_at must be a time from the year 1 to 9999');
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;

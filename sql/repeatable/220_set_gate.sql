@@ -27,7 +27,7 @@ begin
     perform fail_argument('key', 'key must be a tenant''s uuid');
   elsif p_paused is null then
     perform fail_argument('paused', 'paused must be true or false');
-  elsif p_paused and (p_until <= v_now or not isfinite(p_until)) then
+  elsif p_paused and (p_until <= v_now or not is_time(p_until)) then
     perform fail_argument('until', 'until must be a time to come');
   end if;
   if p_paused then

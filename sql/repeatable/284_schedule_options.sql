@@ -45,15 +45,13 @@ exception when data_exception then
   perform jobforge.fail_schedule(p_key, p_key || ' must be a whole number', 'See the table of options in the reference.');
 end $$;
 
--- A finite time; null when it is not given.
+-- A time; null when it is not given.
 create or replace function jobforge.option_time(p_options jsonb, p_key text) returns timestamptz
 language plpgsql stable as $$
 declare
   v_text text := jobforge.option_text(p_options, p_key);
 begin
-  if v_text is not null and (jobforge.time_or_null(v_text) is null
-    or v_text::timestamptz not between '0001-01-01 00:00 UTC' and '9999-12-31 00:00 UTC')
-  then
+  if v_text is not null and jobforge.time_or_null(v_text) is null then
     perform jobforge.fail_schedule(p_key, format('%s "%s" is not a time', p_key, left(v_text, 64)),
       'Write it with its offset, such as 2026-01-31T12:00:00Z.');
   end if;

@@ -27,7 +27,7 @@ begin
   elsif p_role <> 'jobforge_app' and p_tenant_id is not null then
     perform fail_argument('tenant_id', format('a key of %s acts for every tenant', p_role),
       'Leave the tenant out, or make a key of jobforge_app.');
-  elsif p_expires_at <= v_now or not isfinite(p_expires_at) then
+  elsif p_expires_at <= v_now or not is_time(p_expires_at) then
     perform fail_argument('expires_at', 'expires_at must be a time to come');
   end if;
   insert into tokens (name, prefix, digest, role, tenant_id, created_at, created_by, expires_at)

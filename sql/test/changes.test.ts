@@ -130,7 +130,8 @@ test("defer and progress are refused to all but the worker that holds the job, i
   const bound = await boundLogin(db, U, "jobforge_worker");
   await expectError(defer(bound, held), "JF003");
   await expectError(progress(bound, held, {}), "JF003");
-  for (const run_at of [null, "infinity"]) await expectError(defer(db, held, { run_at }), "JF002", "run_at");
+  for (const run_at of [null, "infinity", "20000-01-01 UTC"])
+    await expectError(defer(db, held, { run_at }), "JF002", "run_at");
   await expectError(progress(db, held, "x".repeat(70_000)), "JF008", "progress");
   expect(await find(db, held)).toEqual(before);
 });
@@ -233,6 +234,7 @@ test("a wrong change is refused, named in words of the caller, and changes nothi
     [{ tags: [""] }, "JF002", /^tags$/],
     [{ run_at: "soon" }, "JF002", /^(changes|run_at)$/],
     [{ run_at: "infinity" }, "JF002", /^run_at$/],
+    [{ run_at: "0001-01-01 BC" }, "JF002", /^run_at$/],
     // As for an enqueue: it would never start.
     [{ run_at: "2999-01-01T00:00:00Z" }, "JF002", /^(run_at|expires_at)$/],
     [{ payload: "x".repeat(1_048_576) }, "JF008", /^payload$/],

@@ -164,6 +164,7 @@ test("wrong arguments are refused and the run goes on", async ({ db }) => {
   const refused: [string, Ending][] = [
     ["retry_at", { status: "failed", retry_at: "infinity" }],
     ["retry_at", { status: "failed", retry_at: "-infinity" }],
+    ["retry_at", { status: "failed", retry_at: "4713-01-01 BC" }],
     ["cost_cents", { cost_cents: -1 }],
     ["artifact_ref", { artifact_ref: "x".repeat(4097) }],
     ["next_run_at", { next_run_at: new Date() }],

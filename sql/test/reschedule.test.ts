@@ -183,6 +183,7 @@ test("what runs, succeeded, was canceled, is another tenant's or does not exist 
     ["JF001", "tenant_id", { tenant_id: null }],
     ["JF002", "run_at", { run_at: "infinity" }],
     ["JF002", "run_at", { run_at: "-infinity" }],
+    ["JF002", "run_at", { run_at: "294276-12-31 UTC" }],
     ["JF002", "max_attempts", { max_attempts: 0 }],
     ["JF002", "max_attempts", { max_attempts: -5 }],
     ["JF002", "max_attempts", { max_attempts: 2_147_483_647 }],

@@ -2,7 +2,9 @@
 import { once } from "node:events";
 
 export interface OutputStream {
+  /** False when its reader should be waited for: until it says `drain`. */
   write(text: string): unknown;
+  once?(event: "drain", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }

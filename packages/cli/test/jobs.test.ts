@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
+import { startJobforge } from "./child.ts";
 import { temporaryFolder } from "./files.ts";
 import { json, run, T, test, U } from "./support.ts";
 
@@ -200,6 +202,21 @@ describe("jobforge jobs export", () => {
     expect(new Set(ids).size).toBe(1005);
   });
 
+  test("ends quietly when its reader has enough", async ({ db }) => {
+    await db.query("select count(jobforge_enqueue_job($1, 'bulk')) from generate_series(1, 3000)", [T]);
+    const child = startJobforge(["jobs", "export"], { cwd: tmpdir(), env: { DATABASE_URL: db.url } });
+    await child.printed("bulk");
+    child.process.stdout?.destroy();
+    const { code, signal } = await child.ended;
+    expect({ code, signal, stderr: child.stderr() }).toEqual({ code: null, signal: "SIGTERM", stderr: "" });
+  });
+
+  test("a format that is asked for is the format, with --json too", async ({ db }) => {
+    await enqueue(db, "a");
+    const { stdout } = await run(["jobs", "export", "--format", "csv", "--json"], { DATABASE_URL: db.url });
+    expect(stdout).toMatch(/^id,tenantId,type,/);
+  });
+
   test("--json is one document", async ({ db }) => {
     const id = await enqueue(db, "a");
     expect(await json(["jobs", "export"], db.url)).toMatchObject({ items: [{ id }], cursor: null });
@@ -305,6 +322,27 @@ describe("jobforge jobs tail", () => {
     expect(other.exitCode).toBe(1);
     expect(other.stdout).toMatch(/failed +1\/5 bad boom\n$/);
     expect(await run(["jobs", "tail", U], env)).toMatchObject({ exitCode: 4 });
+  });
+
+  test("shows what runs, however much waits", async ({ db }) => {
+    const running = await enqueue(db, "a");
+    await db.query("select from jobforge_claim_jobs('w')");
+    await db.query(
+      "select count(jobforge_enqueue_job($1, 'b', p_run_at => '2100-01-01')) from generate_series(1, 1001)",
+      [T],
+    );
+    const stopping = new AbortController();
+    const { stdout } = await run(
+      ["jobs", "tail", "--since", "1h", "--every", "20ms"],
+      { DATABASE_URL: db.url },
+      {
+        signal: stopping.signal,
+        onOutput: (text) => {
+          if (text.includes(running)) stopping.abort();
+        },
+      },
+    );
+    expect(stdout).toContain(running);
   });
 
   test("--since begins with what happened before", async ({ db }) => {

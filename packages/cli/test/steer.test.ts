@@ -47,6 +47,25 @@ describe("jobforge jobs cancel", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${id} runs, and was asked to stop.\n` });
   });
 
+  test.for([
+    ["--tag", ""],
+    ["--tag", ","],
+    ["--type", " "],
+    ["--status", ""],
+    ["--error", ""],
+    ["--subject", ""],
+    ["--error-group", " "],
+    ["--created-before", "999999999d"],
+    ["--finished-after", "300000000d"],
+  ])("a filter that says nothing (%s %j) does not mean everything", async ([option, value], { db }) => {
+    await enqueueMany(db, "a", 2);
+    const answer = await run(["jobs", "cancel", option ?? "", value ?? "", "--yes"], {
+      DATABASE_URL: db.url,
+    });
+    expect(answer).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(await statuses(db)).toEqual({ queued: 2 });
+  });
+
   test("by filters it says how many, asks, and does it when told so", async ({ db }) => {
     await enqueueMany(db, "a", 3);
     await enqueueMany(db, "a", 2, U);

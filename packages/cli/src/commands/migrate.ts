@@ -34,7 +34,7 @@ async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
   const output = outputOf(cli, options);
   const { apiSchema } = options;
   if (options.print) {
-    output.raw(migrationScript(apiSchema));
+    await output.raw(migrationScript(apiSchema));
     return exitCodes.ok;
   }
   const database = databaseUrl(options, cli.process);

@@ -13,7 +13,7 @@ import { redactor } from "./redact.ts";
 type Format = "ndjson" | "json" | "csv";
 
 interface ExportOptions extends CommonOptions, FilterOptions {
-  readonly format: Format;
+  readonly format?: Format;
   readonly output?: string;
 }
 
@@ -28,9 +28,10 @@ export function exportCommand(jobs: Command, cli: Cli): void {
   });
   withFilters(onDatabase(command))
     .addOption(
-      new Option("--format <format>", "a JSON document a line, one document, or a table")
-        .choices(["ndjson", "json", "csv"])
-        .default("ndjson"),
+      new Option(
+        "--format <format>",
+        "a JSON document a line, one document, or a table (default: ndjson, with --json json)",
+      ).choices(["ndjson", "json", "csv"]),
     )
     .option("--output <file>", "where to (default: standard output)")
     .action(action(cli, (options: ExportOptions) => exportJobs(cli, options)));
@@ -48,8 +49,8 @@ async function exportJobs(cli: Cli, options: ExportOptions): Promise<undefined> 
         if (written % 1000 === 0) progress.at(written, written);
       }
     }
-    const text = formats[options.json ? "json" : options.format](all());
-    if (options.output === undefined) for await (const part of text) output.raw(part);
+    const text = formats[options.format ?? (options.json ? "json" : "ndjson")](all());
+    if (options.output === undefined) for await (const part of text) await output.raw(part);
     else await pipeline(Readable.from(text), createWriteStream(options.output));
     progress.end();
     output.remark(`${count(written, "job")} written${options.output ? ` to ${options.output}` : ""}.`);

@@ -2,7 +2,7 @@
 import type { Job, JobFilters, JobForge, JobStatus, List } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { collect, readTime } from "../output/values.ts";
+import { collect, readText, readTime } from "../output/values.ts";
 
 export interface FilterOptions {
   readonly tenant?: string;
@@ -32,9 +32,11 @@ export function withFilters(command: Command): Command {
       "--tag <tag>",
       "jobs that have the tag; repeated or separated by commas: all of them",
     ).argParser(collect),
-    new Option("--subject <text>", "jobs about this"),
-    new Option("--error <text>", "jobs whose error contains the text"),
-    new Option("--error-group <group>", "jobs with this kind of error, see jobforge dead list"),
+    new Option("--subject <text>", "jobs about this").argParser(readText),
+    new Option("--error <text>", "jobs whose error contains the text").argParser(readText),
+    new Option("--error-group <group>", "jobs with this kind of error, see jobforge dead list").argParser(
+      readText,
+    ),
     new Option("--created-after <time>", "a time, or a span such as 2h").argParser(time),
     new Option("--created-before <time>", "a time, or a span such as 2h").argParser(time),
     new Option("--finished-after <time>", "a time, or a span such as 2h").argParser(time),

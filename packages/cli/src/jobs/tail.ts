@@ -123,8 +123,10 @@ async function followAll(
       const recent = { ...options, status: ended, finishedAfter: new Date(since) };
       for await (const job of jobsOf(forge, recent, 1000)) found.push(job);
     }
-    if (live.length > 0)
-      found.push(...(await jobsOf(forge, { ...options, status: live }, 1000).page()).items);
+    // What runs is few and is what one watches, so it is read apart: the newest of a long queue would hide it.
+    for (const status of live) {
+      found.push(...(await jobsOf(forge, { ...options, status: [status] }, 1000).page()).items);
+    }
     found.sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime());
     for (const job of found) if (job.updatedAt.getTime() >= begin) await printer.print(job);
     printer.keepOnly(new Set(found.map((job) => job.id)));

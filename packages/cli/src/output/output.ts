@@ -41,8 +41,11 @@ export class Output {
     this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : `${text}\n`);
   }
 
-  raw(text: string): void {
-    this.#cli.stdout.write(text);
+  /** Comes back when there is room for more: who reads may be slow. */
+  async raw(text: string): Promise<void> {
+    const { stdout } = this.#cli;
+    if (stdout.write(text) !== false || stdout.once === undefined) return;
+    await new Promise<void>((resolve) => stdout.once?.("drain", resolve));
   }
 
   /** For people; on standard error, so that output can be piped. */

@@ -46,11 +46,13 @@ export function readSpan(given: string): number {
 
 /** An ISO time, or a span counted from now: `2h` is in two hours, or two hours ago. */
 export function readTime(given: string, direction: "ahead" | "back"): Date {
-  if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(given.trim())) {
-    return new Date(Date.now() + (direction === "ahead" ? 1 : -1) * readSpan(given));
-  }
-  const time = new Date(given);
-  if (!/^\d{4}-\d\d-\d\d/.test(given) || Number.isNaN(time.getTime())) {
+  const isSpan = /^\d+(\.\d+)?(ms|s|m|h|d)$/.test(given.trim());
+  const time = isSpan
+    ? new Date(Date.now() + (direction === "ahead" ? 1 : -1) * readSpan(given))
+    : new Date(given);
+  // A span of a million years leads to no date. As a filter that would be none, and mean everything.
+  const isTime = time.getTime() >= Date.parse("0001-01-01") && time.getTime() <= Date.parse("9999-12-31");
+  if (!isTime || !(isSpan || /^\d{4}-\d\d-\d\d/.test(given))) {
     throw new UsageError(
       `"${given}" is no time. Write 2026-01-31T12:00:00Z, or a span such as 15m, 2h or 7d.`,
     );
@@ -65,11 +67,22 @@ export function readWhole(given: string, name: string, least: number, most: numb
   return value;
 }
 
-/** Values of an option that may be repeated or separated by commas. */
+/**
+ * Values of an option that may be repeated or separated by commas. None at all, as of a variable of the shell that is not set, is a mistake: as
+ * a filter it would mean everything.
+ */
 export function collect(given: string, before: readonly string[] | undefined): string[] {
   const values = given
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "");
+  if (values.length === 0)
+    throw new UsageError(`"${given}" names nothing. Leave the option out, or give it a value.`);
   return [...(before ?? []), ...values];
+}
+
+/** A text that is not empty, for the same reason. */
+export function readText(given: string): string {
+  if (given.trim() === "") throw new UsageError("An option is empty. Leave it out, or give it a value.");
+  return given;
 }
