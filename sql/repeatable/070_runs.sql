@@ -127,15 +127,16 @@ begin
   ), metered as (
     insert into usage_deltas (
       tenant_id, type, hour, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, waits, lengths)
-    select t.tenant_id, t.type, date_trunc('hour', p_now, 'UTC'), count(*),
+    -- A run that was handed back is none, but what it has cost was spent.
+    select t.tenant_id, t.type, date_trunc('hour', p_now, 'UTC'), count(*) filter (where t.ended <> 'released'),
       count(*) filter (where t.ended = 'succeeded'), count(*) filter (where t.ended = 'failed'),
       count(*) filter (where t.ended = 'lost'), count(*) filter (where t.ended = 'deferred'),
       count(*) filter (where t.unwell and t.verdict = 'queued'), count(*) filter (where t.verdict in ('failed', 'dead')),
       coalesce(sum(t.cost), 0),
-      array_agg(ms_between(t.run_at, t.started_at)),
-      coalesce(array_agg(ms_between(t.started_at, p_now)) filter (where t.ended <> 'lost'), '{}')
+      coalesce(array_agg(ms_between(t.run_at, t.started_at)) filter (where t.ended <> 'released'), '{}'),
+      coalesce(array_agg(ms_between(t.started_at, p_now)) filter (where t.ended not in ('lost', 'released')), '{}')
     from judged t
-    where t.ended <> 'released'
+    where t.ended <> 'released' or t.cost is not null
     group by t.tenant_id, t.type
   )
   -- Cast row by row: a whole array of records would be cast by way of its text.

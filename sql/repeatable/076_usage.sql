@@ -90,9 +90,9 @@ begin
     wait_histogram, run_histogram)
   select
     s.tenant_id, s.hour, s.type, s.runs, s.succeeded, s.failed, s.lost, s.deferred, s.retries, s.dead, s.cost_cents,
-    t.wait_ms, t.run_ms, t.wait_histogram, t.run_histogram
+    coalesce(t.wait_ms, 0), coalesce(t.run_ms, 0), coalesce(t.wait_histogram, '{}'), coalesce(t.run_histogram, '{}')
   from summed s
-  join timed t on (t.tenant_id, t.hour, t.type) = (s.tenant_id, s.hour, s.type)
+  left join timed t on (t.tenant_id, t.hour, t.type) = (s.tenant_id, s.hour, s.type)
   on conflict (tenant_id, hour, type) do update
   set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram, run_histogram)
     = (u.runs + excluded.runs, u.succeeded + excluded.succeeded, u.failed + excluded.failed, u.lost + excluded.lost,

@@ -61,6 +61,25 @@ test("a run that is lost counts as lost, without a length; one that was handed b
   expect((await db.query("select from jobforge_job_attempts where job_id = $1", [lost?.id])).length).toBe(1);
 });
 
+test("what a run cost that was handed back was spent: it counts, and the run does not", async ({ db }) => {
+  await enqueueAll(db, [{}]);
+  const [job] = await claim(db);
+  await settle(db, [{ id: job?.id, attempt: 1, status: "released", cost_cents: 3 }]);
+  await maintain(db);
+  expect(await usage(db)).toMatchObject({
+    runs: 0,
+    succeeded: 0,
+    cost_cents: 3,
+    wait_ms: 0,
+    wait_p50_ms: null,
+  });
+  const [again] = await claim(db);
+  await complete(db, again?.id ?? "", { cost_cents: 4 });
+  await maintain(db);
+  expect(await usage(db)).toMatchObject({ runs: 1, succeeded: 1, cost_cents: 7 });
+  expect(await db.value("select cost_cents from jobforge_jobs")).toBe(7);
+});
+
 test("a canceled run counts as it ended, and a job that never ran counts nothing", async ({ db }) => {
   const [running, queued] = await enqueueAll(db, [{}, { in: "1 hour" }]);
   await claim(db);
