@@ -1,5 +1,5 @@
 /** Puts the routes together, with what holds for all of them: trace and log, security headers, sizes, and what an error looks like. */
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
@@ -13,7 +13,10 @@ import { metricsRoutes } from "./metrics/routes.ts";
 import { pageRoutes } from "./page/page.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
-import { v1Routes } from "./v1/routes.ts";
+import { DOCUMENT, v1Routes } from "./v1/routes.ts";
+
+/** What scripts of pages of another origin may read of an answer, beside what browsers always show. */
+const exposed = ["allow", "content-range", "location", "retry-after", "www-authenticate"];
 
 export function buildApp(services: Services, logger: Logger): Hono<Environment> {
   const { settings } = services;
@@ -28,7 +31,11 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   );
   app.use("/rest/*", noStore);
   app.use("/v1/*", noStore);
-  if (settings.corsOrigins.length > 0) app.use(cors({ origin: [...settings.corsOrigins], maxAge: 600 }));
+  if (settings.corsOrigins.length > 0)
+    app.use(cors({ origin: [...settings.corsOrigins], exposeHeaders: exposed, maxAge: 600 }));
+  const admit = admission(services);
+  app.use("/rest/*", admit);
+  app.use("/v1/*", admit);
   app.use(
     bodyLimit({
       maxSize: settings.maxBodyBytes,
@@ -57,6 +64,14 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
     return answer;
   });
   return app;
+}
+
+/** A stranger is told that a token is missing, and nothing else: what it sent is not read. */
+function admission(services: Services): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    if (c.req.path !== DOCUMENT) await services.admit(c);
+    await next();
+  };
 }
 
 async function noStore(c: Context<Environment>, next: () => Promise<void>): Promise<void> {

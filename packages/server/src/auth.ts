@@ -114,25 +114,25 @@ function callerOf(claims: JWTPayload): Caller {
   const role = clientRoles.find((each) => each === named);
   if (role === undefined)
     throw forbidden(`The token's role is none of ${clientRoles.join(", ")} or authenticated`);
-  const tenantId = tenantOf(claims);
-  refuseForOneTenant(role, tenantId);
-  return { role, tenantId, claims };
+  return { role, tenantId: tenantOf(role, claims), claims };
 }
 
-/** As the kernel reads it: tenant_id, else app_metadata.tenant_id. */
-function tenantOf(claims: JWTPayload): string | undefined {
-  const { app_metadata: metadata } = claims as { app_metadata?: { tenant_id?: unknown } | null };
-  const tenantId = claims["tenant_id"] ?? metadata?.tenant_id;
-  return typeof tenantId === "string" ? tenantId : undefined;
-}
+/** A uuid as Postgres reads it. */
+const UUID = /^\{?[0-9a-f]{4}(-?[0-9a-f]{4}){7}\}?$/i;
 
 /**
- * The kernel believes a claimed tenant of jobforge_app only. A worker or operator that names one would act for all of them, which
- * whoever made the token did not mean.
+ * As the kernel reads it: tenant_id, else app_metadata.tenant_id. The kernel believes a claimed tenant of jobforge_app only. A worker or
+ * operator that names one, whatever it is, would act for all of them, which whoever made the token did not mean.
  */
-function refuseForOneTenant(role: ClientRole, tenantId: string | undefined): void {
-  if (tenantId === undefined || role === "jobforge_app" || role === "jobforge_tenant") return;
-  throw forbidden(`A token of ${role} acts for every tenant, so it must not name one`);
+function tenantOf(role: ClientRole, claims: JWTPayload): string | undefined {
+  const { app_metadata: metadata } = claims as { app_metadata?: { tenant_id?: unknown } | null };
+  const tenantId = claims["tenant_id"] ?? metadata?.tenant_id ?? undefined;
+  if (tenantId === undefined) return undefined;
+  if (role !== "jobforge_app" && role !== "jobforge_tenant")
+    throw forbidden(`A token of ${role} acts for every tenant, so it must not name one`);
+  if (typeof tenantId !== "string" || !UUID.test(tenantId))
+    throw forbidden("The token's tenant_id is not a UUID");
+  return tenantId;
 }
 
 function forbidden(message: string): RequestError {

@@ -3,7 +3,7 @@
  * database decides what the caller may see and do, and nothing is left on the connection for whoever gets it next.
  */
 import pg from "pg";
-import { RequestError } from "./errors.ts";
+import { isReadTimeout, RequestError } from "./errors.ts";
 import type { ClientRole, Settings } from "./options.ts";
 
 /** Who is calling, once that is known. */
@@ -24,6 +24,9 @@ export interface Session {
   query<T extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<T[]>;
 }
 
+/** How long after its limit a statement is given up that the database itself should have ended. */
+const GRACE_MS = 1000;
+
 export class Database {
   readonly #pool: pg.Pool;
   readonly #settings: Settings;
@@ -35,6 +38,8 @@ export class Database {
       application_name: "jobforge-server",
       max: settings.poolSize,
       connectionTimeoutMillis: settings.timeoutMs,
+      // A database that hangs does not keep its own limit.
+      query_timeout: settings.timeoutMs === 0 ? 0 : settings.timeoutMs + GRACE_MS,
       keepAlive: true,
       // The statements that open a transaction go out with the first one of the request.
       pipeline: true,
@@ -60,7 +65,8 @@ export class Database {
       broken = false;
       return answer;
     } catch (error) {
-      broken = !(await rollback(client));
+      // To a connection that hangs nothing more is said.
+      broken = isReadTimeout(error) || !(await rollback(client));
       throw error;
     } finally {
       client.removeListener("error", ignore);
@@ -75,7 +81,9 @@ export class Database {
   ): Promise<T> {
     const opened = quietly(client.query("begin"));
     const caller =
-      credential.kind === "key" ? await this.#recognise(client, credential.digest) : credential.caller;
+      credential.kind === "key"
+        ? await this.#recognise(client, credential.digest, opened)
+        : credential.caller;
     const entered = quietly(this.#enter(client, caller.role, caller.claims));
     const query = async <R extends pg.QueryResultRow>(
       text: string,
@@ -99,7 +107,7 @@ export class Database {
   }
 
   /** Whose key it is. A key that was revoked a moment ago is refused already. */
-  async #recognise(client: pg.PoolClient, digest: string): Promise<Caller> {
+  async #recognise(client: pg.PoolClient, digest: string, opened: Promise<unknown>): Promise<Caller> {
     const entered = quietly(this.#enter(client, "jobforge_reader", {}));
     const schema = pg.escapeIdentifier(this.#settings.apiSchema);
     const asked = quietly(
@@ -108,6 +116,7 @@ export class Database {
         [digest],
       ),
     );
+    await opened;
     await entered;
     const found = (await asked).rows[0]?.found;
     if (!found) throw unauthorized("The key is unknown, revoked or expired");
@@ -119,9 +128,14 @@ export class Database {
     };
   }
 
-  /** A question about the catalog, which everybody may ask. */
-  async query<T extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<T[]> {
-    return (await this.#pool.query<T>(text, [...values])).rows;
+  /** A question about the catalog, which everybody may ask. `limitMs`: a connection that has not answered by then is given up. */
+  async query<T extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+    limitMs?: number,
+  ): Promise<T[]> {
+    const limit = limitMs === undefined ? {} : { query_timeout: limitMs };
+    return (await this.#pool.query<T>({ text, values: [...values], ...limit })).rows;
   }
 
   /** Waits for what is under way. */

@@ -62,7 +62,8 @@ const restStatuses: Readonly<Record<string, number>> = {
   "42P01": 404,
   "42P17": 500,
   "53": 503,
-  "54": 500,
+  // PostgREST says 500. What is too much, such as 1700 columns, is what the caller asked for.
+  "54": 400,
   "55": 503,
   "57014": 504,
   "57": 503,
@@ -103,6 +104,10 @@ export function failureOf(error: unknown): Answered {
   // What Hono itself refuses, such as a body that is not JSON.
   if (error instanceof HTTPException && error.status < 500)
     return failureOf(new RequestError(error.status, "PGRST102", error.message));
+  if (isReadTimeout(error)) {
+    const failure = { code: "57014", message: "The database does not answer", details: null, hint: null };
+    return { status: 504, failure, headers: {} };
+  }
   if (isConnectionError(error)) {
     const failure = {
       code: "PGRST000",
@@ -174,6 +179,11 @@ function unexpected(code: string): Failure {
 
 function retryHeader(status: number): Record<string, string> {
   return status === 503 ? { "retry-after": "1" } : {};
+}
+
+/** The database took a statement and said nothing, not even that it took too long: it hangs, or the network lost it. */
+export function isReadTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === "Query read timeout";
 }
 
 function isConnectionError(error: unknown): boolean {

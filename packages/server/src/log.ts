@@ -15,6 +15,9 @@ export interface LogOptions {
 /** The log of a server that is told of no other: JSON lines. */
 export function createLogger(options: LogOptions = {}): Logger {
   const { level = process.env["LOG_LEVEL"] ?? "info", write } = options;
+  const levels = [...Object.keys(pino.levels.values), "silent"];
+  if (!levels.includes(level))
+    throw new TypeError(`The level of the log, LOG_LEVEL, must be one of ${levels.join(", ")}; not ${level}`);
   const settings: LoggerOptions = {
     level,
     messageKey: "message",

@@ -101,6 +101,7 @@ export function readOptions(options: ServerOptions): Settings {
     );
   if (jwksUrl !== undefined && !/^https?:\/\//.test(jwksUrl))
     throw new TypeError("jwksUrl must be an http or https URL");
+  for (const origin of options.corsOrigins ?? []) requireOrigin(origin);
   return {
     ...options,
     database,
@@ -116,4 +117,15 @@ export function readOptions(options: ServerOptions): Settings {
     timeoutMs: options.timeoutMs ?? 30_000,
     maxRows: options.maxRows ?? 1000,
   };
+}
+
+/** Browsers send scheme, host and port, in lower case. What is anything else is never equal to it, so nobody could call. */
+function requireOrigin(origin: string): void {
+  const isOne = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(origin) && URL.canParse(origin);
+  const written = isOne ? new URL(origin).origin : "null";
+  // Schemes that are not the web's own, such as an app's, have no origin that this runtime knows.
+  if (isOne && (written === origin || written === "null")) return;
+  throw new TypeError(
+    `corsOrigins must be origins such as https://app.example.com, without a path, as browsers send them; not ${origin}`,
+  );
 }

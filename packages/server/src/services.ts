@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { type Authenticate, authenticator, digestOf, isKey, tokenOf } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
-import { Database } from "./database.ts";
+import { type Credential, Database } from "./database.ts";
 import type { Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { StreamHub } from "./stream/hub.ts";
@@ -15,6 +15,8 @@ export interface Environment {
     /** For the access log: who it was, as far as that is known. */
     role: string;
     tenantId: string;
+    /** How the caller proves who it is, once it was let in. */
+    credential: Credential | undefined;
   };
   /** What the Node adapter hands on; nothing when the server is embedded elsewhere. */
   Bindings: { incoming?: { socket?: { remoteAddress?: string } } };
@@ -48,15 +50,34 @@ export class Services {
     this.#limiter = settings.rateLimit === false ? undefined : new RateLimiter(settings.rateLimit);
   }
 
-  /** Runs a request's work as whoever sent it, in one transaction. */
-  async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
+  /**
+   * Lets a request in, once, before anything of it is read: it counts against the limit of its caller, and shows a token that is valid or a
+   * key that might be. Whose key it is, is looked up in the request's transaction.
+   */
+  async admit(c: RequestContext): Promise<Credential> {
+    const admitted = c.get("credential");
+    if (admitted !== undefined) return admitted;
     const { headers } = c.req.raw;
-    const token = tokenOf(headers);
+    let token: string | undefined;
+    try {
+      token = tokenOf(headers);
+    } catch (error) {
+      this.#limiter?.take(digestOf(addressOf(c)));
+      throw error;
+    }
     const digest = digestOf(token ?? addressOf(c));
     this.#limiter?.take(digest);
     if (token !== undefined && isKey(token) && !this.#known.has(digest)) this.#guesses.take(addressOf(c));
-    return await this.asToken(headers)(async (session) => {
-      this.#remember(digest);
+    const credential = await this.#authenticate(headers);
+    c.set("credential", credential);
+    return credential;
+  }
+
+  /** Runs a request's work as whoever sent it, in one transaction. */
+  async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
+    const credential = await this.admit(c);
+    return await this.#act(credential, async (session) => {
+      if (credential.kind === "key") this.#remember(credential.digest);
       c.set("role", session.caller.role);
       if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
       return await work(session);
@@ -71,12 +92,13 @@ export class Services {
 
   /** Runs work as the holder of the token in a request's headers. The token is looked at anew each time: it may be over. */
   asToken(headers: Headers): <T>(work: (session: ApiSession) => Promise<T>) => Promise<T> {
-    return async (work) => {
-      const credential = await this.#authenticate(headers);
-      // Before a connection is taken: whoever holds one must not wait for another.
-      const { functions } = await this.catalog.contents();
-      return await this.database.as(credential, (session) => work(apiSession(session, functions)));
-    };
+    return async (work) => await this.#act(await this.#authenticate(headers), work);
+  }
+
+  async #act<T>(credential: Credential, work: (session: ApiSession) => Promise<T>): Promise<T> {
+    // Before a connection is taken: whoever holds one must not wait for another.
+    const { functions } = await this.catalog.contents();
+    return await this.database.as(credential, (session) => work(apiSession(session, functions)));
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,18 @@ import { createHmac } from "node:crypto";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, test as plain } from "vitest";
 import { createServer } from "../src/index.ts";
-import { appToken, secret, serveJson, sign, startServer, T, test, U } from "./support/server.ts";
+import {
+  appToken,
+  type Claims,
+  type RequestOptions,
+  secret,
+  serveJson,
+  sign,
+  startServer,
+  T,
+  test,
+  U,
+} from "./support/server.ts";
 
 const whoami = "/rest/v1/rpc/jobforge_list_jobs";
 const ask = { p_tenant_id: T };
@@ -14,6 +25,26 @@ describe("a token", () => {
       const answer = await http.request(whoami, { body: ask, headers });
       expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     }
+  });
+
+  test("is asked for before anything else of a request is looked at", async ({ http }) => {
+    const jobs = Array.from({ length: 40_000 }, () => ({ type: "a", payload: "x".repeat(90) }));
+    const requests: [string, RequestOptions][] = [
+      ["/v1/jobs", { body: { typ: 1 } }],
+      ["/v1/jobs", { body: "{" }],
+      ["/v1/jobs", { body: "a", headers: { "content-type": "text/plain" } }],
+      ["/v1/jobs?bogus=1", {}],
+      ["/v1/no-such-thing", {}],
+      ["/v1/bulk/enqueue", { body: { jobs: [...jobs, { typ: 1 }] } }],
+      ["/v1/bulk/enqueue", { body: { jobs, more: "x".repeat(8 * 2 ** 20) } }],
+      ["/rest/v1/jobforge_jobs?bogus=1", {}],
+      ["/rest/v1/rpc/jobforge_no_such", { body: {} }],
+      ["/rest/v1/rpc/jobforge_enqueue_job", { body: "{" }],
+    ];
+    for (const [path, options] of requests)
+      for (const token of [undefined, "jf_short", await sign({ role: "jobforge_app" }, "x".repeat(32))])
+        expect([path, (await http.request(path, { ...options, token })).status]).toEqual([path, 401]);
+    expect((await http.request("/v1/openapi.json")).status).toBe(200);
   });
 
   test("must be signed with the secret, by the algorithm of the server", async ({ http }) => {
@@ -69,6 +100,19 @@ describe("a token", () => {
         { hint: expect.stringContaining("jobforge_app") },
       ]);
     }
+  });
+
+  test("names a tenant by a UUID or not at all", async ({ http }) => {
+    const status = async (claims: Claims): Promise<number> =>
+      (await http.request("/rest/v1/jobforge_jobs", { token: await sign(claims) })).status;
+    for (const tenant of [5, 0, false, "", "x", `${T}x`, {}, [T]])
+      for (const role of ["jobforge_operator", "jobforge_app", "authenticated"])
+        for (const claims of [{ tenant_id: tenant }, { app_metadata: { tenant_id: tenant } }])
+          expect([role, claims, await status({ role, ...(claims as object) })]).toEqual([role, claims, 403]);
+    for (const role of ["jobforge_operator", "jobforge_app"])
+      expect(await status({ role, ...({ tenant_id: null } as object), app_metadata: null })).toBe(200);
+    for (const tenant of [T.toUpperCase(), `{${T}}`, T.replaceAll("-", "")])
+      expect([tenant, await status({ role: "jobforge_app", tenant_id: tenant })]).toEqual([tenant, 200]);
   });
 
   test("may come as apikey, as clients of Supabase send it", async ({ http }) => {

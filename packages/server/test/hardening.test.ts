@@ -40,6 +40,28 @@ test("filters that are nested as deep as a request can hold, or named after what
   expect(await status("type=is.constructor")).toBe(400);
 });
 
+test("a query that no statement can be made of is the caller's mistake", async ({ http }) => {
+  const token = await appToken(T);
+  const queries = [
+    "select=a%00b:type",
+    "select=payload->>a%00b",
+    "order=payload->a%00b",
+    "payload->>a%00=eq.1",
+    "or=(payload->>a%00.eq.1)",
+    "type=eq.a%00b",
+    "or=()",
+    "not.and=()",
+    "or=(and(),type.eq.a)",
+    `select=${Array.from({ length: 1700 }, () => "id").join()}`,
+  ];
+  const answers: [string, number, boolean][] = [];
+  for (const query of queries) {
+    const answer = await http.request(`/rest/v1/jobforge_jobs?${query}`, { token });
+    answers.push([query.slice(0, 30), answer.status, (await answer.text()).includes("syntax error")]);
+  }
+  expect(answers).toEqual(queries.map((query) => [query.slice(0, 30), 400, false]));
+});
+
 test("a body without a length is cut off where it is too large", async ({ db }) => {
   await using http = await startServer(db, { maxBodyBytes: 10_000 });
   const token = await appToken(T);
@@ -177,6 +199,24 @@ test("one token has so many live streams and no more; those that end make room",
     })
     .toBe(200);
   await streams[1]?.[Symbol.asyncDispose]();
+});
+
+test("a HEAD of the stream is answered and leaves no stream behind", async ({ db }) => {
+  await using http = await startServer(db, { maxStreams: 2 });
+  const [mine, reader] = [await appToken(T), await sign({ role: "jobforge_reader" })];
+  const head = (token?: string): Promise<Response> => http.request("/v1/stream", { method: "HEAD", token });
+  for (let count = 0; count < 3; count += 1) {
+    const answer = await head(mine);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+    ]);
+  }
+  expect([(await head()).status, (await head(reader)).status]).toEqual([401, 403]);
+  const metrics = await (await http.request("/metrics", { token: reader })).text();
+  expect(metrics).toContain("\njobforge_streams 0\n");
+  await using events = await openEvents(`${http.url}/v1/stream`, mine);
+  expect(events.status).toBe(200);
 });
 
 test("thousands of topics in one request are refused", async ({ http }) => {

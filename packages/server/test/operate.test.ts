@@ -4,8 +4,10 @@ import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { createTickHandler } from "@jobforge/worker-ts";
 import { pino } from "pino";
 import { describe, expect, test as plain } from "vitest";
+import { createLogger } from "../src/log.ts";
+import { readOptions, type Settings } from "../src/options.ts";
 import { RateLimiter } from "../src/rate-limit.ts";
-import { appToken, sign, startServer, T, test } from "./support/server.ts";
+import { appToken, type RequestOptions, sign, startServer, T, test } from "./support/server.ts";
 
 describe("health", () => {
   test("is for everybody, and says whether the server can work", async ({ http, db }) => {
@@ -90,6 +92,20 @@ describe("limits", () => {
     expect((await http.request("/v1/jobs", { token: second })).status).toBe(200);
   });
 
+  test("requests that are malformed or show no token as well", async ({ db }) => {
+    await using http = await startServer(db, { rateLimit: { perSecond: 0.001, burst: 2 } });
+    const token = await appToken(T);
+    const statuses = async (options: RequestOptions): Promise<number[]> => {
+      const seen: number[] = [];
+      for (const path of ["/v1/jobs?bogus=1", "/rest/v1/jobforge_jobs?bogus=1", "/v1/jobs?bogus=1"])
+        seen.push((await http.request(path, options)).status);
+      return seen;
+    };
+    expect(await statuses({ token })).toEqual([400, 400, 429]);
+    expect(await statuses({})).toEqual([401, 401, 429]);
+    expect(await statuses({ headers: { authorization: "Basic YTpi" } })).toEqual([429, 429, 429]);
+  });
+
   test("keys that nobody has seen, by address, and no others", async ({ db }) => {
     await using http = await startServer(db, { unknownKeys: { perSecond: 0.001, burst: 3 } });
     const { token } = await db.value<{ token: string }>(
@@ -165,12 +181,38 @@ describe("headers", () => {
     await using open = await startServer(db, { corsOrigins: ["https://app.example"] });
     const allowed = await open.request("/v1/jobs", preflight);
     expect(allowed.headers.get("access-control-allow-origin")).toBe("https://app.example");
+    const answer = await open.request("/v1/jobs", { headers: { origin: "https://app.example" } });
+    expect(answer.headers.get("access-control-expose-headers")).toBe(
+      "allow,content-range,location,retry-after,www-authenticate",
+    );
     const other = await open.request("/v1/jobs", {
       ...preflight,
       headers: { ...preflight.headers, origin: "https://evil.example" },
     });
     expect(other.headers.get("access-control-allow-origin")).toBeNull();
   });
+});
+
+plain("an origin that no browser sends is refused", () => {
+  const open = (origin: string): Settings => readOptions({ database: "postgres://x", corsOrigins: [origin] });
+  for (const origin of [
+    "https://x.example/path",
+    "https://x.example/",
+    "https://X.example",
+    "https://x.example:443",
+    "https://me@x.example",
+    "x.example",
+    "*",
+    "",
+  ])
+    expect(() => open(origin), origin).toThrow("corsOrigins");
+  for (const origin of ["https://x.example", "http://localhost:3000", "http://[::1]:8080", "app://localhost"])
+    expect(open(origin).corsOrigins).toEqual([origin]);
+});
+
+plain("a level of the log that there is not is refused with those that there are", () => {
+  expect(() => createLogger({ level: "bogus" })).toThrow("trace, debug, info, warn, error, fatal, silent");
+  for (const level of ["silent", "debug"]) expect(createLogger({ level }).level).toBe(level);
 });
 
 describe("the end of a server", () => {

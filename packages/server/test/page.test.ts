@@ -55,6 +55,17 @@ test("needs a token like everything else, and shows what the token may see", asy
   expect(text).not.toContain("theirs");
 });
 
+test("shows times that JavaScript has not", async ({ db }) => {
+  await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+  await db.query("select jobforge_enqueue_job($1, 'late')", [T]);
+  // The kernel takes no such time, but it may be there from before.
+  await db.query("alter table jobforge.jobs drop constraint if exists jobs_run_at_check");
+  await db.query("update jobforge.jobs set run_at = '200000-01-01Z'");
+  const answer = await http.request("/");
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toContain("<td>200000-01-01T");
+});
+
 test("says that there are no jobs", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   expect(await (await http.request("/")).text()).toContain("No jobs yet.");

@@ -39,6 +39,26 @@ describe("a function", () => {
     expect([enqueued.status, enqueued.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
+  test("takes JSON by GET, too", async ({ http }) => {
+    const token = await appToken(T);
+    for (const type of ["a", "a", "b"])
+      await http.request(`${rpc}/jobforge_enqueue_job`, { token, body: { p_tenant_id: T, p_type: type } });
+    const list = async (filters: string): Promise<Response> =>
+      await http.request(
+        `${rpc}/jobforge_list_jobs?p_tenant_id=${T}&p_filters=${encodeURIComponent(filters)}`,
+        { token },
+      );
+    expect(await (await list('{"type": "a"}')).json()).toHaveLength(2);
+    expect(await (await list('{"limit": 1}')).json()).toHaveLength(1);
+    for (const malformed of ["{", "", '{},"p_tenant_id":null']) {
+      const answer = await list(malformed);
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { code: "PGRST102", message: expect.stringContaining("p_filters") },
+      ]);
+    }
+  });
+
   test("keeps every digit of a number", async ({ http }) => {
     const token = await appToken(T);
     const body = `{"p_tenant_id":"${T}","p_type":"a","p_payload":{"n":12345678901234567890.123}}`;
@@ -48,6 +68,12 @@ describe("a function", () => {
 });
 
 describe("what is refused", () => {
+  test("another method", async ({ http }) => {
+    const token = await sign({ role: "jobforge_operator" });
+    const answer = await http.request(`${rpc}/jobforge_list_gates`, { method: "DELETE", token });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
+  });
+
   test("a function that is not JobForge's, although it is there", async ({ db, http }) => {
     await db.query("create function public.jobforge_own() returns int language sql as 'select 1'");
     await db.query("create function public.other() returns int language sql as 'select 1'");

@@ -1,6 +1,8 @@
 /** The live stream. */
 import type { TestDatabase } from "@jobforge/testing";
-import { describe, expect } from "vitest";
+import { describe, expect, test as plain } from "vitest";
+import { type Message, StreamGroup } from "../src/stream/group.ts";
+import type { Glance } from "../src/stream/watch.ts";
 import { openEvents, type StreamEvent } from "./support/events.ts";
 import { appToken, sign, startServer, T, test, U } from "./support/server.ts";
 
@@ -22,6 +24,37 @@ async function enqueue(
 async function finish(db: TestDatabase): Promise<void> {
   await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 100)");
 }
+
+plain("what somebody was told at first is not told again while nothing changes", async () => {
+  const seen = (queued: number): Glance => ({ at: "2026-01-01", queued, running: 0, ended: [], more: false });
+  let queued = 1;
+  let looks = 0;
+  const look = async (): Promise<Glance> => {
+    looks += 1;
+    return seen(queued);
+  };
+  const group = new StreamGroup(
+    look,
+    () => 0,
+    () => undefined,
+  );
+  const counts = (messages: readonly Message[]): unknown[] =>
+    messages.map(({ data }) => (data as Glance).queued);
+  const told: unknown[] = [];
+  const leave = group.subscribe((messages) => told.push(...counts(messages)));
+  group.begin(seen(1));
+  await expect.poll(() => looks, { timeout: 5000 }).toBeGreaterThanOrEqual(2);
+  expect(told).toEqual([]);
+  queued = 2;
+  await expect.poll(() => told, { timeout: 5000 }).toEqual([2]);
+  // Somebody new who saw something else for a moment is told what holds.
+  const late: unknown[] = [];
+  const leaveToo = group.subscribe((messages) => late.push(...counts(messages)));
+  group.begin(seen(3));
+  await expect.poll(() => late, { timeout: 5000 }).toEqual([2]);
+  leave();
+  leaveToo();
+});
 
 describe("a stream", () => {
   test("tells the counts at once, and what changes and finishes from then on", async ({ db, http }) => {

@@ -114,6 +114,14 @@ describe("a view", () => {
     ["overlaps", [1, 2], (q) => q.overlaps("tags", ["eu", "us"])],
     ["or", [1, 3], (q) => q.or("priority.eq.1,and(type.eq.report.build,priority.gt.2)")],
     ["or with not and in", [1, 2], (q) => q.or("not.and(priority.gt.1,priority.lt.9),subject.in.(order-2)")],
+    ["or, of values in quotes", [1, 3], (q) => q.or('subject.eq."order-1",type.eq."report.build"')],
+    [
+      "or, of values that need quotes",
+      [2, 3],
+      (q) =>
+        q.or('payload->>to.eq."a \\"quoted\\", (odd) one",and(type.not.eq."mail.send",type.like."report*")'),
+    ],
+    ["or, of in with quotes", [1, 2], (q) => q.or('subject.in.("order-1","order-2")')],
     ["a part of JSON", [1], (q) => q.eq("payload->>to", "ada@x.org")],
     ["match", [1], (q) => q.match({ type: "mail.send", priority: 1 })],
   ];
@@ -181,9 +189,18 @@ describe("a view", () => {
       expect([400]).toContain((await refused).status);
   });
 
-  test("cannot be written", async ({ supabase }) => {
-    expect((await supabase.from("jobforge_jobs").insert({ type: "a" })).error).not.toBeNull();
-    expect((await supabase.from("jobforge_jobs").delete().eq("priority", 1)).error).not.toBeNull();
+  test("cannot be written", async ({ supabase, http }) => {
+    const token = await sign({ role: "jobforge_operator" });
+    const jobs = supabase.from("jobforge_jobs");
+    for (const refused of [
+      jobs.insert({ type: "a" }),
+      jobs.update({ type: "a" }).eq("priority", 1),
+      jobs.delete().eq("priority", 1),
+    ])
+      expect((await refused).status).toBe(405);
+    const answer = await http.request("/rest/v1/jobforge_jobs", { method: "PUT", token });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect((await supabase.from("jobforge_none").insert({})).status).toBe(404);
     expect((await supabase.from("jobforge_jobs").select()).data).toHaveLength(3);
   });
 });

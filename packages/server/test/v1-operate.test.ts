@@ -57,6 +57,12 @@ test("operators make keys, which work until they are revoked", async ({ http, op
   expect(await claim.json()).toHaveLength(1);
   expect((await operator(`/v1/tokens/${made.body["id"]}`, { method: "DELETE" })).status).toBe(200);
   expect(await key("/v1/jobs")).toMatchObject({ status: 401, body: { name: "unauthorized" } });
+  expect((await operator(`/v1/tokens/${made.body["id"]}`, { method: "DELETE" })).status).toBe(200);
+  expect(await operator(`/v1/tokens/${T}`, { method: "DELETE" })).toMatchObject({
+    status: 404,
+    body: { name: "not_found" },
+  });
+  expect((await operator("/v1/tokens/x", { method: "DELETE" })).status).toBe(400);
   expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(1);
 });
 

@@ -155,6 +155,9 @@ function cells(titles: readonly string[]): Markup[] {
 
 function time(at: string | null): Markup | "" {
   if (at === null) return "";
-  const iso = new Date(at).toISOString();
+  const read = new Date(at);
+  // Postgres has times that JavaScript has not: infinity, and those of years with more than four digits.
+  if (Number.isNaN(read.getTime())) return html`${at}`;
+  const iso = read.toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
 }

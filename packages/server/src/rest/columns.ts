@@ -25,6 +25,7 @@ const castable = new Set([
 
 /** Reads `payload->customer->>email`, of the columns there are. */
 export function expressionOf(text: string, columns: ReadonlyMap<string, string>): Expression {
+  refuseNul(text);
   const [, column = "", path = ""] = /^(\w+)((?:->>?[^->:,()]+)*)$/.exec(text) ?? [];
   const type = columns.get(column);
   if (type === undefined) throw new RequestError(400, "42703", `There is no column ${text}`);
@@ -39,6 +40,16 @@ export function expressionOf(text: string, columns: ReadonlyMap<string, string>)
     type: lastArrow === "->>" ? "text" : "jsonb",
     name: lastKey,
   };
+}
+
+/** Names become part of a statement, whose text ends at such a character on its way to the database. */
+function refuseNul(text: string): void {
+  if (text.includes("\0"))
+    throw new RequestError(
+      400,
+      "22021",
+      "The name of a column, or of a part of one, has a NUL character in it",
+    );
 }
 
 /** A number is a place in an array, everything else a key. */
@@ -58,6 +69,7 @@ export function selectList(text: string | undefined, columns: ReadonlyMap<string
 
 function selected(item: string, columns: ReadonlyMap<string, string>): string {
   if (item === "*") return "*";
+  refuseNul(item);
   if (item.includes("(")) throw new RequestError(400, "PGRST200", `There is no relationship for ${item}`);
   const [, alias, source = "", cast] = /^(?:([^:]+):(?!:))?([^:]+)(?:::(\w+))?$/.exec(item) ?? [];
   const { sql, name } = expressionOf(source, columns);

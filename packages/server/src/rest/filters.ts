@@ -72,11 +72,16 @@ function joinedConditions(junction: string, list: string, filtering: Filtering, 
     throw new RequestError(400, "PGRST100", `Filters are nested more than ${MOST_LEVELS} deep`);
   const [, inner] = /^\((.*)\)$/s.exec(list) ?? [];
   if (inner === undefined) throw malformed(list);
-  const conditions = splitList(inner).map((term) => {
+  const terms = splitList(inner);
+  if (terms.length === 0)
+    throw new RequestError(400, "PGRST100", `There is no condition in ${junction}()`, {
+      hint: `Write conditions as ${junction}=(status.eq.dead,type.eq.mail), or leave it out.`,
+    });
+  const conditions = terms.map((term) => {
     const [, negated = "", nested, rest = ""] = /^(not\.)?(and|or)(\(.*\))$/s.exec(term) ?? [];
     if (nested !== undefined) return conditionOf(`${negated}${nested}`, rest, filtering, level + 1);
     const [, column = "", value = ""] = /^([^.]+)\.(.*)$/s.exec(term) ?? [];
-    return comparison(column, value, filtering);
+    return comparison(column, withoutQuotes(value), filtering);
   });
   return `(${conditions.join(` ${junction} `)})`;
 }
@@ -143,6 +148,12 @@ function splitList(text: string): string[] {
 function unquoted(text: string): string {
   const [, inner] = /^"(.*)"$/s.exec(text) ?? [];
   return inner === undefined ? text : inner.replaceAll(/\\(.)/gs, "$1");
+}
+
+/** `eq."a,b"`: in a list a value may be quoted for its commas and brackets. The values of `in` are read one by one. */
+function withoutQuotes(text: string): string {
+  const [, operator = "", quoted] = /^((?:not\.)?(?!in\.)[a-z]+\.)("(?:[^"\\]|\\.)*")$/s.exec(text) ?? [];
+  return quoted === undefined ? text : operator + unquoted(quoted);
 }
 
 function malformed(text: string): RequestError {

@@ -1,7 +1,7 @@
 /** PostgREST's API, as far as clients of JobForge use it: functions at /rest/v1/rpc/{function}, views at /rest/v1/{view}. */
 import { type Context, Hono } from "hono";
 import { callText } from "../calls.ts";
-import type { ApiFunction } from "../catalog.ts";
+import type { ApiFunction, View } from "../catalog.ts";
 import type { Session } from "../database.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
@@ -12,10 +12,19 @@ import { describeRange, type Window, windowOf } from "./page.ts";
 export function restRoutes(services: Services): Hono<Environment> {
   const app = new Hono<Environment>();
   // GET answers HEAD, too.
-  app.get("/rpc/:name", (c) => call(services, c, Object.fromEntries(argumentsIn(c))));
+  app.get("/rpc/:name", async (c) => call(services, c, await queryArguments(services, c)));
   app.post("/rpc/:name", async (c) => call(services, c, await bodyOf(c)));
+  app.all("/rpc/:name", (c) => refuseMethod(c, "GET, HEAD, POST"));
   app.get("/:view", (c) => read(services, c));
+  app.all("/:view", async (c) => {
+    await viewOf(services, c);
+    return refuseMethod(c, "GET, HEAD");
+  });
   return app;
+}
+
+function refuseMethod(c: RestContext, allow: string): never {
+  throw new RequestError(405, "PGRST117", `${c.req.method} is not for ${c.req.path}`, { headers: { allow } });
 }
 
 type RestContext = Context<Environment>;
@@ -31,8 +40,27 @@ interface Source {
   readonly maxRows: number;
 }
 
-function argumentsIn(c: RestContext): [string, string][] {
-  return [...queryOf(c).entries()].filter(([name]) => name.startsWith("p_"));
+/** The arguments of a query as the text of a JSON object: those that are JSON themselves as they came, the others as strings. */
+async function queryArguments({ catalog }: Services, c: RestContext): Promise<string> {
+  const called = await catalog.function(c.req.param("name") ?? "");
+  const given = new Map([...queryOf(c)].filter(([name]) => name.startsWith("p_")));
+  const texts = [...given].map(([name, value]) => {
+    const isJson = /^jsonb?$/.test(called?.parameters.get(name) ?? "");
+    if (isJson) requireJson(name, value);
+    return `${JSON.stringify(name)}:${isJson ? value : JSON.stringify(value)}`;
+  });
+  return `{${texts.join()}}`;
+}
+
+function requireJson(name: string, value: string): void {
+  try {
+    JSON.parse(value);
+  } catch {
+    throw new RequestError(400, "PGRST102", `The argument ${name} is not JSON`, {
+      name: "invalid_argument",
+      field: name,
+    });
+  }
 }
 
 function queryOf(c: RestContext): URLSearchParams {
@@ -45,14 +73,9 @@ async function bodyOf(c: RestContext): Promise<string> {
   return text.trim() === "" ? "{}" : text;
 }
 
-async function call(
-  services: Services,
-  c: RestContext,
-  given: string | Record<string, string>,
-): Promise<Response> {
+async function call(services: Services, c: RestContext, text: string): Promise<Response> {
   requireSchema(services, c, "content-profile");
   const name = c.req.param("name") ?? "";
-  const text = typeof given === "string" ? given : JSON.stringify(given);
   const names = argumentNames(text);
   const called = await services.catalog.function(name);
   if (called === undefined || names.some((each) => !called.parameters.has(each)))
@@ -105,16 +128,21 @@ async function answerValue(
   return c.body(row?.answer ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
 }
 
-async function read(services: Services, c: RestContext): Promise<Response> {
-  requireSchema(services, c, "accept-profile");
+async function viewOf({ catalog, settings }: Services, c: RestContext): Promise<View> {
   const name = c.req.param("view") ?? "";
-  const view = await services.catalog.view(name);
+  const view = await catalog.view(name);
   if (view === undefined)
     throw new RequestError(
       404,
       "PGRST205",
-      `Could not find the table '${services.settings.apiSchema}.${name}' in the schema cache`,
+      `Could not find the table '${settings.apiSchema}.${name}' in the schema cache`,
     );
+  return view;
+}
+
+async function read(services: Services, c: RestContext): Promise<Response> {
+  requireSchema(services, c, "accept-profile");
+  const view = await viewOf(services, c);
   const { maxRows } = services.settings;
   const source = { from: `${view.name} as v`, row: "v", columns: view.columns, taken: noArguments, maxRows };
   return await answerRows(services, c, source, new Parameters());

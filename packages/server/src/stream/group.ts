@@ -46,7 +46,8 @@ export class StreamGroup {
   readonly #subscribers: Set<Subscriber> = new Set();
   #since: string | undefined;
   #told: ReadonlySet<string> = new Set();
-  #counts = "";
+  /** What everybody was told of last; nothing when that is not the same for all. */
+  #counts: string | undefined;
   #pauseMs = FASTEST_MS;
   #timer: NodeJS.Timeout | undefined;
 
@@ -69,9 +70,15 @@ export class StreamGroup {
     };
   }
 
-  /** What ended from this time on is told, also when the group's own first look comes late. */
-  beginAt(time: string): void {
-    this.#since ??= time;
+  /**
+   * Somebody new was told of what it saw itself. What ended from then on is told, also when the group's own first look comes late, and
+   * its counts only when they changed.
+   */
+  begin(seen: Glance): void {
+    if (this.#since === undefined) {
+      this.#since = seen.at;
+      this.#counts = countsOf(seen);
+    } else if (this.#counts !== countsOf(seen)) this.#counts = undefined;
   }
 
   #stop(): void {
@@ -103,7 +110,7 @@ export class StreamGroup {
     const fresh = seen.ended.filter((job) => !this.#told.has(keyOf(job)));
     this.#told = new Set(seen.ended.map(keyOf));
     this.#since = seen.ended.at(-1)?.finished_at ?? this.#since ?? seen.at;
-    const counts = `${seen.queued} ${seen.running}`;
+    const counts = countsOf(seen);
     const changed = counts !== this.#counts || fresh.length > 0;
     this.#counts = counts;
     this.#pauseMs = changed ? FASTEST_MS : Math.min(this.#pauseMs * 2, SLOWEST_MS);
@@ -113,6 +120,10 @@ export class StreamGroup {
   #send(messages: readonly Message[]): void {
     for (const subscriber of this.#subscribers) subscriber(messages);
   }
+}
+
+function countsOf({ queued, running }: Glance): string {
+  return `${queued} ${running}`;
 }
 
 /** A job that came back may end twice. */

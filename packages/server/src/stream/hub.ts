@@ -9,8 +9,8 @@ const LONGEST_REST_MS = 10_000;
 
 export interface Membership {
   leave(): void;
-  /** From when on the member must be told what ended. */
-  beginAt(time: string): void;
+  /** The member was told of what it saw, and must be told of everything from then on. */
+  begin(seen: Glance): void;
 }
 
 export class StreamHub {
@@ -58,7 +58,7 @@ export class StreamHub {
         unsubscribe();
         left();
       },
-      beginAt: (time) => joined.beginAt(time),
+      begin: (seen) => joined.begin(seen),
     };
   }
 

@@ -174,6 +174,6 @@ export function required(text: string | null, what: string): string {
   return text;
 }
 
-function notFound(what: string): RequestError {
+export function notFound(what: string): RequestError {
   return new RequestError(404, "PGRST116", `There is no such ${what}`, { name: "not_found" });
 }

@@ -30,6 +30,9 @@ const resources = [
   tokenRoutes,
 ];
 
+/** Where the document is, for everybody. */
+export const DOCUMENT = "/v1/openapi.json";
+
 export function v1Routes(services: Services): OpenAPIHono<Environment> {
   const app = new OpenAPIHono<Environment>({
     defaultHook: (result) => {
@@ -43,7 +46,7 @@ export function v1Routes(services: Services): OpenAPIHono<Environment> {
     scheme: "bearer",
     description: "A JWT, or a key of `POST /v1/tokens`",
   });
-  app.doc31("/v1/openapi.json", document);
+  app.doc31(DOCUMENT, document);
   refuseOtherMethods(app);
   return app;
 }

@@ -41,6 +41,12 @@ export function streamRoutes(api: Api): void {
     const { headers } = c.req.raw;
     const look = (from: string | undefined, as = services.asToken(headers)): ReturnType<typeof glance> =>
       as((session) => glance(session, services.settings.apiSchema, filter, from));
+    const ask = (): ReturnType<typeof glance> => look(since, (work) => services.as(c, work));
+    // GET answers HEAD, too, and nobody would ever end the body that is dropped then.
+    if (c.req.method === "HEAD") {
+      await ask();
+      return new Response(null, { headers: eventHeaders });
+    }
     const caller = digestOf(tokenOf(headers) ?? "");
     const stream = new EventStream();
     const membership = services.streams.join(
@@ -51,8 +57,8 @@ export function streamRoutes(api: Api): void {
     );
     try {
       // The first look is the request's own: who may not look is told by the answer's status.
-      const first = await look(since, (work) => services.as(c, work));
-      membership.beginAt(first.at);
+      const first = await ask();
+      membership.begin(first);
       return stream.respond(
         messagesOf(first, first.ended),
         [services.closing, c.req.raw.signal],
@@ -68,6 +74,13 @@ export function streamRoutes(api: Api): void {
 /** Messages that may wait for a client before it is cut off: it comes back with its cursor. */
 const MAX_WAITING = 2000;
 const HEARTBEAT_MS = 15_000;
+
+const eventHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  // Or a proxy would keep events back until there are many.
+  "x-accel-buffering": "no",
+};
 
 /** One client's stream. What comes before it has begun is kept. */
 class EventStream {
@@ -116,14 +129,7 @@ class EventStream {
     );
     for (const signal of ends) signal.addEventListener("abort", over);
     if (ends.some(({ aborted }) => aborted)) over();
-    return new Response(body, {
-      headers: {
-        "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
-        // Or a proxy would keep events back until there are many.
-        "x-accel-buffering": "no",
-      },
-    });
+    return new Response(body, { headers: eventHeaders });
   }
 
   #write(text: string): void {

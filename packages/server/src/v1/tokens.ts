@@ -1,17 +1,20 @@
 /** /v1/tokens: the keys of this API. For operators. */
 import { createRoute, z } from "@hono/zod-openapi";
+import pg from "pg";
 import {
   type Api,
   answers,
   body,
   idParameter,
   json,
+  notFound,
   pageOf,
+  problem,
   problems,
+  required,
   respond,
   serve,
   servePage,
-  serveValue,
 } from "./api.ts";
 import { Id, Time } from "./schemas/basic.ts";
 import { CreatedToken, NewToken, Token } from "./schemas/tokens.ts";
@@ -53,7 +56,21 @@ export function tokenRoutes(api: Api): void {
     responses: answers(
       z.looseObject({ id: Id, name: z.string(), prefix: z.string(), revoked_at: Time }),
       "The key is no longer valid",
+      { 404: problem("There is no such key") },
     ),
   });
-  serveValue(api, revoke, "jobforge_revoke_token", "key", (c) => ({ p_token_id: c.req.valid("param").id }));
+  serve(api, revoke, async (c) => {
+    const args = { p_token_id: c.req.valid("param").id };
+    const text = await api.services.as(c, (session) =>
+      session.value("jobforge_revoke_token", args).catch((error) => {
+        throw isUnknown(error) ? notFound("key") : error;
+      }),
+    );
+    return respond(required(text, "key"));
+  });
+}
+
+/** To the kernel an unknown key is a wrong argument; here it is the path that is wrong. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === "JF002";
 }

@@ -1,0 +1,69 @@
+/** A database that takes what it is sent and answers nothing, as when its machine stops or the network forgets a connection. */
+import { expect } from "vitest";
+import { FaultProxy } from "../../../chaos/src/proxy/proxy.ts";
+import { clientRoles } from "../src/options.ts";
+import { appToken, test as base, type Running, startServer, T } from "./support/server.ts";
+
+const test = base.extend<{ proxy: FaultProxy; hanging: Running }>({
+  proxy: async ({ db }, use) => {
+    const proxy = await FaultProxy.before(Number(new URL(db.url).port));
+    await use(proxy);
+    await proxy.close();
+  },
+  hanging: async ({ db, proxy }, use) => {
+    const { url } = await db.createLogin(...clientRoles);
+    await using http = await startServer(db, { database: proxy.through(url), timeoutMs: 500, poolSize: 2 });
+    await use(http);
+    proxy.set({ stalled: false });
+  },
+});
+
+test("a request is given up at its limit, whoever sent it, and the server works on when the database does", async ({
+  db,
+  proxy,
+  hanging: http,
+}) => {
+  const { token: key } = await db.value<{ token: string }>(
+    "select jobforge_create_token('k', 'jobforge_app', $1)",
+    [T],
+  );
+  const jwt = await appToken(T);
+  const enqueue = (token: string): Promise<Response> =>
+    http.request("/v1/jobs", { token, body: { type: "a" } });
+  for (const token of [jwt, key, jwt]) {
+    // The connection that is about to hang is one that worked.
+    expect((await enqueue(token)).status).toBe(201);
+    proxy.set({ stalled: true });
+    const answer = await enqueue(token);
+    expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toMatchObject([
+      504,
+      "application/problem+json",
+      { name: "timeout", code: "57014" },
+    ]);
+    proxy.set({ stalled: false });
+  }
+});
+
+test("whoever waits for a connection while all of them hang is told, too", async ({
+  proxy,
+  hanging: http,
+}) => {
+  const token = await appToken(T);
+  expect((await http.request("/v1/jobs", { token })).status).toBe(200);
+  proxy.set({ stalled: true });
+  const asked = Array.from({ length: 6 }, async () => (await http.request("/v1/jobs", { token })).status);
+  for (const status of await Promise.all(asked)) expect([503, 504]).toContain(status);
+});
+
+test("readiness has a short limit of its own", async ({ db, proxy }) => {
+  const { url } = await db.createLogin(...clientRoles);
+  await using http = await startServer(db, { database: proxy.through(url), timeoutMs: 60_000, poolSize: 1 });
+  expect((await http.request("/readyz")).status).toBe(200);
+  proxy.set({ stalled: true });
+  // The second finds the only connection taken by the first.
+  const asked = ["/readyz", "/readyz"].map((path) => http.request(path));
+  for (const answer of await Promise.all(asked))
+    expect([answer.status, await answer.json()]).toMatchObject([503, { ok: false }]);
+  proxy.set({ stalled: false });
+  await expect.poll(async () => (await http.request("/readyz")).status, { timeout: 10_000 }).toBe(200);
+});
