@@ -63,9 +63,11 @@ export const workerReplaced: FaultKind = {
       inject: async () => {
         for (const post of world.workers) {
           const { child } = post;
-          child.signal("SIGTERM");
+          // Another fault may have stopped it: whoever deploys loses patience with it then.
+          const { isDown } = child;
+          child.signal(isDown ? "SIGKILL" : "SIGTERM");
           const { code, signal } = await child.ended;
-          if (code !== 0)
+          if (code !== 0 && !isDown)
             world.violated("processes", `${child.name} did not leave in order: ${signal ?? code}`);
           replace(world, post, keepsId);
         }

@@ -16,6 +16,8 @@ export class Child {
   isOver = false;
   /** Somebody told it to end. */
   isExpected = false;
+  /** It was told to stand still, or killed: it can do nothing that it is asked for. */
+  isDown = false;
 
   /** `program` is a file of JavaScript. */
   constructor(program: string, name: string, env: Record<string, string>) {
@@ -50,6 +52,7 @@ export class Child {
 
   signal(signal: NodeJS.Signals): void {
     if (signal === "SIGKILL" || signal === "SIGTERM") this.isExpected = true;
+    this.isDown = signal === "SIGKILL" || signal === "SIGSTOP" || (this.isDown && signal !== "SIGCONT");
     this.process.kill(signal);
   }
 

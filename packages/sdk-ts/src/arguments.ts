@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
+import type { PolicyChanges } from "./policies.ts";
 
 /** The tenant of work that belongs to no tenant. */
 export const globalTenant = "00000000-0000-0000-0000-000000000000";
@@ -42,8 +43,17 @@ export function checkRange(value: unknown, field: string, least: number, most: n
     refuse(field, `must be a whole number between ${least} and ${most}`);
 }
 
+/** A time that JSON and Postgres both keep. One that is no time would be null in JSON, which means something else. */
 export function checkDate(value: unknown, field: string): void {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) refuse(field, "must be a valid Date");
+  const year = value.getUTCFullYear();
+  if (year < 1 || year > 9999) refuse(field, "must be a time from year 1 to year 9999");
+}
+
+/** How long something may take: any number from 0 on; Infinity is no limit. */
+export function checkTimeout(value: unknown, field = "timeoutMs"): void {
+  if (typeof value !== "number" || !(value >= 0))
+    refuse(field, "must be a number of milliseconds from 0 on, or Infinity");
 }
 
 /** A text that is kept as it is: 1 to so many bytes, no NUL. */
@@ -69,7 +79,7 @@ export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: 
     refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
 }
 
-type Check = (value: unknown, field: string) => void;
+type Check = (value: unknown, field: string) => unknown;
 
 /** Runs the check of every option that is given and has one. */
 function checkGiven<O extends object>(
@@ -128,13 +138,45 @@ function checkNumber(least: number, most: number): Check {
   };
 }
 
-const retryChecks: { readonly [K in keyof RetryPolicy]: Check } = {
+const retryChecks: { readonly [K in keyof RetryPolicy]-?: Check } = {
   baseMs: checkMs(0),
-  capMs: (value, field) => value !== null && checkMs(0)(value, field),
+  capMs: orNull(checkMs(0)),
   factor: checkNumber(1, 100),
   jitter: checkNumber(0, 1),
   maxAttempts: checkMaxAttempts,
 };
+
+function orNull(check: Check): Check {
+  return (value, field) => value !== null && check(value, field);
+}
+
+function checkRetentionDays(value: unknown, field: string): void {
+  checkRange(value, field, 1, 3650);
+}
+
+function checkAuditAction(value: unknown, field: string): void {
+  checkText(value, field, 200);
+}
+
+function checkPreset(value: unknown, field: string): void {
+  checkOneOf(value, field, ["jobforge", "harmonyk", "atlas", "processing"]);
+}
+
+const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {
+  ...retryChecks,
+  preset: checkPreset,
+  timeoutMs: orNull(checkMs(1)),
+  leaseMs: orNull(checkMs(1000)),
+  auditAction: orNull(checkAuditAction),
+  keepHistory: (value, field) => typeof value !== "boolean" && refuse(field, "must be true or false"),
+  retentionDays: orNull(checkRetentionDays),
+  maxPriority: orNull(checkPriority),
+  redact: checkTags,
+};
+
+export function checkPolicy(changes: PolicyChanges): void {
+  checkGiven(changes, "", policyChecks);
+}
 
 /** Checks a definition: a mistake in it is found when the program starts. */
 export function checkDefinition(
@@ -148,13 +190,13 @@ export function checkDefinition(
     leaseMs: checkMs(1000),
     priority: checkPriority,
     maxPriority: checkPriority,
-    auditAction: (value, field) => checkText(value, field, 200),
-    retentionDays: (value, field) => checkRange(value, field, 1, 3650),
+    auditAction: checkAuditAction,
+    retentionDays: checkRetentionDays,
     tags: checkTags,
     redact: checkTags,
   });
   const { retry } = options;
-  if (typeof retry === "string") checkOneOf(retry, "retry", ["jobforge", "harmonyk", "atlas", "processing"]);
+  if (typeof retry === "string") checkPreset(retry, "retry");
   else if (retry !== undefined) checkGiven(retry, "retry.", retryChecks);
 }
 

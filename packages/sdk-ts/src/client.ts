@@ -22,13 +22,13 @@ import type {
   JobStatus,
   OfTenant,
 } from "./job.ts";
-import { toJson } from "./json.ts";
 import { filterKeys, type List, type ListOptions, listJobs, type SearchOptions, searchJobs } from "./list.ts";
 import { Operations } from "./operations.ts";
-import { jobArguments, prepareJob } from "./prepare.ts";
+import { jobArguments, payloadJson, prepareJob } from "./prepare.ts";
 import { fromRow, toKeys } from "./rows.ts";
 import { Schedules, TransactionSchedules } from "./schedules.ts";
 import { checkValue } from "./schema.ts";
+import { traced } from "./telemetry.ts";
 import type { CallArguments, Transport } from "./transport.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./wait.ts";
 import type { Waker } from "./wake.ts";
@@ -107,7 +107,7 @@ export class JobForgeClient extends Operations {
     input: JobInput<D>,
     options: EnqueueOptions,
   ): Promise<EnqueuedJob<D>> {
-    const prepared = await prepareJob(job, input, options);
+    const prepared = await prepareJob(job, input, await traced(options));
     const follows = this.#waker !== undefined && !this.#waker.leads(job.type);
     const row = await this.transport.call<{ id: string; outcome: EnqueueOutcome; status: string | null }>(
       "jobforge_enqueue_job",
@@ -126,7 +126,7 @@ export class JobForgeClient extends Operations {
   /**
    * Enqueues any number of jobs, of one definition or several, of one tenant or several: `shared` holds for those that do not say otherwise.
    * Answers a handle with its outcome for each, in order. All are checked before the first is sent; the error names the job, such
-   * as `jobs[3].payload`. Over Postgres it is all or none; over HTTP more than 5,000 jobs or 8 MiB are several commits, so give them
+   * as `jobs[3].payload`. Over Postgres it is all or none; over HTTP more than 5,000 jobs or 7 MiB are several commits, so give them
    * idempotency keys to be able to repeat the call.
    */
   async enqueueMany<const Ds extends readonly JobDefinition[]>(
@@ -154,7 +154,7 @@ export class JobForgeClient extends Operations {
     shared: Partial<EnqueueOptions>,
     partial: boolean,
   ): Promise<(EnqueuedJob | undefined)[]> {
-    const prepared = await prepareJobs(jobs, shared);
+    const prepared = await prepareJobs(jobs, await traced(shared));
     const outcomes = await enqueuePrepared(this.transport, prepared, partial);
     return outcomes.map((answer, index) => {
       if (answer.outcome === "rejected") return undefined;
@@ -257,7 +257,7 @@ export class JobForgeClient extends Operations {
     if (runAt !== undefined) checkDate(runAt, "runAt");
     if (payload !== undefined) {
       await checkValue(reference.job?.input, payload, "payload");
-      toJson(payload, "payload");
+      payloadJson(payload, "payload");
     }
     const row = await this.#ofJob<object>("jobforge_update_job", id, reference, {
       p_changes: toKeys({ payload, priority, tags, runAt }),

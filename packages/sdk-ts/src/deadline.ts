@@ -2,6 +2,14 @@
 import { TimeoutError } from "./errors.ts";
 import type { CallOptions } from "./transport.ts";
 
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Calls back after so long: never without a limit, and after 24 days at the latest, because longer timers fire at once. */
+export function startTimer(timeoutMs: number | undefined, onTime: () => void): NodeJS.Timeout | undefined {
+  if (timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY) return undefined;
+  return setTimeout(onTime, Math.min(timeoutMs, longestTimerMs));
+}
+
 /**
  * The answer of the work, or the failure to wait for it: the signal's reason, or a TimeoutError. `giveUp` is told in that case, so that
  * it can drop what the work holds. The work itself goes on; how it ends is then ignored.
@@ -21,13 +29,9 @@ export function withDeadline<T>(
       reject(reason);
     };
     const onAbort = (): void => stop(signal?.reason);
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(
-            () => stop(new TimeoutError(`${what} gave no answer within ${timeoutMs} ms`)),
-            timeoutMs,
-          );
+    const timer = startTimer(timeoutMs, () =>
+      stop(new TimeoutError(`${what} gave no answer within ${timeoutMs} ms`)),
+    );
     const clear = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);

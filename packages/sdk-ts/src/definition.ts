@@ -105,6 +105,6 @@ export interface EnqueueOptions {
   readonly tags?: readonly string[] | undefined;
   readonly subject?: string | undefined;
   readonly concurrencyKey?: string | undefined;
-  /** A W3C trace context header, kept on the job. */
+  /** A W3C trace context header, kept on the job. Default: the active span, where the process has OpenTelemetry. */
   readonly traceparent?: string | undefined;
 }

@@ -7,6 +7,7 @@ import {
   InvalidArgumentError,
   type JobForgeError,
   NotInstalledError,
+  PayloadTooLargeError,
 } from "./errors.ts";
 import { apiFunctions } from "./functions.ts";
 import { JsonText } from "./json.ts";
@@ -106,6 +107,8 @@ function errorOf(response: Response, text: string): JobForgeError {
     return fromSqlError({ code, message, detail: body.details, hint }, undefined);
   if (code === "PGRST202" || code === "PGRST205") return new NotInstalledError(message, { code });
   if (response.status === 401 || response.status === 403) return new ForbiddenError(message, { code, hint });
+  // The same request would be refused for ever: no outage.
+  if (response.status === 413) return new PayloadTooLargeError(message, { hint });
   // Overloaded, restarting, or its connection to the database is gone.
   const retryable = [408, 429, 500, 502, 503, 504].includes(response.status);
   return new ConnectionError(message, { code, hint, retryable });

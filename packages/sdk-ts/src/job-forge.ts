@@ -1,4 +1,5 @@
 /** The client an application makes: over Postgres or HTTP, with the application's transactions. */
+import { checkTimeout } from "./arguments.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { type HttpOptions, httpTransport } from "./http.ts";
@@ -55,10 +56,12 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
 
   /** The same client, whose calls give up when the signal is aborted or the time is over. */
   within(limits: CallOptions): JobForgeClient {
+    if (limits.timeoutMs !== undefined) checkTimeout(limits.timeoutMs);
     const { transport } = this;
     const limited: Transport = {
       listen: transport.listen?.bind(transport),
       transaction: transport.transaction?.bind(transport),
+      maxConnections: transport.maxConnections,
       close: () => transport.close(),
       call: (name, args, options) => transport.call(name, args, { ...limits, ...options }),
     };
@@ -79,6 +82,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
 
 function transportOf(options: JobForgeOptions): Transport {
   if ("transport" in options) return options.transport;
+  if (options.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
   if ("url" in options) return httpTransport(options);
   const { database } = options;
   if (database === undefined)

@@ -60,10 +60,13 @@ function stringify(value: unknown, field: string): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
+    if (isOverflow(error)) throw unserialisable(field, "it is nested too deeply", error);
     const place = findPlace(value, (each) => typeof each === "bigint", true) || findCycle(value);
     throw unserialisable(
       `${field}${place}`,
-      error instanceof Error ? firstLine(error.message) : String(error),
+      error instanceof Error && typeof error.message === "string"
+        ? firstLine(error.message)
+        : "a getter or toJSON() threw",
       error,
     );
   }
@@ -92,7 +95,7 @@ function findPlace(value: unknown, isIt: (value: unknown) => boolean, acyclic: b
     }
     return undefined;
   };
-  return walk(value, "") ?? "";
+  return unlessTooDeep(() => walk(value, ""));
 }
 
 /** The path to the first value that contains itself. */
@@ -109,7 +112,21 @@ function findCycle(value: unknown): string {
     above.delete(each);
     return undefined;
   };
-  return walk(value, "") ?? "";
+  return unlessTooDeep(() => walk(value, ""));
+}
+
+/** The place that a walk finds. Its stack may end earlier than that of JSON.stringify: then the place stays unknown. */
+function unlessTooDeep(walk: () => string | undefined): string {
+  try {
+    return walk() ?? "";
+  } catch (error) {
+    if (isOverflow(error)) return "";
+    throw error;
+  }
+}
+
+function isOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes("call stack");
 }
 
 function pathTo(path: string, container: object, key: string): string {

@@ -1,5 +1,5 @@
 /** Lists that are read page by page, or as one stream. */
-import { checkOneOf, checkRange, checkUuid } from "./arguments.ts";
+import { checkDate, checkOneOf, checkRange, checkUuid } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import type { JobFilters, JobOf, OfTenant } from "./job.ts";
 import { fromRow, toKeys } from "./rows.ts";
@@ -59,6 +59,8 @@ export function filterKeys(filters: JobFilters): Record<string, unknown> {
   const { status, type, tags, subject, errorContains, errorGroup } = filters;
   const { createdAfter, createdBefore, finishedAfter, finishedBefore } = filters;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
+  // One that is no time would be null in JSON, which filters nothing: a bulk change would meet everything.
+  for (const [name, time] of Object.entries(times)) if (time !== undefined) checkDate(time, name);
   return toKeys({ status, type, tags, subject, errorContains, errorGroup, ...times });
 }
 

@@ -1,5 +1,5 @@
 /** What operators steer and watch: policies, gates, tenants, workers, usage, the audit log, connectors, logins. */
-import { checkDate, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
+import { checkDate, checkPolicy, checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { Limits } from "./limits.ts";
@@ -205,6 +205,7 @@ export class Operations {
   /** Sets how a type behaves, or with `*` every type without a policy of its own; what is not named stays. */
   async setPolicy(type: string, changes: PolicyChanges): Promise<Policy> {
     if (type !== "*") checkType(type);
+    checkPolicy(changes);
     const args = { p_type: type, p_policy: toKeys(changes) };
     return fromRow<Policy>(await this.transport.call<object>("jobforge_set_policy", args));
   }
@@ -243,6 +244,8 @@ export class Operations {
   audit(options: AuditOptions = {}): List<AuditEntry> {
     const { tenantId, pageSize: _, ...filters } = options;
     if (tenantId !== undefined) checkTenant(tenantId);
+    if (filters.after !== undefined) checkDate(filters.after, "after");
+    if (filters.before !== undefined) checkDate(filters.before, "before");
     const limit = checkedPageSize(options);
     return new List(async (cursor) => {
       const rows = await this.transport.call<object[]>("jobforge_list_audit", {

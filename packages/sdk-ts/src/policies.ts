@@ -73,7 +73,7 @@ export interface Difference {
 /** What a sync did, or would do, about one type. */
 export interface PolicySync {
   readonly type: string;
-  /** `created`: it had the default policy before. */
+  /** `created`: it had the default policy before. Its changes are those from the default, which may be none. */
   readonly action: "created" | "changed" | "unchanged";
   readonly changes: readonly Difference[];
 }
@@ -101,11 +101,21 @@ export async function syncPolicies(
   for (const [type, policy] of wanted) {
     const current = await store.policy(type);
     const changes = differences(current, policy);
-    const action = changes.length === 0 ? "unchanged" : current.type === type ? "changed" : "created";
-    if (changes.length > 0 && !dryRun) await store.setPolicy(type, policy);
+    const action = actionOf(current, policy, changes);
+    if (action !== "unchanged" && !dryRun) await store.setPolicy(type, policy);
     answers.push({ type, action, changes });
   }
   return answers;
+}
+
+/** What equals the default of the moment is written as well, or a later change of the default would change the type. */
+function actionOf(
+  current: Policy,
+  wanted: PolicyChanges,
+  changes: readonly Difference[],
+): PolicySync["action"] {
+  if (current.type !== "*") return changes.length === 0 ? "unchanged" : "changed";
+  return Object.values(wanted).every((each) => each === undefined) ? "unchanged" : "created";
 }
 
 /** What a definition says about its type's policy, and nothing else. */

@@ -1,5 +1,5 @@
 /** Makes of a definition, an input and options what the kernel is given: checked, and written as JSON once. */
-import { checkEnqueueOptions } from "./arguments.ts";
+import { checkEnqueueOptions, checkType } from "./arguments.ts";
 import type { EnqueueOptions, JobDefinition } from "./definition.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { JsonText, toJson } from "./json.ts";
@@ -24,11 +24,9 @@ export async function prepareJob(
   options: EnqueueOptions,
   at = "",
 ): Promise<PreparedJob> {
-  if (input === null || input === undefined)
-    throw new InvalidArgumentError(`Invalid argument: ${at}payload must not be ${input}`, {
-      field: `${at}payload`,
-      hint: "Pass {} for a job that needs no input.",
-    });
+  // A definition may be an object that defineJob never saw.
+  checkType(job?.type, `${at}type`);
+  if (input === null || input === undefined) throw noInput(`${at}payload`, String(input));
   // Without a schema nothing has to be waited for: of tens of thousands of jobs each wait would count.
   const checked = job.input === undefined ? input : await checkValue(job.input, input, `${at}payload`);
   const { tenantId, tags, priority, dedupeKey, subject, ...others } = options;
@@ -40,7 +38,21 @@ export async function prepareJob(
     subject: subject ?? job.subject?.(checked),
   };
   checkEnqueueOptions(rest, tenantId, at);
-  return { tenantId, type: job.type, payload: toJson(input, `${at}payload`), keys: toKeys(rest) };
+  return { tenantId, type: job.type, payload: payloadJson(input, `${at}payload`), keys: toKeys(rest) };
+}
+
+/** A payload as JSON text. Also one whose JSON is null, such as NaN or what a toJSON() gives, is none. */
+export function payloadJson(payload: unknown, field: string): JsonText {
+  const json = toJson(payload, field);
+  if (json.text === "null") throw noInput(field, "null in JSON");
+  return json;
+}
+
+function noInput(field: string, what: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Invalid argument: ${field} must not be ${what}`, {
+    field,
+    hint: "Pass {} for a job that needs no input.",
+  });
 }
 
 /** A prepared job as an element of `p_jobs` of jobforge_enqueue_jobs, or of the children of a run's end. */

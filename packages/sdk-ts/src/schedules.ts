@@ -3,8 +3,8 @@ import { checkTenant, checkText } from "./arguments.ts";
 import { checkDates, scheduleJson } from "./define-schedule.ts";
 import type { JobDefinition } from "./definition.ts";
 import type { Job, JobStatus, OfTenant } from "./job.ts";
-import { toJson } from "./json.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "./list.ts";
+import { payloadJson } from "./prepare.ts";
 import { fromRow, toKeys } from "./rows.ts";
 import type { EnsuredSchedule, Schedule, ScheduleChanges, ScheduleOf, ScheduleOptions } from "./schedule.ts";
 import { checkValue } from "./schema.ts";
@@ -59,7 +59,7 @@ export class Schedules {
     checkDates(changes);
     if (changes.payload !== undefined) {
       await checkValue(job.input, changes.payload, "payload");
-      toJson(changes.payload, "payload");
+      payloadJson(changes.payload, "payload");
     }
     return steer(this.#transport, "jobforge_update_schedule", job, key, tenant, {
       p_changes: toKeys(changes),

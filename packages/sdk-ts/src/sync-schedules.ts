@@ -1,6 +1,6 @@
 /** Writes the schedules that code declares to the database. */
 import { checkTenant, checkText } from "./arguments.ts";
-import { scheduleJson } from "./define-schedule.ts";
+import { checkDates, scheduleJson } from "./define-schedule.ts";
 import { JsonText } from "./json.ts";
 import type { Difference } from "./policies.ts";
 import { fromRow, nameOf } from "./rows.ts";
@@ -46,6 +46,7 @@ export async function syncSchedules(
 
 function declaration(schedule: ScheduleDefinition, index: number): Promise<JsonText> {
   const { job, key, tenantId, payload, rhythm, settings } = schedule;
+  checkDates({ ...rhythm, ...settings });
   return scheduleJson(
     job,
     { ...rhythm, ...settings, tenantId, payload },

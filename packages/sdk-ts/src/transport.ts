@@ -38,6 +38,12 @@ export interface Transport {
     | (<T>(work: (client: unknown, transport: Transport) => Promise<T>) => Promise<T>)
     | undefined;
 
+  /**
+   * How many connections calls and transactions share, at most; undefined where that is not known or does not matter. Workers keep
+   * their handlers' transactions from taking all of them.
+   */
+  readonly maxConnections?: number | undefined;
+
   close(): Promise<void>;
 }
 

@@ -2,6 +2,8 @@
  * Waiting for a job's end. A NOTIFY on `jobforge_done` ends the wait at once where the transport can listen; looking now and then is
  * the guarantee, because notifications are a courtesy.
  */
+import { checkTimeout } from "./arguments.ts";
+import { startTimer } from "./deadline.ts";
 import type { JobDefinition, JobOutput } from "./definition.ts";
 import {
   ConnectionError,
@@ -101,14 +103,12 @@ export async function waitForResult<D extends JobDefinition>(
   waiting: Waiting<D>,
 ): Promise<JobOutput<D>> {
   const { id, tenantId, signal, timeoutMs } = waiting;
+  if (timeoutMs !== undefined) checkTimeout(timeoutMs);
   const stop = new AbortController();
   const onAbort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted) onAbort();
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => stop.abort(new WaitTimeoutError(id, timeoutMs)), timeoutMs);
+  const timer = startTimer(timeoutMs, () => stop.abort(new WaitTimeoutError(id, timeoutMs ?? 0)));
   const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop.signal);
   try {
     const outcome = await waitForEnd(ask, signals, id, stop.signal);
@@ -134,12 +134,12 @@ function askFor(transport: Transport, job: CallArguments, signal: AbortSignal): 
 }
 
 async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: AbortSignal): Promise<Outcome> {
-  const first = await look(ask, id);
-  if (hasEnded(first)) return first;
+  const patience = new Patience();
+  const first = await look(ask, id).catch((error: unknown) => patience.bear(error));
+  if (first !== undefined && hasEnded(first)) return first;
   let wake = new AbortController();
   stop.addEventListener("abort", () => wake.abort(), { once: true });
   const unsubscribe = await signals.subscribe(id, () => wake.abort());
-  const patience = new Patience();
   try {
     let watchedAt = Number.NEGATIVE_INFINITY;
     for (let looks = 0; ; looks += 1) {
@@ -198,10 +198,11 @@ class Patience {
     this.#since = undefined;
   }
 
-  bear(error: unknown): void {
+  bear(error: unknown): undefined {
     this.#since ??= Date.now();
     const passing = error instanceof ConnectionError && error.retryable;
     if (!passing || Date.now() - this.#since > 60_000) throw error;
+    return undefined;
   }
 }
 

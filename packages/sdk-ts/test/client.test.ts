@@ -150,9 +150,9 @@ describe.each(transports)("over %s", (transport) => {
       field: "jobs[19].expiresAt",
       message: expect.stringContaining("job 19"),
     });
-    // 8 MiB are one call. Without transactions it stands; with them it is all or none.
+    // 7 MiB are one call. Without transactions it stands; with them it is all or none.
     const kept = await db.value("select count(*)::int from jobforge_jobs");
-    expect(kept).toBe(transport === "Postgres" ? 0 : 18);
+    expect(kept).toBe(transport === "Postgres" ? 0 : 16);
   });
 
   test("a job is read with the types of its definition", async ({ connect }) => {

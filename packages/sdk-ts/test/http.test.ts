@@ -130,6 +130,47 @@ plain("a request is what PostgREST and Supabase expect", async () => {
   ]);
 });
 
+describe("a request that is too large", () => {
+  plain("is a mistake of the data and no outage, whoever refuses it", async () => {
+    const bodies = ["<h1>Too large</h1>", JSON.stringify({ code: "PGRST413", message: "Too large" })];
+    const options = await answering((_, response) => {
+      response.writeHead(413).end(bodies.shift());
+    });
+    for (const message of [/^HTTP 413/, /^Too large$/]) {
+      const error = await httpTransport(options)
+        .call("jobforge_list_gates", {})
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(PayloadTooLargeError);
+      expect(error).toMatchObject({
+        code: "JF008",
+        retryable: false,
+        message: expect.stringMatching(message),
+      });
+    }
+  });
+
+  plain("is never made of many jobs that are not", async () => {
+    const sizes: number[] = [];
+    const forge = new JobForge({
+      url: "http://server",
+      token: "t",
+      fetch: async (_, request) => {
+        const body = String(request?.body);
+        sizes.push(Buffer.byteLength(body));
+        const { p_jobs } = JSON.parse(body) as { p_jobs: unknown[] };
+        return Response.json(p_jobs.map(() => ({ id: T, outcome: "created" })));
+      },
+    });
+    // As many bytes as an even part of the server's limit, so that a comma is too much.
+    const rest = JSON.stringify({ type: cleanUp.type, payload: "" }).length;
+    const input = "x".repeat(2 ** 19 - rest);
+    const jobs = Array.from({ length: 33 }, () => ({ job: cleanUp, input }));
+    expect(await forge.enqueueMany(jobs, { tenantId: T })).toHaveLength(33);
+    expect(sizes).toHaveLength(3);
+    expect(Math.max(...sizes)).toBeLessThan(8 * 2 ** 20);
+  });
+});
+
 plain("another fetch may be used", async () => {
   const asked: string[] = [];
   const transport = httpTransport({

@@ -110,6 +110,17 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
+  test("a sync writes also what equals the default, which may change later", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    const usual = defineJob({ type: "usual", retry: "jobforge" });
+    const created = [{ type: "usual", action: "created", changes: [] }];
+    expect(await forge.sync([usual], { dryRun: true })).toEqual(created);
+    expect(await forge.sync([usual])).toEqual(created);
+    await forge.setPolicy("*", { maxAttempts: 2 });
+    expect(await forge.policy("usual")).toMatchObject({ type: "usual", maxAttempts: 5 });
+    expect(await forge.sync([usual])).toMatchObject([{ action: "unchanged" }]);
+  });
+
   test("a sync leaves alone what a definition does not mention", async ({ connect }) => {
     const forge = await connect(transport, operator);
     await forge.setPolicy("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });

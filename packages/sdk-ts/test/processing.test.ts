@@ -1,4 +1,5 @@
 /** The processing-jobs design's queue, on JobForge and in memory (scenarios 38, 39, 56, 58, 59). */
+import { EventEmitter, once } from "node:events";
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { T, U } from "../../../sql/test/support/kernel.ts";
@@ -27,6 +28,7 @@ interface Rig {
   travel(seconds: number): Promise<void>;
   /** How many jobs there are, by stage and state, such as "analyze done". */
   states(): Promise<string[]>;
+  lastError(): Promise<string | null | undefined>;
   /** Seconds from the end of its last execution until the one queued job is due. */
   dueIn(): Promise<number>;
 }
@@ -41,6 +43,7 @@ async function onPostgres(db: TestDatabase): Promise<Rig> {
     queue: new JobForgeJobQueue(forge),
     travel: (seconds) => connection.travel(`${seconds} seconds`),
     states: async () => (await jobs()).map(({ type, status }) => `${type} ${words[status] ?? status}`),
+    lastError: async () => (await jobs())[0]?.lastError,
     dueIn: async () =>
       await connection.value<number>(
         `select extract(epoch from j.run_at - a.finished_at)::float8
@@ -60,6 +63,7 @@ async function inMemory(): Promise<Rig> {
       offset = seconds * 1000;
     },
     states: async () => queue.jobs.map(({ stage, status }) => `${stage} ${status}`),
+    lastError: async () => queue.jobs[0]?.last_error,
     dueIn: async () =>
       ((queue.jobs.find(({ status }) => status === "queued")?.available_at ?? 0) - now()) / 1000,
   };
@@ -175,6 +179,110 @@ describe.each([
     expect((await states()).every((state) => state.endsWith("done"))).toBe(true);
   });
 
+  test("runs the next stages once, though the stage that enqueued them threw and is repeated", async ({
+    db,
+  }) => {
+    const { queue, travel, states } = await open(db);
+    let runs = 0;
+    const runStage = async ({ stage }: QueueJob): Promise<void> => {
+      if (stage !== "extract_audio") return;
+      // Several at once: each of them counts.
+      const parts = [1, 2].map((part) => ({ ...job, stage: "analyze", payload: { part, runs } }) as const);
+      await Promise.all(parts.map((part) => queue.enqueue(part)));
+      runs += 1;
+      if (runs === 1) throw new Error("after the enqueue");
+    };
+    await queue.enqueue(job);
+    while (await step(queue, runStage));
+    await travel(60);
+    while (await step(queue, runStage));
+    expect(runs).toBe(2);
+    expect(await states()).toEqual(["extract_audio done", "analyze done", "analyze done"]);
+  });
+
+  test("drops nothing that a stage enqueues because other code enqueued for its call meanwhile", async ({
+    db,
+  }) => {
+    const { queue, travel, states } = await open(db);
+    const moments = new EventEmitter();
+    // Not in the course of the run, as a request that is served beside the loop.
+    const meddling = once(moments, "started").then(() =>
+      queue.enqueue({ ...job, stage: "analyze", payload: { from: "elsewhere" } }),
+    );
+    const ran: unknown[] = [];
+    let runs = 0;
+    const runStage = async ({ stage, payload }: QueueJob): Promise<void> => {
+      if (stage === "analyze") ran.push(payload["from"]);
+      if (stage !== "extract_audio") return;
+      runs += 1;
+      moments.emit("started");
+      await meddling;
+      if (runs === 1) throw new Error("before the enqueue");
+      await queue.enqueue({ ...job, stage: "analyze", payload: { from: "the stage" } });
+    };
+    await queue.enqueue(job);
+    while (await step(queue, runStage));
+    await travel(60);
+    while (await step(queue, runStage));
+    expect(ran).toEqual(["elsewhere", "the stage"]);
+    expect(await states()).toEqual(["extract_audio done", "analyze done", "analyze done"]);
+  });
+
+  test("knows two runs of one call apart that two loops have at once", async ({ db }) => {
+    const { queue, travel, states } = await open(db);
+    const runs = new Map<string, number>();
+    const moments = new EventEmitter();
+    const bothRun = once(moments, "both");
+    const runStage = async ({ id, stage }: QueueJob): Promise<void> => {
+      if (stage !== "extract_audio") return;
+      runs.set(id, (runs.get(id) ?? 0) + 1);
+      if (runs.size === 2) moments.emit("both");
+      await bothRun;
+      await queue.enqueue({ ...job, stage: "analyze", payload: { after: id } });
+      if (runs.get(id) === 1) throw new Error("after the enqueue");
+    };
+    await queue.enqueue(job);
+    await queue.enqueue(job);
+    await Promise.all([step(queue, runStage), step(queue, runStage)]);
+    await travel(60);
+    while (await step(queue, runStage));
+    const [first, second, ...children] = await states();
+    expect([first, second]).toEqual(["extract_audio done", "extract_audio done"]);
+    expect(children).toEqual(["analyze done", "analyze done"]);
+  });
+
+  test("knows the runs of a program that claims several and then runs them", async ({ db }) => {
+    const { queue, travel, states } = await open(db);
+    const calls = ["c-1", "c-2"];
+    for (const call_id of calls) await queue.enqueue({ ...job, call_id });
+    const runBoth = async (end: (id: string) => Promise<void>): Promise<void> => {
+      const claimed = await Promise.all([queue.claim("w1"), queue.claim("w1"), queue.claim("w1")]);
+      for (const running of claimed) {
+        if (running === null) continue;
+        await queue.enqueue({ ...job, call_id: running.call_id, stage: "analyze" }, { delaySeconds: 900 });
+        await end(running.id);
+      }
+    };
+    await runBoth((id) => queue.fail(id, "after the enqueue", 5));
+    await travel(60);
+    await runBoth((id) => queue.complete(id));
+    expect((await states()).toSorted()).toEqual([
+      "analyze queued",
+      "analyze queued",
+      "extract_audio done",
+      "extract_audio done",
+    ]);
+  });
+
+  test("takes the error of a stage whatever characters it has", async ({ db }) => {
+    const { queue, states, lastError } = await open(db);
+    await queue.enqueue(job);
+    const claimed = await queue.claim("w1");
+    await queue.fail(claimed?.id ?? "", "a\u0000b", 1);
+    expect(await states()).toEqual(["extract_audio queued"]);
+    expect(["a\u0000b", "a\ufffdb"]).toContain(await lastError());
+  });
+
   test("keeps jobs of one call and stage apart, and delays what is asked to be", async ({ db }) => {
     const { queue, travel } = await open(db);
     await queue.enqueue(job);
@@ -193,7 +301,12 @@ describe.each([
 async function step(queue: StageQueue, runStage: (running: QueueJob) => Promise<void>): Promise<boolean> {
   const running = await queue.claim("w1");
   if (running === null) return false;
-  await runStage(running);
+  try {
+    await runStage(running);
+  } catch (error) {
+    await queue.fail(running.id, String(error), 5);
+    return true;
+  }
   await queue.complete(running.id);
   return true;
 }
@@ -224,6 +337,16 @@ test("a crash between the enqueue of the next stages and complete makes each of 
   expect(await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id")).toEqual(
     onlyFirst,
   );
+});
+
+test("seconds that are none are refused by name, and the job is still held", async ({ db }) => {
+  await using forge = new JobForge({ database: db.url });
+  const queue = new JobForgeJobQueue(forge);
+  await queue.enqueue(job);
+  const { id = "" } = (await queue.claim("w1")) ?? {};
+  await expect(queue.fail(id, "boom", Number.NaN)).rejects.toMatchObject({ field: "backoffSeconds" });
+  await expect(queue.defer(id, Number.POSITIVE_INFINITY)).rejects.toMatchObject({ field: "delaySeconds" });
+  await queue.complete(id);
 });
 
 test("a late end is refused by the fence, and the job is let go", async ({ db }) => {

@@ -1,10 +1,12 @@
 /** Waiting for results, the same over Postgres (by NOTIFY) and over HTTP (by looking). */
-import { describe, expect, expectTypeOf } from "vitest";
+import { describe, expect, expectTypeOf, test as plain } from "vitest";
 import { claim, complete, fail, setPolicy, started, T } from "../../../sql/test/support/kernel.ts";
 import {
+  ConnectionError,
   InvalidValueError,
   JobCanceledError,
   JobFailedError,
+  JobForge,
   JobNotFoundError,
   WaitTimeoutError,
 } from "../src/index.ts";
@@ -14,6 +16,49 @@ import { test, transports } from "./support/transports.ts";
 
 const mail = { to: "ada@example.com", subject: "hello" };
 const app = { role: "jobforge_app", tenantId: T } as const;
+
+describe("a wait", () => {
+  const unreachable = new ConnectionError("connect ECONNREFUSED");
+
+  /** A client whose calls end as told, one after the other; the last one goes on. */
+  function answering(...answers: (object | Error)[]): JobForge {
+    const call = async <A>(): Promise<A> => {
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      if (answer instanceof Error) throw answer;
+      return answer as A;
+    };
+    return new JobForge({ transport: { call, close: async () => undefined } });
+  }
+
+  plain.for([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40])(
+    "of up to %d ms is no short one",
+    async (timeoutMs) => {
+      const running = { status: "running", result: null };
+      const forge = answering(running, running, running, { status: "succeeded", result: 7 });
+      expect(await forge.result(T, { tenantId: T, timeoutMs })).toBe(7);
+    },
+  );
+
+  plain("bears an outage that it begins in", async () => {
+    const forge = answering(unreachable, unreachable, unreachable, { status: "succeeded", result: 7 });
+    expect(await forge.result(T, { tenantId: T })).toBe(7);
+    const refused = answering(new ConnectionError("password", { retryable: false }), { status: "succeeded" });
+    await expect(refused.result(T, { tenantId: T })).rejects.toThrow("password");
+  });
+
+  plain("ends in time also in an outage that it begins in", async () => {
+    const wait = answering(unreachable).result(T, { tenantId: T, timeoutMs: 20 });
+    await expect(wait).rejects.toThrow(WaitTimeoutError);
+  });
+});
+
+test("calls may have any time that there is", async ({ db }) => {
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
+    await using forge = new JobForge({ database: db.url, timeoutMs });
+    expect(await forge.gates()).toEqual([]);
+    expect(await forge.within({ timeoutMs }).gates()).toEqual([]);
+  }
+});
 
 describe.each(transports)("over %s", (transport) => {
   test("a result is waited for, and typed by the definition", async ({ db, connect }) => {

@@ -5,13 +5,16 @@ import { T } from "../../../sql/test/support/kernel.ts";
 import {
   type CallArguments,
   defineJob,
+  defineSchedule,
   type EnqueueOptions,
   InvalidArgumentError,
   InvalidValueError,
+  type JobDefinition,
   JobForge,
   type JobForgeError,
   type JobHandler,
   PayloadTooLargeError,
+  type ScheduleDefinition,
   TenantRequiredError,
   type Transport,
   toStorableJson,
@@ -48,6 +51,25 @@ function wrong(value: unknown): never {
   return value as never;
 }
 
+/** An object so many levels deep, with a value at its end. */
+function nested(depth: number, end: unknown = 1): unknown {
+  let value = end;
+  for (let level = 0; level < depth; level += 1) value = { a: value };
+  return value;
+}
+
+/** A declared schedule that defineSchedule never saw. */
+function declared(settings: ScheduleDefinition["settings"]): ScheduleDefinition {
+  return { ...defineSchedule({ job: cleanUp, key: "k", every: "1 hour" }), settings };
+}
+
+test("what a policy may be without is removed by null", async () => {
+  const { transport, calls } = recorder();
+  const without = { capMs: null, timeoutMs: null, leaseMs: null, auditAction: null, maxPriority: null };
+  await new JobForge({ transport }).setPolicy("a", without);
+  expect(calls).toMatchObject([{ args: { p_policy: { cap_ms: null, audit_action: null } } }]);
+});
+
 describe("an enqueue", () => {
   const options: EnqueueOptions = { tenantId: T };
   test.for<[string, Partial<EnqueueOptions>]>([
@@ -61,6 +83,8 @@ describe("an enqueue", () => {
     ["priority", { priority: wrong("high") }],
     ["runAt", { runAt: new Date("soon") }],
     ["runAt", { runAt: wrong("2030-01-01") }],
+    ["runAt", { runAt: new Date(8.64e15) }],
+    ["runAt", { runAt: new Date("0000-12-31T23:59:59.999Z") }],
     ["expiresAt", { expiresAt: new Date(Number.NaN) }],
     ["expiresAt", { runAt: new Date(2), expiresAt: new Date(2) }],
     ["idempotencyKey", { idempotencyKey: "" }],
@@ -95,6 +119,8 @@ describe("an enqueue", () => {
   const cycle: Record<string, unknown> = { a: { list: [{}] } };
   cycle["a"] = { list: [1, cycle] };
   const shared = { same: true };
+  const deep = nested(6000);
+  const deepWithNul = nested(4000, "a\u0000b");
   test.for<[string, unknown, string]>([
     ["payload", undefined, "Pass {}"],
     ["payload", null, "Pass {}"],
@@ -103,6 +129,10 @@ describe("an enqueue", () => {
     ["payload", new Map([["a", 1]]), "plain JSON"],
     ["payload", new Set([1]), "plain JSON"],
     ["payload", 1n, "plain JSON"],
+    ["payload", { toJSON: () => null }, "Pass {}"],
+    ["payload", Number.NaN, "Pass {}"],
+    ["payload", deep, "plain JSON"],
+    ["payload", deepWithNul, "base64"],
     ["payload.lines[1].price", { lines: [{ price: 1 }, { price: 2n }] }, "plain JSON"],
     ["payload.a.list[1]", cycle, "plain JSON"],
     ["payload.text", { shared, again: shared, text: "a\u0000b" }, "base64"],
@@ -114,6 +144,27 @@ describe("an enqueue", () => {
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error).toMatchObject({ field, hint: expect.stringContaining(hint) });
     expect(calls).toEqual([]);
+  });
+
+  test("with a definition that defineJob never saw is checked like one", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    const [nameless, broken]: JobDefinition[] = wrong([{ type: "" }, { type: "a\nb" }]);
+    expect(await refusal(() => forge.enqueue(nameless ?? cleanUp, {}, options))).toMatchObject({
+      code: "JF002",
+      field: "type",
+    });
+    const jobs = [{ job: broken ?? cleanUp, input: {} }];
+    expect(await refusal(() => forge.enqueueMany(jobs, options))).toMatchObject({ field: "jobs[0].type" });
+    expect(calls).toEqual([]);
+  });
+
+  test("takes times of the first and the last year that Postgres and JSON share", async () => {
+    const { transport, calls } = recorder();
+    const runAt = new Date("0001-01-01T00:00:00.000Z");
+    const expiresAt = new Date("9999-12-31T23:59:59.999Z");
+    await new JobForge({ transport }).enqueue(cleanUp, {}, { ...options, runAt, expiresAt });
+    expect(calls).toMatchObject([{ args: { p_run_at: runAt, p_expires_at: expiresAt } }]);
   });
 
   test("with a payload over a mebibyte is refused, counted in bytes", async () => {
@@ -198,7 +249,48 @@ test("one bad job among many is named by its place, and none is sent", async () 
   expect(calls).toEqual([]);
 });
 
+test("an option that is undefined in a job leaves the shared one", async () => {
+  const { transport, calls } = recorder();
+  const call: Transport["call"] = async <A>(name: string, args: CallArguments) => {
+    await transport.call(name, args);
+    return [] as A;
+  };
+  const job = { job: cleanUp, input: {}, tenantId: undefined, priority: undefined };
+  await new JobForge({ transport: { ...transport, call } }).enqueueMany([wrong(job)], {
+    tenantId: T,
+    priority: 4,
+  });
+  expect(calls).toMatchObject([{ args: { p_tenant_id: T } }]);
+  expect(calls[0]?.args["p_jobs"]).toMatchObject({ text: expect.stringContaining('"priority":4') });
+});
+
+const noTime = new Date("garbage");
 test.for<[string, (forge: JobForge) => unknown]>([
+  ["createdBefore", (forge) => forge.cancelMany({ tenantId: T, status: "queued", createdBefore: noTime })],
+  ["createdAfter", (forge) => forge.rescheduleMany({ tenantId: T, type: "a", createdAfter: noTime })],
+  ["finishedBefore", (forge) => forge.purgeMany({ tenantId: T, finishedBefore: new Date(8.64e15) })],
+  ["finishedAfter", (forge) => forge.search({ finishedAfter: noTime })],
+  ["createdAfter", (forge) => forge.list({ tenantId: T, createdAfter: wrong("x") })],
+  ["createdBefore", (forge) => forge.list({ tenantId: T, createdBefore: wrong(null) })],
+  ["createdAfter", (forge) => forge.count({ createdAfter: noTime })],
+  ["finishedBefore", (forge) => forge.deadGroups({ finishedBefore: noTime })],
+  ["after", (forge) => forge.audit({ after: noTime })],
+  ["before", (forge) => forge.audit({ before: wrong("yesterday") })],
+  ["from", (forge) => forge.usage({ from: noTime })],
+  ["startsAt", (forge) => forge.sync([declared({ startsAt: noTime })], { app: "a" })],
+  ["payload", (forge) => forge.update(T, { payload: { toJSON: () => null } }, { tenantId: T })],
+  ["payload", (forge) => forge.schedules.update(cleanUp, "k", { payload: wrong(null) }, { tenantId: T })],
+  ["maxAttempts", (forge) => forge.setPolicy("a", { maxAttempts: 0 })],
+  ["capMs", (forge) => forge.setPolicy("*", { capMs: -1 })],
+  ["timeoutMs", (forge) => forge.setPolicy("a", { timeoutMs: 0 })],
+  ["leaseMs", (forge) => forge.setPolicy("a", { leaseMs: 999 })],
+  ["preset", (forge) => forge.setPolicy("a", { preset: wrong("often") })],
+  ["keepHistory", (forge) => forge.setPolicy("a", { keepHistory: wrong("no") })],
+  ["auditAction", (forge) => forge.setPolicy("a", { auditAction: "" })],
+  ["redact", (forge) => forge.setPolicy("a", { redact: wrong("password") })],
+  ["timeoutMs", (forge) => forge.result(T, { tenantId: T, timeoutMs: Number.NaN })],
+  ["timeoutMs", (forge) => forge.handle(T, { tenantId: T }).result({ timeoutMs: -1 })],
+  ["timeoutMs", (forge) => forge.within({ timeoutMs: wrong("1 s") })],
   ["id", (forge) => forge.get("1", { tenantId: T })],
   ["id", (forge) => forge.handle("1", { tenantId: T })],
   ["id", (forge) => forge.result("1", { tenantId: T })],
@@ -239,6 +331,8 @@ test.for<[string, () => unknown]>([
   ["tags[0]", () => defineJob({ type: "a", tags: [""] })],
   ["input", () => defineJob({ type: "a", input: wrong({ type: "object" }) })],
   ["size", () => defineJob({ type: "a" }).handleBatch(0, async () => [])],
+  ["timeoutMs", () => new JobForge({ database: "postgres://localhost/db", timeoutMs: Number.NaN })],
+  ["timeoutMs", () => new JobForge({ url: "http://localhost", token: "t", timeoutMs: -1 })],
   ["database", () => new JobForge({ database: undefined })],
   ["database", () => new JobForge({ database: wrong(7) })],
   ["database", () => new JobForge({ database: "" })],

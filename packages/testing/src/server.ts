@@ -2,6 +2,7 @@
  * One Postgres for a whole test run, with a migrated database as the template of every test's own. Time travel is
  * allowed in it, so nothing sleeps to test a backoff.
  */
+import { randomBytes } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,7 +36,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const embedded =
     options.url === undefined ? await startThrowaway(directory, options.version ?? 18) : undefined;
   const url = options.url ?? embedded?.url ?? "";
-  const template = `jobforge_template_${process.pid}`;
+  // Several may use the same server, also from one process.
+  const template = `jobforge_template_${process.pid}_${randomBytes(4).toString("hex")}`;
   await prepareTemplate(url, template);
   const stop = async (): Promise<void> => {
     await runOn(url, `drop database if exists ${template} with (force)`);

@@ -180,20 +180,30 @@ export class RunContext implements JobContext {
   get transaction(): JobContext["transaction"] {
     return async (work) => {
       const run = this.#running("transaction()");
-      const { transport } = this.#services.kernel;
-      if (transport.transaction === undefined) {
-        throw new Error("transaction() needs a worker that is connected to Postgres itself, not over HTTP");
-      }
+      const { transport, turnstile } = this.#services.kernel;
+      const ending = { isHere: false };
       try {
-        const { result, answer } = await transport.transaction(async (client, inside) => {
-          const result = await work(client);
-          return { result, answer: await this.#endInside(inside, run, result) };
-        });
+        const { result, answer } = await turnstile.run(
+          () => run.signal,
+          () => {
+            if (transport.transaction === undefined) {
+              throw new Error(
+                "transaction() needs a worker that is connected to Postgres itself, not over HTTP",
+              );
+            }
+            return transport.transaction(async (client, inside) => {
+              // It may have waited for its turn and a connection.
+              this.#requireOpen(run);
+              const result = await work(client);
+              return { result, answer: await this.#endInside(inside, run, result, ending) };
+            });
+          },
+        );
         this.#services.settled(run, answer);
         return result;
       } catch (error) {
         // Rolled back, or unknown: the run goes on, and if its end was kept after all the kernel says so.
-        if (run.state === "ending") run.state = "running";
+        if (ending.isHere && run.state === "ending") run.state = "running";
         if (isNotHeld(error)) this.#services.lost(run);
         throw error;
       }
@@ -201,20 +211,34 @@ export class RunContext implements JobContext {
   }
 
   /** Ends the run in the transaction of the handler's writes. Fails, so that they are rolled back, unless it counts. */
-  async #endInside(inside: Transport, run: Run, result: unknown): Promise<SettleAnswer> {
+  async #endInside(
+    inside: Transport,
+    run: Run,
+    result: unknown,
+    ending: { isHere: boolean },
+  ): Promise<SettleAnswer> {
     const end = await concludeSuccess(run, result);
+    this.#requireOpen(run);
     if (end.status !== "succeeded") return this.#leave(end);
     endRun(run, end);
     if (run.end?.status !== "succeeded") return this.#leave(run.end ?? end);
     // From here on the kernel may no longer list the run as this worker's.
     run.state = "ending";
+    ending.isHere = true;
     const answer = await this.#services.kernel.endIn(inside, run.endJson);
+    requireUnended(run);
     const [settled] = answer.settled;
     if (settled?.outcome !== "ok") throw new JobNotHeldError();
     if (settled.status !== "succeeded" && settled.status !== "canceled") {
       throw new Error(`The result of transaction() was refused: the job would be ${settled.status}`);
     }
     return answer;
+  }
+
+  /** Fails when the run can no longer succeed. */
+  #requireOpen(run: Run): void {
+    requireUnended(run);
+    this.#running("transaction()");
   }
 
   /** A time, or so many milliseconds from now on the database's clock. */
@@ -231,6 +255,11 @@ export class RunContext implements JobContext {
     if (this.#run.state !== "running") throw new Error(`${method} came too late: this run has ended`);
     return this.#run;
   }
+}
+
+/** A run that timed out has failed, and one whose lease was lost is another worker's: neither may succeed any more. */
+function requireUnended({ aborted }: Run): void {
+  if (aborted?.kind === "timeout" || aborted?.kind === "lost") throw aborted;
 }
 
 function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined {

@@ -1,5 +1,5 @@
 /** Turns what came of a handler into the end that is reported. */
-import { checkOutput, toStorableJson } from "@jobforge/sdk-ts";
+import { checkOutput, maxPayloadBytes, toStorableJson } from "@jobforge/sdk-ts";
 import { describeError, JobAbortedError } from "./errors.ts";
 import type { RunEnd } from "./protocol.ts";
 import type { Run, Verdict } from "./run.ts";
@@ -20,7 +20,21 @@ export function endRun(run: Run, verdict: Verdict): void {
     run.endJson = toStorableJson(run.end, "result").text;
   } catch (error) {
     endRun(run, refusal(error));
+    return;
   }
+  // The kernel would make the same failure of it, but only its row would say why.
+  if (run.endJson.length * 3 > maxPayloadBytes && isOversized(verdict.result)) endRun(run, oversized);
+}
+
+const oversized: Verdict = {
+  status: "failed",
+  retry: false,
+  error: { name: "InvalidResult", message: "Payload too large: result is over 1 MiB" },
+};
+
+/** Whether the kernel would refuse the result for its size. What Postgres prints of it is never shorter than this. */
+function isOversized(result: unknown): boolean {
+  return result !== undefined && Buffer.byteLength(toStorableJson(result, "result").text) > maxPayloadBytes;
 }
 
 /** Replaces an end that the kernel cannot read by one that it can. */

@@ -25,27 +25,59 @@ export class RunOver extends Error {
   override readonly name = "RunOver";
 }
 
+const NAME_LENGTH = 200;
 const STACK_LENGTH = 4000;
 const MESSAGE_LENGTH = 4000;
 
-/** An error as JSON: name, message, stack, and the code and cause that many have. Whatever was thrown. */
+/**
+ * An error as JSON: name, message, stack, and the code and cause that many have. Whatever was thrown: libraries put objects where texts
+ * belong, and an error that cannot be told must not keep its run from ending.
+ */
 export function describeError(thrown: unknown): RunError {
-  if (!(thrown instanceof Error)) {
-    return { name: "NonError", message: clean(String(thrown)).slice(0, MESSAGE_LENGTH) };
-  }
-  const { code } = thrown as { code?: unknown };
+  if (!isError(thrown)) return { name: "NonError", message: clean(thrown).slice(0, MESSAGE_LENGTH) };
+  const [stack, code, cause] = [part(thrown, "stack"), part(thrown, "code"), part(thrown, "cause")];
   return {
-    name: clean(thrown.name),
-    message: clean(thrown.message).slice(0, MESSAGE_LENGTH),
-    ...(thrown.stack === undefined ? {} : { stack: clean(thrown.stack).slice(0, STACK_LENGTH) }),
+    name: clean(part(thrown, "name") ?? "Error").slice(0, NAME_LENGTH),
+    message: clean(part(thrown, "message") ?? "").slice(0, MESSAGE_LENGTH),
+    ...(typeof stack === "string" ? { stack: clean(stack).slice(0, STACK_LENGTH) } : {}),
     ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
-    ...(thrown.cause instanceof Error ? { cause: clean(thrown.cause.message).slice(0, MESSAGE_LENGTH) } : {}),
+    ...(isError(cause) ? { cause: clean(part(cause, "message") ?? "").slice(0, MESSAGE_LENGTH) } : {}),
   };
 }
 
-/** Text that Postgres can keep in jsonb: no NUL, no half of a surrogate pair. */
-export function clean(text: string): string {
-  return text.replaceAll("\u0000", "\uFFFD").replace(/\p{Surrogate}/gu, "\uFFFD");
+/** Text that Postgres can keep in jsonb: no NUL, no half of a surrogate pair. What is no text is described. */
+export function clean(text: unknown): string {
+  return textOf(text)
+    .replaceAll("\u0000", "\uFFFD")
+    .replace(/\p{Surrogate}/gu, "\uFFFD");
+}
+
+export function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+/** A property that may be a getter, and the getter may throw. */
+export function part(error: object, name: "name" | "message" | "stack" | "code" | "cause"): unknown {
+  try {
+    return (error as Partial<Record<typeof name, unknown>>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  try {
+    const text = String(value);
+    // Says nothing; its JSON does.
+    return text === "[object Object]" ? JSON.stringify(value) : text;
+  } catch {
+    return `something that has no text (${typeof value})`;
+  }
 }
 
 /** The SQLSTATE of an error of the transport, if it has one. */

@@ -2,6 +2,7 @@
 import { JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
 import type { DatabaseClock } from "./clock.ts";
 import type { Ask, HeartbeatAnswer, Held, SettleAnswer } from "./protocol.ts";
+import { type Turnstile, turnstileOf } from "./turnstile.ts";
 
 const SETTLE_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 10_000;
@@ -10,6 +11,8 @@ export class Kernel {
   readonly transport: Transport;
   readonly workerId: string;
   readonly clock: DatabaseClock;
+  /** Where handlers' transactions wait for a connection. */
+  readonly turnstile: Turnstile;
   readonly #tenantId: string | undefined;
   readonly #types: readonly string[];
 
@@ -19,6 +22,7 @@ export class Kernel {
     worker: { readonly id: string; readonly types: readonly string[]; readonly tenantId: string | undefined },
   ) {
     this.transport = transport;
+    this.turnstile = turnstileOf(transport);
     this.workerId = worker.id;
     this.clock = clock;
     this.#tenantId = worker.tenantId;

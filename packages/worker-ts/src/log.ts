@@ -5,6 +5,7 @@
 import type { JobLogger } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import pretty from "pino-pretty";
+import { clean, describeError, isError, part } from "./errors.ts";
 import { redactor } from "./redact.ts";
 import type { Run } from "./run.ts";
 
@@ -22,9 +23,11 @@ const NO_JOB = {
   duration_ms: null,
 };
 
+/** Writes lines, and survives the logger: whatever it throws, jobs go on. */
 export class WorkerLog {
   readonly #sink: Logger;
   readonly #workerId: string;
+  #hasFailed = false;
 
   constructor(sink: Logger, workerId: string) {
     this.#sink = sink;
@@ -32,45 +35,68 @@ export class WorkerLog {
   }
 
   isEnabled(level: Level): boolean {
-    return this.#sink.isLevelEnabled?.(level) ?? true;
+    try {
+      return this.#sink.isLevelEnabled?.(level) ?? true;
+    } catch (error) {
+      this.#failed(error);
+      return true;
+    }
   }
 
   debug(fields: object, message: string): void {
-    this.#sink.debug(this.#fieldsOf(fields), message);
+    this.#write("debug", fields, message);
   }
 
   info(fields: object, message: string): void {
-    this.#sink.info(this.#fieldsOf(fields), message);
+    this.#write("info", fields, message);
   }
 
   warn(fields: object, message: string): void {
-    this.#sink.warn(this.#fieldsOf(fields), message);
+    this.#write("warn", fields, message);
   }
 
   error(fields: object, message: string): void {
-    this.#sink.error(this.#fieldsOf(fields), message);
+    this.#write("error", fields, message);
   }
 
   /** A line about a run. Its fields are its own, whatever else is said. */
   job(level: Level, run: Run, fields: object | undefined, message: string): void {
-    const own = this.#fieldsOfRun(run);
-    this.#sink[level](fields === undefined ? own : { ...run.type.redactor.fields(fields), ...own }, message);
+    try {
+      const own = this.#fieldsOfRun(run);
+      this.#sink[level](
+        fields === undefined ? own : { ...withoutFixed(run.type.redactor.fields(fields)), ...own },
+        message,
+      );
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   /** What a handler logs with: its lines carry the run's fields, and how long it has been going. */
   forRun(run: Run): JobLogger {
     const at =
       (level: Level) =>
-      (fields: object | string, message?: string): void => {
-        const { redactor } = run.type;
-        if (typeof fields === "string") this.job(level, run, undefined, redactor.text(fields));
-        else this.job(level, run, fields, redactor.text(message ?? ""));
+      (said: unknown, message?: string): void => {
+        const line = lineOf(said, message);
+        this.job(level, run, line.fields, run.type.redactor.text(line.message));
       };
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }
 
-  #fieldsOf(fields: object): object {
-    return { worker_id: this.#workerId, ...NO_JOB, ...redactor.fields(fields) };
+  #write(level: Level, fields: object, message: string): void {
+    try {
+      this.#sink[level]({ worker_id: this.#workerId, ...NO_JOB, ...redactor.fields(fields) }, message);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Said once, where a process says things when it has no log. */
+  #failed(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const { name, message } = describeError(error);
+    process.emitWarning(`A line could not be logged: ${name}: ${redactor.text(message)}`, "JobForgeWarning");
   }
 
   #fieldsOfRun(run: Run): object {
@@ -85,6 +111,22 @@ export class WorkerLog {
       duration_ms: run.durationMs,
     };
   }
+}
+
+/** What a handler said, as pino takes it: fields and a message, a message alone, or an error with or without one. */
+function lineOf(said: unknown, message: unknown): { fields: object | undefined; message: string } {
+  if (typeof said === "string") return { fields: undefined, message: clean(said) };
+  if (typeof said !== "object" || said === null)
+    return { fields: undefined, message: clean(message ?? said ?? "") };
+  const fields = isError(said) ? { err: said } : said;
+  return { fields, message: clean(message ?? part(said, "message") ?? "") };
+}
+
+/** The logger writes these. A second value under the same name would be the one that readers of the line see. */
+const FIXED: ReadonlySet<string> = new Set(["timestamp", "level", "message"]);
+
+function withoutFixed(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !FIXED.has(name)));
 }
 
 let shared: Logger | undefined;

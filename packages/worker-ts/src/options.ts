@@ -5,6 +5,10 @@ import type { JobHandler } from "@jobforge/sdk-ts";
 import type { Middleware, WorkerHooks } from "./hooks.ts";
 import type { Logger } from "./log.ts";
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const LONGEST_ID = 1024;
+const HOOKS = ["onClaim", "onStart", "onSuccess", "onFailure", "onDead", "onStale"] as const;
+
 export interface WorkerOptions {
   /** What it can run; it claims these types and no others. */
   readonly handlers: readonly JobHandler[];
@@ -57,30 +61,26 @@ export interface Settings {
 
 /** The options with their defaults. Fails with a TypeError or RangeError that names the option. */
 export function settingsOf(options: WorkerOptions): Settings {
+  if (!isObject(options)) throw new TypeError("options must be an object with handlers");
   const { handlers, maxPerType = {} } = options;
   requireHandlers(handlers);
-  for (const [type, cap] of Object.entries(maxPerType)) {
-    requireWhole(`maxPerType["${type}"]`, cap, 1, 100_000);
-    if (!handlers.some((handler) => handler.definition.type === type)) {
-      throw new TypeError(`maxPerType names the type "${type}", which has no handler`);
-    }
-  }
+  requireMaxPerType(maxPerType, handlers);
   return {
     handlers,
     maxPerType,
     concurrency: requireWhole("concurrency", options.concurrency ?? 10, 1, 100_000),
-    id: options.id ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`,
-    tenantId: options.tenantId,
-    listen: options.listen ?? true,
+    id: requireId(options.id ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`),
+    tenantId: requireTenant(options.tenantId),
+    listen: requireBoolean("listen", options.listen ?? true),
     pollMs: requireWhole("pollMs", options.pollMs ?? 2_000, 10, 60_000),
     heartbeatMs: requireWhole("heartbeatMs", options.heartbeatMs ?? 10_000, 100, 30_000),
     graceMs: requireWhole("graceMs", options.graceMs ?? 30_000, 0, 86_400_000),
     abortGraceMs: requireWhole("abortGraceMs", options.abortGraceMs ?? 5_000, 0, 86_400_000),
     batchSize: requireWhole("batchSize", options.batchSize ?? 500, 1, 1_000),
     prefetch: requireWhole("prefetch", options.prefetch ?? 1_000, 0, 100_000),
-    logger: options.logger,
-    hooks: options.hooks ?? {},
-    middleware: options.middleware ?? [],
+    logger: options.logger === undefined ? undefined : requireLogger(options.logger),
+    hooks: requireHooks(options.hooks ?? {}),
+    middleware: requireMiddleware(options.middleware ?? []),
   };
 }
 
@@ -89,10 +89,88 @@ function requireHandlers(handlers: readonly JobHandler[]): void {
     throw new TypeError("handlers must name at least one handler: a worker runs nothing else");
   }
   const seen = new Set<string>();
-  for (const { definition } of handlers) {
+  for (const [place, handler] of handlers.entries()) {
+    if (!isHandler(handler)) {
+      throw new TypeError(`handlers[${place}] must be a handler: what a definition's handle() answers`);
+    }
+    const { definition } = handler;
     if (seen.has(definition.type)) throw new TypeError(`Two handlers are for the type "${definition.type}"`);
     seen.add(definition.type);
   }
+}
+
+function isHandler(handler: unknown): handler is JobHandler {
+  if (!isObject(handler)) return false;
+  const { definition, run } = handler;
+  return isObject(definition) && typeof definition["type"] === "string" && typeof run === "function";
+}
+
+function requireMaxPerType(
+  maxPerType: Readonly<Record<string, number>>,
+  handlers: readonly JobHandler[],
+): void {
+  if (!isObject(maxPerType))
+    throw new TypeError('maxPerType must be an object such as { "video.encode": 2 }');
+  for (const [type, cap] of Object.entries(maxPerType)) {
+    requireWhole(`maxPerType["${type}"]`, cap, 1, 100_000);
+    if (!handlers.some((handler) => handler.definition.type === type)) {
+      throw new TypeError(`maxPerType names the type "${type}", which has no handler`);
+    }
+  }
+}
+
+function requireId(id: string): string {
+  if (typeof id !== "string" || id.trim() === "" || id.includes("\u0000")) {
+    throw new TypeError("id must be a text that is not empty and has no NUL character");
+  }
+  if (Buffer.byteLength(id) > LONGEST_ID)
+    throw new RangeError(`id must not be longer than ${LONGEST_ID} bytes`);
+  return id;
+}
+
+function requireTenant(tenantId: string | undefined): string | undefined {
+  if (tenantId !== undefined && (typeof tenantId !== "string" || !UUID.test(tenantId))) {
+    throw new TypeError("tenantId must be a uuid");
+  }
+  return tenantId;
+}
+
+function requireBoolean(name: string, value: boolean): boolean {
+  if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false`);
+  return value;
+}
+
+function requireLogger(logger: Logger): Logger {
+  // A logger may be a function with methods.
+  const methods = Object(logger) as Readonly<Record<string, unknown>>;
+  for (const level of ["debug", "info", "warn", "error"]) {
+    if (typeof methods[level] !== "function") throw new TypeError(`logger must have a method ${level}()`);
+  }
+  return logger;
+}
+
+function requireHooks(hooks: WorkerHooks): WorkerHooks {
+  if (!isObject(hooks)) throw new TypeError("hooks must be an object of functions such as onFailure");
+  for (const name of HOOKS) {
+    const hook: unknown = hooks[name];
+    if (hook !== undefined && typeof hook !== "function") {
+      throw new TypeError(`hooks.${name} must be a function`);
+    }
+  }
+  return hooks;
+}
+
+function requireMiddleware(middleware: readonly Middleware[]): readonly Middleware[] {
+  if (!Array.isArray(middleware)) throw new TypeError("middleware must be an array of functions");
+  for (const [place, layer] of middleware.entries()) {
+    if (typeof layer !== "function") throw new TypeError(`middleware[${place}] must be a function`);
+  }
+  return middleware;
+}
+
+/** Plain JavaScript passes anything, whatever the types say. */
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }
 
 export function requireWhole(name: string, value: number, least: number, most: number): number {
@@ -100,4 +178,9 @@ export function requireWhole(name: string, value: number, least: number, most: n
     throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
   }
   return value;
+}
+
+/** How many jobs one tick may run. */
+export function requireTickLimit(limit: number): number {
+  return requireWhole("limit", limit, 1, 1_000_000);
 }

@@ -4,6 +4,7 @@
  */
 
 const MASK = "[redacted]";
+const UNREADABLE = "[unreadable]";
 const DEEPEST = 16;
 const STACK_LENGTH = 4000;
 
@@ -61,8 +62,17 @@ export class Redactor {
 
   fields(fields: object, depth = 0): Record<string, unknown> {
     const masked: Record<string, unknown> = {};
-    for (const [key, value] of Object.entries(fields)) masked[key] = this.#field(key, value, depth);
+    for (const key of Object.keys(fields)) masked[key] = this.#read(fields, key, depth);
     return masked;
+  }
+
+  /** A getter may throw; the line is written all the same. */
+  #read(fields: object, key: string, depth: number): unknown {
+    try {
+      return this.#field(key, (fields as Readonly<Record<string, unknown>>)[key], depth);
+    } catch {
+      return UNREADABLE;
+    }
   }
 
   #field(key: string, value: unknown, depth: number): unknown {

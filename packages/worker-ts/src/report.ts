@@ -26,6 +26,12 @@ const FAILURES: Readonly<Record<JobStatus, readonly ["warn" | "error" | "info", 
   succeeded: ["info", "Job succeeded"],
 };
 
+/** Of a success that the kernel made a failure of. Its answer does not say why. */
+const REFUSED = {
+  name: "InvalidResult",
+  message: "The database refused the run's result or children; the job's error says why",
+};
+
 export class Report {
   readonly #log: WorkerLog;
   readonly #hooks: Hooks;
@@ -61,6 +67,7 @@ export class Report {
   #succeeded(run: Run, status: JobStatus): void {
     // The kernel makes a failure of a success whose result it cannot keep.
     if (status !== "succeeded" && status !== "canceled") {
+      if (run.end !== undefined) run.end = { ...run.end, error: REFUSED };
       this.#failed(run, status);
       return;
     }

@@ -6,7 +6,7 @@ import { checkInput } from "@jobforge/sdk-ts";
 import type { Tracer } from "@opentelemetry/api";
 import { type ContextServices, RunContext } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
-import { abortReasons, conclude, endRun, type Outcome, refusal } from "./ending.ts";
+import { abortReasons, conclude, endRun, failure, type Outcome, refusal } from "./ending.ts";
 import type { JobAbortedError } from "./errors.ts";
 import type { HandledType } from "./handled-type.ts";
 import type { Hooks, Middleware } from "./hooks.ts";
@@ -80,7 +80,7 @@ export class Runner implements ContextServices {
       if (run.state === "waiting") run.state = "running";
       if (run.aborted === undefined) this.#announce(run);
     }
-    void this.#run(type, runs);
+    this.#run(type, runs).catch((error: unknown) => this.#rescue(runs, error));
   }
 
   #announce(run: Run): void {
@@ -88,7 +88,20 @@ export class Runner implements ContextServices {
     if (this.log.isEnabled("debug")) this.log.job("debug", run, undefined, "Job started");
     hooks.started(run);
     this.#limitTime(run, 0);
-    if (tracer !== undefined) run.trace = startTrace(tracer, run);
+    if (tracer !== undefined) {
+      this.#traced(run, () => {
+        run.trace = startTrace(tracer, run);
+      });
+    }
+  }
+
+  /** Does something about a run's span. The SDK is the application's, and must not keep a run from starting or ending. */
+  #traced(run: Run, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.log.job("error", run, { err: error }, "The run's span failed; the job is not affected");
+    }
   }
 
   /** The type's timeout has changed: runs that have started keep to it as well. */
@@ -180,6 +193,15 @@ export class Runner implements ContextServices {
     }
   }
 
+  /** The last resort: whatever went wrong beside the handlers, their runs end as failed and their slot is freed. */
+  #rescue(runs: readonly Run[], error: unknown): void {
+    for (const run of runs) {
+      if (!this.#open.has(run)) continue;
+      this.log.job("error", run, { err: error }, "The run could not be ended as usual; it has failed");
+      this.#conclude(run, failure(error));
+    }
+  }
+
   /** The checked payload. Without one the run has ended: it was aborted before it began, or its payload is invalid. */
   async #input(run: Run): Promise<{ readonly value: unknown } | undefined> {
     const { definition } = run.type.handler;
@@ -211,15 +233,18 @@ export class Runner implements ContextServices {
     if (call === undefined) return;
     this.#open.delete(run);
     this.#deadlines.clear(run);
-    if (run.state === "running") {
-      run.endedAt = performance.now();
-      run.state = "ending";
-      endRun(run, verdict);
-      this.#parts.ended(run);
+    try {
+      if (run.state === "running") {
+        run.endedAt = performance.now();
+        run.state = "ending";
+        endRun(run, verdict);
+        this.#parts.ended(run);
+      }
+      this.#traced(run, () => run.trace?.end(run.end?.error));
+    } finally {
+      call.left -= 1;
+      if (call.left === 0) this.#parts.freed(run.type);
     }
-    run.trace?.end(run.end?.error);
-    call.left -= 1;
-    if (call.left === 0) this.#parts.freed(run.type);
   }
 
   #limitTime(run: Run, elapsedMs: number): void {

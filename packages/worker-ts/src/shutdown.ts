@@ -51,11 +51,12 @@ async function within<T>(ms: number, answers: readonly Promise<T>[]): Promise<T 
   }
 }
 
-/** Starts, waits for SIGTERM or SIGINT, and stops. A second signal hurries. */
+/** Starts, waits for SIGTERM or SIGINT, and stops. A second signal hurries. Comes back as well when `ended` does: somebody else stopped it. */
 export async function runUntilSignal(
   start: () => Promise<void>,
   stop: () => Promise<void>,
   hurry: () => void,
+  ended: () => Promise<void>,
 ): Promise<void> {
   let stopped: Promise<void> | undefined;
   let signaled: () => void = () => undefined;
@@ -71,12 +72,15 @@ export async function runUntilSignal(
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   try {
-    await start();
-    await signal;
+    const starting = start();
+    const ending = ended();
+    await starting;
+    await Promise.race([signal, ending]);
     await stopped;
   } finally {
     process.off("SIGTERM", onSignal);
     process.off("SIGINT", onSignal);
   }
-  setTimeout(() => process.exit(), LEAVE_MS).unref();
+  // Whoever stopped it without a signal decides about the process.
+  if (stopped !== undefined) setTimeout(() => process.exit(), LEAVE_MS).unref();
 }

@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";
-import type { WorkerOptions } from "./options.ts";
+import { requireTickLimit, type WorkerOptions } from "./options.ts";
 import { createWorker } from "./worker.ts";
 
 export interface TickHandlerOptions extends WorkerOptions {
@@ -20,11 +20,12 @@ export type TickHandler = (request: Request) => Promise<Response>;
 /** Fails without a secret: an open endpoint would let anybody run jobs. */
 export function createTickHandler(options: TickHandlerOptions): TickHandler {
   const { forge, secret = process.env["JOBFORGE_TICK_SECRET"], limit = 20, ...workerOptions } = options;
-  if (secret === undefined || secret === "") {
+  if (typeof secret !== "string" || secret === "") {
     throw new TypeError("secret must be set: pass it, or set the environment variable JOBFORGE_TICK_SECRET");
   }
   const expected = digest(secret);
   // Fails now, and not with the first request, when an option is wrong.
+  requireTickLimit(limit);
   createWorker(forge, workerOptions);
   return async (request) => {
     if (request.method !== "POST") return answer(405, { ok: false, error: "Use POST" }, { allow: "POST" });

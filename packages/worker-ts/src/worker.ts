@@ -2,7 +2,7 @@
 import type { Transport } from "@jobforge/sdk-ts";
 import { Engine } from "./engine.ts";
 import { Meter, type WorkerMetrics } from "./meter.ts";
-import { requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
+import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
 import { runUntilSignal, shutDown } from "./shutdown.ts";
 
 /** What came of a tick: how many jobs were run, and how their runs ended. */
@@ -35,7 +35,7 @@ export interface Worker extends AsyncDisposable {
   start(): Promise<void>;
   /** Stops: claims nothing more, hands back what has not started, lets handlers finish, and settles what they did. */
   stop(options?: StopOptions): Promise<void>;
-  /** Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. */
+  /** Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. Also comes back after `stop()`. */
   run(): Promise<void>;
   /** Runs at most so many jobs that are due now (default 100), and comes back when they have ended. For cron and serverless. */
   tick(options?: { readonly limit?: number | undefined }): Promise<TickSummary>;
@@ -43,7 +43,9 @@ export interface Worker extends AsyncDisposable {
 
 /** Makes a worker on a `JobForge`, or on anything else that has a transport. It does nothing until it is started. */
 export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
-  return new JobWorker(forge.transport, settingsOf(options));
+  const transport = (forge as { readonly transport?: Transport } | undefined)?.transport;
+  if (transport === undefined) throw new TypeError("forge must be a JobForge, or have a transport");
+  return new JobWorker(transport, settingsOf(options));
 }
 
 class JobWorker implements Worker {
@@ -53,6 +55,9 @@ class JobWorker implements Worker {
   /** Also when it has ended: its numbers are still worth reading. */
   #lastEngine: Engine | undefined;
   #stopping: Promise<void> | undefined;
+  /** Comes back when what was last begun has been stopped. */
+  #ended: Promise<void> = Promise.resolve();
+  #onEnd: () => void = () => undefined;
   readonly #hurry = { now: (): void => undefined };
 
   constructor(transport: Transport, settings: Settings) {
@@ -94,11 +99,12 @@ class JobWorker implements Worker {
       () => this.start(),
       () => this.stop(),
       () => this.#hurry.now(),
+      () => this.#ended,
     );
   }
 
   async tick(options: { readonly limit?: number | undefined } = {}): Promise<TickSummary> {
-    const limit = requireWhole("limit", options.limit ?? 100, 1, 1_000_000);
+    const limit = requireTickLimit(options.limit ?? 100);
     const engine = this.#begin(limit);
     try {
       await engine.runDue();
@@ -117,6 +123,9 @@ class JobWorker implements Worker {
     if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is at work already`);
     this.#engine = new Engine(this.#transport, this.#settings, budget);
     this.#lastEngine = this.#engine;
+    this.#ended = new Promise((resolve) => {
+      this.#onEnd = resolve;
+    });
     return this.#engine;
   }
 
@@ -129,6 +138,7 @@ class JobWorker implements Worker {
     } finally {
       this.#engine = undefined;
       this.#stopping = undefined;
+      this.#onEnd();
     }
   }
 }

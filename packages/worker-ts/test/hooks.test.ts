@@ -61,6 +61,36 @@ test("hooks tell of failures, and of the last one", async ({ forge }) => {
   ]);
 });
 
+test("hooks and logs say why a result was refused, or where that is said", async ({ db, forge }) => {
+  await enqueueMany(db, "a", 2);
+  const calls: string[] = [];
+  const log = keptLog();
+  // 1e300 is five characters here, and 301 as Postgres prints it: only the database knows that this is too large.
+  const results = ["x".repeat(1024 * 1024 - 1), Array(10_000).fill(1e300)];
+  const handler = job.handle(({ n }) => results[n - 1]);
+  await makeWorker(forge, { logger: log.logger, hooks: recorded(calls), handlers: [handler] }).tick();
+  const tooLarge = "Payload too large: result is over 1 MiB";
+  const refused = "The database refused the run's result or children; the job's error says why";
+  expect(calls.filter((call) => call.startsWith("failure")).sort()).toEqual([
+    `failure failed InvalidResult: ${tooLarge}`,
+    `failure failed InvalidResult: ${refused}`,
+  ]);
+  const errors = log.lines.filter(({ level }) => level === "error").map(({ error }) => error);
+  expect(errors.sort()).toEqual([tooLarge, refused]);
+  expect(await db.query("select distinct status, error->>'message' as message from jobforge_jobs")).toEqual([
+    { status: "failed", message: tooLarge },
+  ]);
+});
+
+test("a result of exactly 1 MiB is kept", async ({ db, forge }) => {
+  const { id } = await forge.enqueue(job, { n: 1 }, { tenantId: T });
+  const handler = job.handle(() => "x".repeat(1024 * 1024 - 2));
+  expect(await makeWorker(forge, { handlers: [handler] }).tick()).toMatchObject({ succeeded: 1 });
+  expect(
+    await db.value("select octet_length(result::text) from jobforge_job_results where job_id = $1", [id]),
+  ).toBe(1024 * 1024);
+});
+
 test("a hook that throws or rejects is logged and breaks no job", async ({ db, forge }) => {
   await enqueueMany(db, "a", 3);
   const log = keptLog();

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import { version } from "../src/version.ts";
 import { startProcess } from "./support/child.ts";
-import { makeWorker, startWorker, T, test, until, untilEnded } from "./support/work.ts";
+import { keptLog, makeWorker, startWorker, T, test, until, untilEnded } from "./support/work.ts";
 
 const FIELDS = [
   "timestamp",
@@ -78,6 +78,43 @@ test("lines go to a logger of the application's own", async ({ forge }) => {
   expect(lines[0]).toMatchObject({ step: 2, job_type: "slow" });
   expect(lines[0].job_id, "a handler cannot say that it is another job").not.toBe("mine");
   expect(lines[1]).toMatchObject({ error: "failed on purpose", error_name: "Error", attempt_no: 1 });
+});
+
+test("an error is logged as pino does it: as err, with its message unless another is given", async ({
+  forge,
+}) => {
+  const log = keptLog();
+  await forge.enqueue(slow, {}, { tenantId: T });
+  const handler = slow.handle((_, job) => {
+    job.log.error(new TypeError("out of paper"), "could not print");
+    job.log.info(new Error("token=s3cr3t"));
+    job.log.info({ message: "a message among the fields" });
+    job.log.info(JSON.parse("null"), "no fields at all");
+  });
+  await makeWorker(forge, { logger: log.logger, handlers: [handler] }).tick();
+  const said = log.lines.filter(({ job_id, message }) => job_id !== null && !message.startsWith("Job "));
+  expect(said).toMatchObject([
+    { level: "error", message: "could not print", err: { type: "TypeError", message: "out of paper" } },
+    { level: "info", message: "token=[redacted]", err: { message: "token=[redacted]" } },
+    { message: "a message among the fields" },
+    { message: "no fields at all" },
+  ]);
+  expect(said[0]?.["err"]).toHaveProperty("stack", expect.stringContaining("log.test.ts"));
+});
+
+test("a handler cannot replace the ten fields of a line", async ({ db, forge }) => {
+  await forge.enqueue(
+    slow,
+    { ms: 1, fields: Object.fromEntries(FIELDS.map((name) => [name, "mine"])) },
+    { tenantId: T },
+  );
+  const child = startProcess(db.url, { id: "w-1" });
+  const line = await child.logged(({ message }) => message === "Half done");
+  child.process.kill("SIGTERM");
+  await child.ended;
+  expect(Object.keys(line)).toEqual(expect.arrayContaining(FIELDS));
+  expect(Object.values(line)).not.toContain("mine");
+  expect(line.level).toBe("info");
 });
 
 test("lines hold no secret: neither what a handler logs, nor the errors it throws", async ({ db, forge }) => {

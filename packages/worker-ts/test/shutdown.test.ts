@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineJob, typed } from "@jobforge/sdk-ts";
+import { defineJob, JobForge, typed } from "@jobforge/sdk-ts";
 import { expect, onTestFinished } from "vitest";
 import { startProcess } from "./support/child.ts";
 import {
@@ -185,6 +185,26 @@ test("a worker can be stopped before it has started, twice, and started again", 
   await enqueueMany(db, "noop", 1);
   await worker.start();
   await untilEnded(db, 1);
+});
+
+test("run() comes back when the program stops the worker, and no longer minds signals", async ({ forge }) => {
+  const before = process.listenerCount("SIGTERM");
+  const worker = makeWorker(forge, { handlers: [noop.handle(() => undefined)] });
+  const running = worker.run();
+  expect(process.listenerCount("SIGTERM")).toBe(before + 1);
+  await expect(worker.run(), "the first one is not disturbed").rejects.toThrow("at work already");
+  await until(async () => (await forge.workers()).length === 1);
+  await worker.stop();
+  await running;
+  expect(process.listenerCount("SIGTERM")).toBe(before);
+});
+
+test("run() comes back when the worker is stopped before the database has answered", async () => {
+  await using away = new JobForge({ database: "postgres://nobody@127.0.0.1:1/none" });
+  const worker = makeWorker(away, { handlers: [noop.handle(() => undefined)] });
+  const running = worker.run();
+  await worker.stop({ graceMs: 0 });
+  await running;
 });
 
 test("a stopped worker is no longer notified", async ({ db, forge }) => {

@@ -1,6 +1,7 @@
-/** OpenTelemetry spans of runs, with the SDK that an application would use. */
+/** OpenTelemetry spans of runs, with the SDK that an application would use, and the API as an application finds it. */
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { defineJob } from "@jobforge/sdk-ts";
-import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   BasicTracerProvider,
@@ -9,6 +10,12 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { makeWorker, T, test } from "./support/work.ts";
+
+const inApplication = createRequire(join(import.meta.dirname, "..", "..", "..", "package.json"));
+const inWorker = createRequire(import.meta.url);
+const { context, SpanKind, SpanStatusCode, trace } = inApplication(
+  "@opentelemetry/api",
+) as typeof import("@opentelemetry/api");
 
 const exporter = new InMemorySpanExporter();
 const job = defineJob({ type: "a" });
@@ -25,6 +32,10 @@ beforeEach(() => exporter.reset());
 afterAll(() => {
   trace.disable();
   context.disable();
+});
+
+test("the worker has no copy of the API to itself, which would not see the application's SDK", () => {
+  expect(inWorker.resolve("@opentelemetry/api")).toBe(inApplication.resolve("@opentelemetry/api"));
 });
 
 test("a run is a span with the run's trace id, linked to the span that enqueued the job", async ({

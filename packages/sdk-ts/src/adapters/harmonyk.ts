@@ -4,7 +4,7 @@ import { globalTenant } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define-job.ts";
 import type { Job, JobStatus } from "../job.ts";
-import { toJson } from "../json.ts";
+import { toJson, toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
 import { HeldJobs, type Hold } from "./held.ts";
 
@@ -75,6 +75,13 @@ export interface HarmonykJob {
   readonly updatedAt: Date;
 }
 
+interface RetryHold extends Hold {
+  /** Failed executions when this one has failed, too. */
+  readonly failures: number;
+  /** The database's clock less this machine's, in milliseconds, as the claim showed it. */
+  readonly skew: number;
+}
+
 export interface JobsRepositoryOptions {
   /** Coalesces a job with an equal one that is queued or running, by `makeJobDedupeKey`. Default false. */
   readonly dedupe?: boolean | undefined;
@@ -86,11 +93,11 @@ export interface JobsRepositoryOptions {
 
 /**
  * The repository on JobForge. `markSuccess` and `markFailure` end what this very object has claimed; any other id is a JobNotHeldError.
- * Waits follow the type's policy, whose default and preset `harmonyk` are those of `getBackoffDelayMs`.
+ * Waits are those of `getBackoffDelayMs`, whatever the type's policy says.
  */
 export class JobForgeJobsRepository implements JobsRepository {
   readonly #forge: JobForgeClient;
-  readonly #held = new HeldJobs<Hold>();
+  readonly #held = new HeldJobs<RetryHold>();
   readonly #workerId: string;
   readonly #dedupe: boolean;
   readonly #executions: number;
@@ -121,18 +128,27 @@ export class JobForgeJobsRepository implements JobsRepository {
     });
     return rows.map((row) => {
       const job = fromRow<Job>(row);
-      this.#held.add(job.id, { workerId: this.#workerId, attempt: job.attempts });
+      this.#held.add(job.id, {
+        workerId: this.#workerId,
+        attempt: job.attempts,
+        failures: job.attempts - job.uncounted,
+        skew: (job.lockedAt?.getTime() ?? Date.now()) - Date.now(),
+      });
       return harmonykJob(job);
     });
   }
 
   markSuccess(id: string): Promise<void> {
-    return this.#end(id, { p_status: "succeeded" });
+    return this.#end(id, () => ({ p_status: "succeeded" }));
   }
 
   /** Queues the job again after its backoff, or lets it fail for good when it was the last execution. */
   markFailure(id: string, error: string): Promise<void> {
-    return this.#end(id, { p_status: "failed", p_error: { message: error } });
+    return this.#end(id, ({ failures, skew }) => ({
+      p_status: "failed",
+      p_error: toStorableJson({ message: error }, "error"),
+      p_retry_at: new Date(Date.now() + skew + getBackoffDelayMs(failures)),
+    }));
   }
 
   /** The job as this design shows it; undefined when the organisation has none with this id. */
@@ -141,13 +157,13 @@ export class JobForgeJobsRepository implements JobsRepository {
     return job === undefined ? undefined : harmonykJob(job);
   }
 
-  async #end(id: string, ending: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#held.end(id, ({ workerId, attempt }) =>
+  async #end(id: string, ending: (hold: RetryHold) => Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#held.end(id, (hold) =>
       this.#forge.transport.call("jobforge_complete_job", {
         p_job_id: id,
-        p_worker_id: workerId,
-        p_attempt: attempt,
-        ...ending,
+        p_worker_id: hold.workerId,
+        p_attempt: hold.attempt,
+        ...ending(hold),
       }),
     );
   }

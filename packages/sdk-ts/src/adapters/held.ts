@@ -22,8 +22,9 @@ export class HeldJobs<H extends Hold> {
     return hold;
   }
 
-  values(): Iterable<[string, H]> {
-    return this.#held;
+  /** Whether this very hold is still the job's. */
+  has(id: string, hold: H): boolean {
+    return this.#held.get(id) === hold;
   }
 
   /** Ends a job with its fence. It is let go when it has ended or is lost, and kept when the database did not answer. */
@@ -41,6 +42,6 @@ export class HeldJobs<H extends Hold> {
 
   /** Unless it was claimed again meanwhile. */
   #letGo(id: string, hold: H): void {
-    if (this.#held.get(id) === hold) this.#held.delete(id);
+    if (this.has(id, hold)) this.#held.delete(id);
   }
 }

@@ -1,6 +1,7 @@
 /** The queue of the processing-jobs design in memory, for tests and trials: the same stages run on it unchanged. */
 import { randomUUID } from "node:crypto";
-import { HeldJobs, type Hold } from "./held.ts";
+import { Courses, childKey, type StageHold } from "./course.ts";
+import { HeldJobs } from "./held.ts";
 import type { QueueJob, StageQueue } from "./processing.ts";
 
 export interface MemoryJobQueueOptions {
@@ -16,14 +17,13 @@ export interface MemoryQueueJob extends QueueJob {
   last_error: string | null;
 }
 
-interface MemoryHold extends Hold {
-  deferredBySeconds?: number;
-}
-
 export class MemoryJobQueue implements StageQueue {
   readonly #now: () => number;
   readonly #rows: MemoryQueueJob[] = [];
-  readonly #held = new HeldJobs<MemoryHold>();
+  readonly #held = new HeldJobs<StageHold>();
+  readonly #courses = new Courses(this.#held);
+  /** Of jobs that runs have enqueued: a stage that is repeated enqueues the next one once, as on JobForge. */
+  readonly #keys = new Set<string>();
 
   constructor({ now = Date.now }: MemoryJobQueueOptions = {}) {
     this.#now = now;
@@ -39,8 +39,15 @@ export class MemoryJobQueue implements StageQueue {
     { delaySeconds = 0 }: { readonly delaySeconds?: number } = {},
   ): Promise<void> {
     const { org_id, call_id, stage, payload, max_attempts } = job;
+    const kept = structuredClone({ org_id, call_id, stage, payload, max_attempts });
+    const parent = this.#courses.parentOf(job);
+    if (parent !== undefined) {
+      const { key } = childKey(parent, stage);
+      if (this.#keys.has(key)) return;
+      this.#keys.add(key);
+    }
     this.#rows.push({
-      ...structuredClone({ org_id, call_id, stage, payload, max_attempts }),
+      ...kept,
       id: randomUUID(),
       attempts: 0,
       status: "queued",
@@ -50,15 +57,19 @@ export class MemoryJobQueue implements StageQueue {
   }
 
   async claim(workerId: string): Promise<QueueJob | null> {
+    return await this.#courses.claim(async () => this.#claim(workerId));
+  }
+
+  #claim(workerId: string): StageHold | null {
     const now = this.#now();
     const [next] = this.#rows
       .filter(({ status, available_at }) => status === "queued" && available_at <= now)
       .sort((a, b) => a.available_at - b.available_at);
     if (next === undefined) return null;
     next.status = "processing";
-    this.#held.add(next.id, { workerId, attempt: next.attempts + 1 });
-    const { status: _, available_at: __, last_error: ___, ...job } = next;
-    return structuredClone(job);
+    const { status: _, available_at: __, last_error: ___, ...row } = next;
+    const job = structuredClone(row);
+    return { job, workerId, attempt: next.attempts + 1, enqueued: new Map() };
   }
 
   async complete(jobId: string): Promise<void> {

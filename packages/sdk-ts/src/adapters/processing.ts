@@ -1,10 +1,13 @@
 /** The queue of the processing-jobs design on JobForge: its names and signatures, and another implementation in memory. */
+import { checkDate } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define-job.ts";
 import type { Job } from "../job.ts";
+import { toStorableJson } from "../json.ts";
 import { jobArguments, prepareJob } from "../prepare.ts";
 import { fromRow } from "../rows.ts";
-import { HeldJobs, type Hold } from "./held.ts";
+import { Courses, childKey, type StageHold } from "./course.ts";
+import { HeldJobs } from "./held.ts";
 
 export interface QueueJob {
   id: string;
@@ -44,13 +47,9 @@ export const stages: readonly QueueJob["stage"][] = [
   "analyze",
 ];
 
-interface StageHold extends Hold {
-  readonly job: QueueJob;
+interface DatabaseHold extends StageHold {
   /** The database's clock less this machine's, in milliseconds, as the claim showed it. */
   readonly skew: number;
-  /** How many jobs of each stage it has enqueued. */
-  readonly enqueued: Map<string, number>;
-  deferredBySeconds?: number;
 }
 
 /**
@@ -58,11 +57,13 @@ interface StageHold extends Hold {
  * other id is a JobNotHeldError.
  *
  * A stage that enqueues the next one for its own call does so once, however often it is repeated: the n-th job of a stage that a
- * run enqueues has a key of its own. So a crash between enqueue and complete makes no second job.
+ * run enqueues has a key of its own. So a crash between enqueue and complete makes no second job. The run is known by the asynchronous
+ * course of its claim: `await queue.claim()` and what follows it. What other code enqueues for the call has no such key.
  */
 export class JobForgeJobQueue implements StageQueue {
   readonly #forge: JobForgeClient;
-  readonly #held = new HeldJobs<StageHold>();
+  readonly #held = new HeldJobs<DatabaseHold>();
+  readonly #courses = new Courses(this.#held);
 
   constructor(forge: JobForgeClient) {
     this.#forge = forge;
@@ -72,19 +73,40 @@ export class JobForgeJobQueue implements StageQueue {
     job: Omit<QueueJob, "id" | "attempts">,
     { delaySeconds }: { readonly delaySeconds?: number } = {},
   ): Promise<void> {
-    const parent = this.#holdOf(job);
+    const parent = this.#courses.parentOf(job);
+    const child = parent && childKey(parent, job.stage);
+    try {
+      await this.#enqueue(
+        job,
+        child?.key,
+        delaySeconds === undefined ? undefined : secondsFrom(delaySeconds, "delaySeconds", parent?.skew),
+      );
+    } catch (error) {
+      child?.giveBack();
+      throw error;
+    }
+  }
+
+  async #enqueue(
+    job: Omit<QueueJob, "id" | "attempts">,
+    idempotencyKey: string | undefined,
+    runAt: Date | undefined,
+  ): Promise<void> {
     const prepared = await prepareJob(defineJob({ type: job.stage }), job.payload, {
       tenantId: job.org_id,
       subject: job.call_id,
       maxAttempts: job.max_attempts,
-      idempotencyKey: parent && childKey(parent, job.stage),
-      runAt: delaySeconds === undefined ? undefined : secondsFrom(delaySeconds, parent?.skew),
+      idempotencyKey,
+      runAt,
     });
     await this.#forge.transport.call("jobforge_enqueue_job", jobArguments(prepared));
-    parent?.enqueued.set(job.stage, (parent.enqueued.get(job.stage) ?? 0) + 1);
   }
 
   async claim(workerId: string): Promise<QueueJob | null> {
+    return await this.#courses.claim(() => this.#claim(workerId));
+  }
+
+  async #claim(workerId: string): Promise<DatabaseHold | null> {
     const [row] = await this.#forge.transport.call<object[]>("jobforge_claim_jobs", {
       p_worker_id: workerId,
       p_limit: 1,
@@ -101,14 +123,13 @@ export class JobForgeJobQueue implements StageQueue {
       attempts: claimed.attempts - claimed.uncounted - 1,
       max_attempts: claimed.maxAttempts,
     };
-    this.#held.add(job.id, {
+    return {
       job,
       workerId,
       attempt: claimed.attempts,
       skew: (claimed.lockedAt?.getTime() ?? Date.now()) - Date.now(),
       enqueued: new Map(),
-    });
-    return job;
+    };
   }
 
   async complete(jobId: string): Promise<void> {
@@ -116,7 +137,7 @@ export class JobForgeJobQueue implements StageQueue {
       const fence = fenceOf(hold);
       if (hold.deferredBySeconds === undefined)
         return this.#forge.transport.call("jobforge_complete_job", { ...fence, p_status: "succeeded" });
-      const runAt = secondsFrom(hold.deferredBySeconds, hold.skew);
+      const runAt = secondsFrom(hold.deferredBySeconds, "delaySeconds", hold.skew);
       return this.#forge.transport.call("jobforge_defer_job", { ...fence, p_run_at: runAt });
     });
   }
@@ -126,13 +147,14 @@ export class JobForgeJobQueue implements StageQueue {
       this.#forge.transport.call("jobforge_complete_job", {
         ...fenceOf(hold),
         p_status: "failed",
-        p_error: { message: error },
-        p_retry_at: secondsFrom(backoffSeconds, hold.skew),
+        p_error: toStorableJson({ message: error }, "error"),
+        p_retry_at: secondsFrom(backoffSeconds, "backoffSeconds", hold.skew),
       }),
     );
   }
 
   async defer(jobId: string, delaySeconds: number): Promise<void> {
+    secondsFrom(delaySeconds, "delaySeconds");
     this.#held.get(jobId).deferredBySeconds = delaySeconds;
   }
 
@@ -140,24 +162,15 @@ export class JobForgeJobQueue implements StageQueue {
   async heartbeat(jobId: string): Promise<void> {
     await this.#forge.transport.call("jobforge_heartbeat_job", fenceOf(this.#held.get(jobId)));
   }
-
-  /** The run that enqueues this job: the one of the same call. */
-  #holdOf(job: Omit<QueueJob, "id" | "attempts">): StageHold | undefined {
-    for (const [, hold] of this.#held.values())
-      if (hold.job.org_id === job.org_id && hold.job.call_id === job.call_id) return hold;
-    return undefined;
-  }
-}
-
-function childKey(parent: StageHold, stage: string): string {
-  return `${parent.job.id}:${stage}:${parent.enqueued.get(stage) ?? 0}`;
 }
 
 function fenceOf({ job, workerId, attempt }: StageHold): Record<string, unknown> {
   return { p_job_id: job.id, p_worker_id: workerId, p_attempt: attempt };
 }
 
-/** A time on the database's clock. */
-function secondsFrom(seconds: number, skew = 0): Date {
-  return new Date(Date.now() + skew + seconds * 1000);
+/** A time on the database's clock. Fails, naming the field, for what is no number of seconds. */
+function secondsFrom(seconds: number, field: string, skew = 0): Date {
+  const time = new Date(Date.now() + skew + seconds * 1000);
+  checkDate(time, field);
+  return time;
 }

@@ -14,6 +14,8 @@ export interface Connections {
   lend(): Promise<Lent>;
   /** A new connection with the same settings, not yet connected; undefined where that is not possible. */
   readonly another: (() => Promise<PgListenClient>) | undefined;
+  /** How many it lends at once; undefined where that is not known. */
+  readonly most: number | undefined;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,7 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
       const { default: pg } = await import("pg");
       return new pg.Client(config);
     },
+    most: mostOf(options) ?? defaultMost,
     close: async () => {
       closed = true;
       if (opened !== undefined) await (await opened).end();
@@ -55,11 +58,19 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
   };
 }
 
+/** What `pg.Pool` uses when it is told nothing. */
+const defaultMost = 10;
+
+function mostOf({ max }: PgPoolOptions): number | undefined {
+  return typeof max === "number" && max > 0 ? max : undefined;
+}
+
 /** Connections of the application's pool, which stays open. */
 export function foreignPool(pool: PgPool): Connections {
   return {
     lend: () => lendFrom(pool),
     another: listenClientOf(pool),
+    most: mostOf((pool as { options?: PgPoolOptions }).options ?? {}),
     close: async () => undefined,
   };
 }
@@ -102,6 +113,7 @@ export function singleConnection(client: PgClient): Connections {
       return { client, release: () => done(), abandon: (running) => void running.then(done, done) };
     },
     another: undefined,
+    most: 1,
     close: async () => undefined,
   };
 }

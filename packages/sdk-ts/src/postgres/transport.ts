@@ -46,6 +46,7 @@ export function postgresTransport(options: PostgresOptions): Transport {
         ? undefined
         : (channels, events) => listen(another, channels, events),
     transaction: (work) => inTransaction(connections, written, timeoutMs, work),
+    maxConnections: connections.most,
     close: () => connections.close(),
   };
 }
