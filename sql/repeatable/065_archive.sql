@@ -22,14 +22,28 @@ language sql immutable as $$
   select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
 $$;
 
--- Runs one statement of maintenance DDL, and gives up after 50 ms: behind a long reader it would make everybody else wait.
--- False when it gave up.
+-- Says how long maintenance DDL of this transaction waits for a lock. Not at all when the transaction has changed jobs: others may wait for
+-- those, with locks that the DDL waits for. Two waits of a moment each make no deadlock, but a busy machine makes them long.
+create or replace function jobforge.set_patience(p_holds_jobs boolean) returns void
+language plpgsql as $$
+begin
+  perform set_config('jobforge.patience', case when p_holds_jobs then '1ms' else '50ms' end, true);
+end $$;
+
+-- So long, as lock_timeout has it: 50 ms unless set_patience said otherwise.
+create or replace function jobforge.patience() returns text
+language sql stable as $$
+  select case when current_setting('jobforge.patience', true) = '1ms' then '1ms' else '50ms' end
+$$;
+
+-- Runs one statement of maintenance DDL, and gives up soon: behind a long reader it would make everybody else wait. False when it
+-- gave up.
 create or replace function jobforge.try_ddl(p_statement text) returns boolean
 language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
 begin
-  perform set_config('lock_timeout', '50ms', true);
+  perform set_config('lock_timeout', jobforge.patience(), true);
   execute p_statement;
   perform set_config('lock_timeout', v_before, true);
   return true;
@@ -85,7 +99,7 @@ language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
 begin
-  perform set_config('lock_timeout', '50ms', true);
+  perform set_config('lock_timeout', jobforge.patience(), true);
   perform jobforge.make_part(p_name, false);
   if p_is_open then
     perform jobforge.let_writers_pass();
@@ -108,7 +122,7 @@ declare
   v_name text := p_branch || '_' || p_keep_days;
 begin
   gave_up := false;
-  perform set_config('lock_timeout', '50ms', true);
+  perform set_config('lock_timeout', jobforge.patience(), true);
   perform jobforge.make_part(v_name, true);
   made := (jobforge.add_leaves(p_branch, p_keep_days, p_now, false)).made;
   perform jobforge.let_writers_pass();

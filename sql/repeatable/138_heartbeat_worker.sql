@@ -20,6 +20,7 @@ declare
   v_info jsonb := coalesce(p_info, '{}');
   v_held jsonb := coalesce(p_info -> 'held', '[]');
   v_new boolean;
+  v_lost integer := 0;
 begin
   perform require_worker_id(p_worker_id);
   if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array' or octet_length((v_info - 'held')::text) > 16384 then
@@ -28,7 +29,7 @@ begin
   v_new := register_worker(p_worker_id, coalesce(v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), v_info - 'held', v_now);
   -- Only a worker that says what it holds can be told what it does not hold.
   if v_info ? 'held' then
-    perform lose_runs(p_worker_id, array(
+    v_lost := lose_runs(p_worker_id, array(
       select j.id
       from jobs j
       where j.state = 'running'
@@ -39,7 +40,7 @@ begin
       order by j.id
       for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
   end if;
-  perform upkeep(v_now, 1000, false);
+  perform set_patience(upkeep(v_now, 1000, false) or v_lost > 0);
   perform housekeeping(v_now, 5000, false);
   return jsonb_build_object(
     'cancel', (

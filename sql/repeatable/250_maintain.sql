@@ -69,6 +69,7 @@ begin
   perform require_read_committed();
   v_promoted := (promote(v_waiting, v_now, greatest(1, p_limit / greatest(1, cardinality(v_waiting))))).promoted;
   v_flowing := upkeep(v_now, p_limit, true);
+  perform set_patience(v_flowing or v_promoted > 0);
   return jsonb_build_object('promoted', v_promoted, 'flowing', v_flowing) || housekeeping(v_now, p_limit, true);
 end $$;
 

@@ -1,4 +1,5 @@
 /** Calls over Postgres: what comes back, whose tenant is named, what becomes of connections. */
+import { type AddressInfo, createServer } from "node:net";
 import type { TestDatabase } from "@jobforge/testing";
 import pg from "pg";
 import { describe, expect, onTestFinished } from "vitest";
@@ -35,6 +36,28 @@ function openPool(url: string, max = 2, options: pg.PoolConfig = {}): pg.Pool {
   pool.on("error", () => undefined);
   onTestFinished(() => pool.end());
   return pool;
+}
+
+/** A server that lets everybody in, and says in the same packet that it ends the session. */
+async function endingServer(): Promise<AsyncDisposable & { readonly url: string }> {
+  const message = (type: string, body: Buffer): Buffer => {
+    const head = Buffer.from(`${type}0000`);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const welcome = message("R", Buffer.alloc(4));
+  const ready = message("Z", Buffer.from("I"));
+  const farewell = message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection\0\0"));
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(Buffer.concat([welcome, ready, farewell])));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgres://somebody@127.0.0.1:${port}/db`,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
 }
 
 const job = { p_tenant_id: T, p_type: "a" };
@@ -155,6 +178,15 @@ describe("connections", () => {
     await expect(waiting).rejects.toMatchObject({ retryable: true });
     expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
   });
+
+  test.for(["a URL", "a pool"])(
+    "that the server ends as soon as they are ready end no process: %s",
+    async (kind) => {
+      await using server = await endingServer();
+      const transport = open({ database: kind === "a URL" ? server.url : openPool(server.url) });
+      await expect(transport.call("jobforge_enqueue_job", job)).rejects.toThrow(ConnectionError);
+    },
+  );
 
   test("that cannot be made say whether trying again makes sense", async ({ db }) => {
     const nobody = open({ database: db.url.replace(/\/\/\w+:/, "//nobody:") });

@@ -46,6 +46,9 @@ export class Database {
     } as pg.PoolConfig);
     // A connection that dies in the pool is replaced; whoever calls next notices nothing.
     this.#pool.on("error", () => undefined);
+    // Without a listener the loss of one between two statements would end the process. From the first moment on: a server that ends a
+    // session says so in the same packet as that it is ready.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   get connections(): { readonly total: number; readonly idle: number; readonly waiting: number } {
@@ -56,9 +59,6 @@ export class Database {
   /** Runs work as the caller. It is committed when the work ends well. */
   async as<T>(credential: Credential, work: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
-    // Without a listener the loss of a connection between two statements would end the process.
-    const ignore = (): void => undefined;
-    client.on("error", ignore);
     let broken = true;
     try {
       const answer = await this.#transact(client, credential, work);
@@ -69,7 +69,6 @@ export class Database {
       broken = isReadTimeout(error) || !(await rollback(client));
       throw error;
     } finally {
-      client.removeListener("error", ignore);
       client.release(broken);
     }
   }

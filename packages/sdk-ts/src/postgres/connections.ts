@@ -1,6 +1,13 @@
 /** Where the transport gets its connections from: a pool, its own or the application's, or one client. */
 import { ConnectionError } from "../errors.ts";
-import { isPool, type PgClient, type PgListenClient, type PgPool, type PgPoolOptions } from "./pg.ts";
+import {
+  isPool,
+  type PgClient,
+  type PgListenClient,
+  type PgPool,
+  type PgPoolClient,
+  type PgPoolOptions,
+} from "./pg.ts";
 
 export interface Lent {
   readonly client: PgClient;
@@ -75,10 +82,25 @@ export function foreignPool(pool: PgPool): Connections {
   };
 }
 
+/**
+ * A connection of a pool, whose loss is borne: without a listener one that is lost between two statements would end the process. By a callback, because a
+ * server that ends a session says so in the same packet as that it is ready, and a promise tells us only after both were read.
+ */
+function connectedTo(pool: PgPool): Promise<PgPoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) {
+        reject(error);
+        return;
+      }
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+}
+
 async function lendFrom(pool: PgPool): Promise<Lent> {
-  const client = await pool.connect();
-  // Without a listener the loss of a connection that waits between two statements would end the process.
-  client.on("error", ignore);
+  const client = await connectedTo(pool);
   const release = (destroy: boolean): void => {
     // One that is thrown away may still complain.
     if (!destroy) client.removeListener("error", ignore);

@@ -19,6 +19,7 @@ export interface PgPoolClient extends PgClient {
 /** A `pg.Pool`. */
 export interface PgPool {
   connect(): Promise<PgPoolClient>;
+  connect(callback: (error: Error | undefined, client: PgPoolClient | undefined) => void): void;
   end(): Promise<void>;
   readonly totalCount: number;
 }
