@@ -78,7 +78,6 @@ export const scaling = processCounts.map((processes) =>
     field: processes === 1 ? "all" : processes === 4 ? "best" : "main",
     ...(processes === 1 ? { quick: "best" as const } : {}),
     processes,
-    longer: 2,
     ...(processes === 1 ? { bulk: { id: "enqueue-bulk", title: "Enqueue in bulk" } } : {}),
   }),
 );
@@ -98,7 +97,7 @@ export const backlogs = backlogShares.map((share) =>
 export const burdens: readonly Workload[] = [
   burnDown({
     id: "burst",
-    title: "The same when it has just arrived at an empty queue, one process",
+    title: "Burn-down of a burst that nobody has analyzed, 1 process",
     field: "best",
     burst: true,
     longer: 2,
@@ -147,13 +146,11 @@ export const burdens: readonly Workload[] = [
     title: "1,000,000 finished jobs behind",
     field: "main",
     crowd: (size) => ({ of: "finished", jobs: size.crowd }),
-    longer: 2,
   }),
   burnDown({
     id: "scheduled",
     title: "1,000,000 scheduled jobs ahead",
     field: "main",
     crowd: (size) => ({ of: "scheduled", jobs: size.crowd }),
-    longer: 2,
   }),
 ];

@@ -38,10 +38,10 @@ export const full: Size = {
 /** Small enough for five minutes with everybody. */
 export const quick: Size = {
   ...full,
-  burnSeconds: 0.8,
+  burnSeconds: 1.2,
   enqueueSeconds: 0.5,
   fillJobs: 60_000,
-  fillSeconds: 0.8,
+  fillSeconds: 1,
   wakeSeconds: 1.2,
   floodSeconds: 0.8,
   floodJobs: 12_000,

@@ -12,7 +12,7 @@ const test = base.extend<{ proxy: FaultProxy; hanging: Running }>({
   },
   hanging: async ({ db, proxy }, use) => {
     const { url } = await db.createLogin(...clientRoles);
-    await using http = await startServer(db, { database: proxy.through(url), timeoutMs: 500, poolSize: 2 });
+    await using http = await startServer(db, { database: proxy.through(url), timeoutMs: 1500, poolSize: 2 });
     await use(http);
     proxy.set({ stalled: false });
   },

@@ -129,6 +129,7 @@ test("a run that was given up during transaction() cannot succeed afterwards", a
   });
   await startWorker(forge, { abortGraceMs: 10, hooks: { onFailure: failed.now }, handlers: [handler] });
   expect(await refused.once()).toMatchObject({ kind: "timeout" });
+  await untilEnded(db, 1);
   expect(await jobOf(db, id)).toMatchObject({ status: "dead", error: { name: "JobTimeoutError" } });
   expect(await attemptsOf(db, id)).toEqual(["failed"]);
   expect(await db.value("select count(*)::int from written")).toBe(0);
