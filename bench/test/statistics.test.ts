@@ -49,21 +49,27 @@ describe("the rate", () => {
   test("leaves the warm-up out", () => {
     // 10 in the first second, then 100 a second.
     const samples = [at(0.5, 5), at(1, 10), at(2, 110), at(3, 210)];
-    expect(rateOf(samples, 1_000_000, 1)).toBe(100);
+    expect(rateOf(samples, 1_000_000, { warmUp: 1, watched: 5 })).toBe(100);
   });
 
   test("ends with the last execution, however long was watched after it", () => {
-    expect(rateOf([at(1, 100), at(2, 200), at(2, 200), at(2, 200)], 1_000_000, 0)).toBe(100);
+    expect(
+      rateOf([at(1, 100), at(2, 200), at(2, 200), at(2, 200)], 1_000_000, { warmUp: 0, watched: 5 }),
+    ).toBe(100);
   });
 
   test("counts all there is when little was left behind the warm-up", () => {
-    expect(rateOf([at(1, 90), at(2, 100)], 1_000_000, 1)).toBe(50);
-    expect(rateOf([at(0.5, 100)], 1_000_000, 1)).toBe(200);
+    expect(rateOf([at(1, 90), at(2, 100)], 1_000_000, { warmUp: 1, watched: 5 })).toBe(50);
+    expect(rateOf([at(0.5, 100)], 1_000_000, { warmUp: 1, watched: 5 })).toBe(200);
+  });
+
+  test("of few executions is how many there were in the time, not how soon they followed each other", () => {
+    expect(rateOf([at(0.000_02, 1)], 1_000_000, { warmUp: 1, watched: 5 })).toBe(0.2);
   });
 
   test("is nothing when nothing was done", () => {
-    expect(rateOf([], 1_000_000, 1)).toBe(0);
-    expect(rateOf([{ done: 0, last: 0 }], 0, 1)).toBe(0);
+    expect(rateOf([], 1_000_000, { warmUp: 1, watched: 5 })).toBe(0);
+    expect(rateOf([{ done: 0, last: 0 }], 0, { warmUp: 1, watched: 5 })).toBe(0);
   });
 
   test("adds processes up", () => {

@@ -142,7 +142,7 @@ export class Session implements AsyncDisposable {
     }
     await crew.ask({ do: "stop" });
     const { done } = together(await crew.ask({ do: "count" }));
-    return [{ rate: rateOf(samples, first, seconds / 4), done }, done];
+    return [{ rate: rateOf(samples, first, { warmUp: seconds / 4, watched: seconds }), done }, done];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
