@@ -419,4 +419,4 @@ create table jobforge.maintenance (
 ) with (fillfactor = 50);
 
 insert into jobforge.maintenance (task, ran_at)
-values ('upkeep', '-infinity'), ('leaves', '-infinity'), ('retire', '-infinity'), ('forget', '-infinity');
+values ('jobs', '-infinity'), ('leaves', '-infinity'), ('retire', '-infinity'), ('forget', '-infinity');

@@ -29,7 +29,7 @@ create table jobforge.usage_deltas (
 --   failed    runs that reported a failure · lost: whose worker fell silent · deferred: that put themselves off
 --   retries   failed and lost runs after which the job was queued again · dead: jobs that their run ended as failed or dead
 --   wait_ms   from being due to the start, of all runs · run_ms: from the start to the end, of all but the lost
---   *_histogram how many runs by their length, from bucket 0 on: see jobforge.bucket_of
+--   *_histogram how many runs by their length, from bucket 0 on: see jobforge.bin_of
 create table jobforge.usage (
   tenant_id      uuid not null,
   hour           timestamptz not null,

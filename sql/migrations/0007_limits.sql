@@ -69,18 +69,18 @@ create index limit_rates_time on jobforge.limit_rates (empty_until);
 -- Buckets whose parked jobs have to be looked at from due_at on: the next token comes, or a slot became free while somebody
 -- else held the bucket's lock. Appended, so that nobody waits. Without a bucket: all of them, from `after` on, because a limit
 -- was changed.
-create table jobforge.releases (
+create table jobforge.unpark_requests (
   id     bigint generated always as identity primary key,
   bucket bigint,
   after  bigint,
   due_at timestamptz not null
 );
 
-create index releases_due on jobforge.releases (due_at, id);
-create index releases_bucket on jobforge.releases (bucket);
+create index unpark_requests_due on jobforge.unpark_requests (due_at, id);
+create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
 
 -- What a claim has to mind beside gates: limits, the marks that they need on jobs that run, and weights.
-create type jobforge.steering as (
+create type jobforge.claim_rules as (
   limited  boolean,
   counted  boolean,
   early    boolean,

@@ -3,4 +3,4 @@ drop function if exists :"api_schema".jobforge_list_gates();
 drop function if exists :"api_schema".jobforge_list_types(interval);
 
 -- Whether the look that a hint was made of was costly.
-alter type jobforge.hint add attribute dear boolean;
+alter type jobforge.hint add attribute costly boolean;

@@ -9,6 +9,7 @@ import { escapeIdentifier, escapeLiteral } from "pg";
 const root: URL = new URL("../", import.meta.url);
 
 export interface SqlFile {
+  /** The path below this package, such as `functions/claim/look.sql`; the file name only for migrations. */
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
@@ -18,6 +19,15 @@ export interface NumberedFile extends SqlFile {
   readonly number: number;
 }
 
+/** Repeatable files in the order of `apply-order.txt`. */
+export interface RepeatableFiles {
+  /** Functions that tables refer to. */
+  readonly beforeTables: readonly SqlFile[];
+  readonly afterTables: readonly SqlFile[];
+  /** Row security and grants, which look at every object that exists. */
+  readonly last: readonly SqlFile[];
+}
+
 /** JobForge's version: that of this package. */
 export const version: string = JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version;
 
@@ -25,29 +35,51 @@ export const version: string = JSON.parse(readFileSync(new URL("package.json", r
 export const minClient: string = "0.1.0";
 
 export function numberedFiles(apiSchema: string): NumberedFile[] {
-  return readFolder("migrations", apiSchema).map((file) => ({
-    ...file,
-    number: Number.parseInt(file.name, 10),
+  return sqlFilesIn("migrations").map((name) => ({
+    ...readFile(`migrations/${name}`, apiSchema),
+    name,
+    number: Number.parseInt(name, 10),
   }));
 }
 
-export function repeatableFiles(apiSchema: string): SqlFile[] {
-  return readFolder("repeatable", apiSchema);
+export function repeatableFiles(apiSchema: string): RepeatableFiles {
+  const order = readFileSync(new URL("apply-order.txt", root), "utf8")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const found = ["functions", "security", "views"].flatMap((folder) =>
+    sqlFilesIn(folder).map((name) => `${folder}/${name}`),
+  );
+  const unknown = order.filter((line) => line !== "migrations" && line !== "*" && !found.includes(line));
+  if (unknown.length > 0)
+    throw new Error(`apply-order.txt names files that do not exist: ${unknown.join(", ")}`);
+  const [tables, others] = [order.indexOf("migrations"), order.indexOf("*")];
+  if (tables < 0 || others < tables) throw new Error('apply-order.txt needs "migrations", and "*" after it');
+  const unnamed = found.filter((name) => !order.includes(name));
+  const read = (names: readonly string[]): SqlFile[] => names.map((name) => readFile(name, apiSchema));
+  return {
+    beforeTables: read(order.slice(0, tables)),
+    afterTables: read([...order.slice(tables + 1, others), ...unnamed]),
+    last: read(order.slice(others + 1)),
+  };
 }
 
 /** Roles and schemas, around everything else. */
 export function setupFile(part: "before" | "after", apiSchema: string): string {
-  return fill(readFileSync(new URL(`setup/${part}.sql`, root), "utf8"), apiSchema);
+  return readFile(`setup/${part}.sql`, apiSchema).sql;
 }
 
-function readFolder(folder: string, apiSchema: string): SqlFile[] {
-  return readdirSync(new URL(`${folder}/`, root))
+/** The paths of a folder's SQL files below it, sorted the same on every machine. */
+function sqlFilesIn(folder: string): string[] {
+  return readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
+    .map((name) => name.replaceAll("\\", "/"))
     .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => {
-      const text = readFileSync(new URL(`${folder}/${name}`, root), "utf8");
-      return { name, sql: fill(text, apiSchema), checksum: createHash("sha256").update(text).digest("hex") };
-    });
+    .sort();
+}
+
+function readFile(name: string, apiSchema: string): SqlFile {
+  const text = readFileSync(new URL(name, root), "utf8");
+  return { name, sql: fill(text, apiSchema), checksum: createHash("sha256").update(text).digest("hex") };
 }
 
 function fill(text: string, apiSchema: string): string {

@@ -81,7 +81,7 @@ async function migrateOnce(client: ClientBase, options: MigrateOptions): Promise
     const todo = await readPlan(client, options.apiSchema);
     if (todo.upToDate) {
       await client.query("rollback");
-      return result({ ...todo, migrations: [] });
+      return result(todo);
     }
     // Workers hold their locks for milliseconds; whoever holds one longer is not worth stopping all work for.
     await client.query("set local lock_timeout = '5s'");
@@ -101,16 +101,17 @@ function result(done: Plan): MigrateResult {
     version,
     apiSchema: done.apiSchema,
     applied: done.migrations.map((file) => file.name),
-    refreshed: done.repeatables.length > 0,
+    refreshed: !done.upToDate,
   };
 }
 
 function statements(todo: Plan): string[] {
   const literal = pg.escapeLiteral;
+  const { beforeTables, afterTables, last } = todo.repeatables;
   return [
     setupFile("before", todo.apiSchema),
     "set local check_function_bodies = off;",
-    ...todo.repeatables.filter(isOpening).map(withName),
+    ...beforeTables.map(withName),
     ...todo.migrations.flatMap((file) => [
       withName(file),
       `insert into jobforge.migrations (number, name, checksum) values (${file.number}, ${literal(file.name)}, ${literal(file.checksum)});`,
@@ -119,11 +120,13 @@ function statements(todo: Plan): string[] {
 values (${literal(version)}, ${literal(todo.apiSchema)}, ${literal(minClient)})
 on conflict (only_row) do update
 set version = excluded.version, min_client = excluded.min_client, updated_at = clock_timestamp();`,
-    ...todo.repeatables.filter((file) => !isOpening(file) && !isClosing(file)).map(withName),
+    ...afterTables.map(withName),
+    // A new installation has its first leaves before its first job finishes. Later, maintenance makes them.
+    ...(todo.installed === undefined ? ["select jobforge.maintain_leaves(jobforge.now());"] : []),
     dropReplacedFunctions(todo.apiSchema),
-    ...todo.repeatables.filter(isClosing).map(withName),
+    ...last.map(withName),
     "delete from jobforge.repeatables;",
-    ...todo.repeatables.map(
+    ...[...beforeTables, ...afterTables, ...last].map(
       (file) =>
         `insert into jobforge.repeatables (name, checksum) values (${literal(file.name)}, ${literal(file.checksum)});`,
     ),
@@ -133,16 +136,6 @@ set version = excluded.version, min_client = excluded.min_client, updated_at = c
 
 function withName(file: SqlFile): string {
   return `-- ${file.name}\n${file.sql}`;
-}
-
-/** Files below 10 are functions that tables refer to. */
-function isOpening(file: SqlFile): boolean {
-  return Number.parseInt(file.name, 10) < 10;
-}
-
-/** Files from 900 on look at every object there is: row security and grants. */
-function isClosing(file: SqlFile): boolean {
-  return Number.parseInt(file.name, 10) >= 900;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What a database holds of JobForge, and how that compares to this package's files. */
 import type { ClientBase } from "pg";
 import { MigrationError } from "./errors.ts";
-import { type NumberedFile, numberedFiles, repeatableFiles, type SqlFile, version } from "./files.ts";
+import { type NumberedFile, numberedFiles, type RepeatableFiles, repeatableFiles, version } from "./files.ts";
 
 export interface Installed {
   readonly version: string;
@@ -14,8 +14,8 @@ export interface Plan {
   readonly apiSchema: string;
   readonly installed: Installed | undefined;
   readonly migrations: readonly NumberedFile[];
-  /** All of them when any has changed: they refer to each other. */
-  readonly repeatables: readonly SqlFile[];
+  /** All of them, because they refer to each other: applied together when one has changed. */
+  readonly repeatables: RepeatableFiles;
   readonly upToDate: boolean;
 }
 
@@ -57,15 +57,17 @@ export function plan(installed: Installed | undefined, wantedSchema: string | un
   const apiSchema = wantedSchema ?? installed?.apiSchema ?? "public";
   checkApiSchema(apiSchema, installed);
   const numbered = numberedFiles(apiSchema);
-  const repeatable = repeatableFiles(apiSchema);
+  const repeatables = repeatableFiles(apiSchema);
+  const { beforeTables, afterTables, last } = repeatables;
+  const files = [...beforeTables, ...afterTables, ...last];
   if (installed) checkHistory(installed, numbered);
   const migrations = numbered.filter((file) => !installed?.migrations.has(file.number));
   const changed =
     migrations.length > 0 ||
     installed?.version !== version ||
-    repeatable.length !== installed.repeatables.size ||
-    repeatable.some((file) => installed.repeatables.get(file.name) !== file.checksum);
-  return { apiSchema, installed, migrations, repeatables: changed ? repeatable : [], upToDate: !changed };
+    files.length !== installed.repeatables.size ||
+    files.some((file) => installed.repeatables.get(file.name) !== file.checksum);
+  return { apiSchema, installed, migrations, repeatables, upToDate: !changed };
 }
 
 function checkApiSchema(apiSchema: string, installed: Installed | undefined): void {

@@ -31,7 +31,7 @@ export const jobforge: Contender = {
     let done = 0;
     for (;;) {
       const { rows } = await client.query<{ answer: string }>(
-        "select jobforge_exchange_jobs($1, $2, $3, array[$4::text], null, $5) as answer",
+        "select jobforge_settle_jobs_text($1, $2, $3, array[$4::text], null, $5) as answer",
         [worker, results, batch, typeOf(history), hint],
       );
       const answer = JSON.parse(rows[0]?.answer ?? "{}") as Exchange;

@@ -14,7 +14,7 @@ export interface ApiFunction {
 const workerCalls = new Set([
   "jobforge_claim_jobs",
   "jobforge_settle_jobs",
-  "jobforge_exchange_jobs",
+  "jobforge_settle_jobs_text",
   "jobforge_bind_role",
   "jobforge_create_token",
 ]);
@@ -39,7 +39,7 @@ const signatures: Readonly<Record<string, readonly [Returns, string]>> = {
      p_retry boolean, p_retry_at timestamptz, p_cost_cents integer, p_next_run_at timestamptz`,
   ],
   jobforge_settle_jobs: ["json", settling],
-  jobforge_exchange_jobs: ["text", settling],
+  jobforge_settle_jobs_text: ["text", settling],
   jobforge_defer_job: [
     "json",
     "p_job_id uuid, p_worker_id text, p_run_at timestamptz, p_attempt integer, p_counts boolean",

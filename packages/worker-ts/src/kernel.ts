@@ -41,7 +41,7 @@ export class Kernel {
     };
     const options = { timeoutMs: SETTLE_TIMEOUT_MS };
     const calledAt = this.clock.mark();
-    const answer = await this.transport.call<SettleAnswer>("jobforge_exchange_jobs", args, options);
+    const answer = await this.transport.call<SettleAnswer>("jobforge_settle_jobs_text", args, options);
     this.clock.learn(answer.now, calledAt);
     return answer;
   }
@@ -49,7 +49,7 @@ export class Kernel {
   /** Ends one run in a transaction. */
   async endIn(transaction: Transport, end: string): Promise<SettleAnswer> {
     const args = { p_worker_id: this.workerId, p_results: new JsonText(`[${end}]`) };
-    return await transaction.call<SettleAnswer>("jobforge_exchange_jobs", args, {
+    return await transaction.call<SettleAnswer>("jobforge_settle_jobs_text", args, {
       timeoutMs: SETTLE_TIMEOUT_MS,
     });
   }

@@ -1,6 +1,6 @@
 /** The JSON that passes between a worker and the kernel. The names are the kernel's. */
 
-/** A job as `jobforge_exchange_jobs` hands it out. */
+/** A job as `jobforge_settle_jobs_text` hands it out. */
 export interface ClaimedJob {
   readonly id: string;
   readonly tenant_id: string;

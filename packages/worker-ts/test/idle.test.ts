@@ -39,7 +39,7 @@ test("a worker sleeps until the next job is due, and not longer", async ({ db, f
   await forge.enqueue(job, {}, { tenantId: T, runAt: dueAt });
   const ran = new Happening<number>();
   const looks = new Happening();
-  const watched = observed(forge, (name) => name === "jobforge_exchange_jobs" && looks.now());
+  const watched = observed(forge, (name) => name === "jobforge_settle_jobs_text" && looks.now());
   await using worker = createWorker(watched, {
     pollMs: HARDLY,
     logger: keptLog().logger,
@@ -133,7 +133,7 @@ test("a due job that somebody has locked is looked for less and less often", asy
   const looks = new Happening<number>();
   const watched = observed(
     forge,
-    (name) => name === "jobforge_exchange_jobs" && looks.now(performance.now()),
+    (name) => name === "jobforge_settle_jobs_text" && looks.now(performance.now()),
   );
   await using worker = createWorker(watched, {
     logger: keptLog().logger,

@@ -32,7 +32,7 @@ test("a run that ends while the database is down is settled when it is back, and
   const log = keptLog();
   const watched = observed(
     forge,
-    (name) => name === "jobforge_exchange_jobs" && tried.now(performance.now()),
+    (name) => name === "jobforge_settle_jobs_text" && tried.now(performance.now()),
   );
   await using worker = createWorker(watched, {
     logger: log.logger,

@@ -341,7 +341,7 @@ test("a worker sleeps until a schedule is due, and not longer", async ({ db, for
   await forge.schedules.ensure(fetchFeed, "f1", { ...feed, nextRunAt });
   const ran = new Happening<number>();
   const looks = new Happening();
-  const watched = observed(forge, (name) => name === "jobforge_exchange_jobs" && looks.now());
+  const watched = observed(forge, (name) => name === "jobforge_settle_jobs_text" && looks.now());
   const handler = fetchFeed.handle((_, job) => {
     job.nextRun(ran.values.length === 0 ? 300 : hour);
     ran.now(Date.now());

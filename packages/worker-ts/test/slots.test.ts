@@ -153,7 +153,7 @@ test("fast jobs are claimed and settled by the hundred", async ({ db, forge }) =
   await enqueueMany(db, "a", 5_000, 10);
   let calls = 0;
   const watched = observed(forge, (name) => {
-    if (name === "jobforge_exchange_jobs") calls += 1;
+    if (name === "jobforge_settle_jobs_text") calls += 1;
   });
   const worker = createWorker(watched, { logger: keptLog().logger, handlers: [a.handle(() => undefined)] });
   const summary = await worker.tick({ limit: 5_000 });

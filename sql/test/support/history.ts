@@ -43,7 +43,7 @@ export async function withoutIndexes(
 /** Makes the leaves of a span of time that lies behind. */
 export async function makeLeaves(db: Pick<TestDatabase, "query">, span: string): Promise<void> {
   await db.query(
-    `select jobforge.tend_leaves(at)
+    `select jobforge.maintain_leaves(at)
      from generate_series(clock_timestamp() - $1::interval, clock_timestamp(), interval '4 days') at
      order by at desc`,
     [span],

@@ -20,7 +20,7 @@ export async function emptyDatabase(): Promise<TestDatabase> {
 /** Makes the installation look as if a file of functions had changed since. */
 export async function outdate(db: TestDatabase): Promise<void> {
   await db.query(
-    "update jobforge.repeatables set checksum = 'of an older file' where name = '010_errors.sql'",
+    "update jobforge.repeatables set checksum = 'of an older file' where name = 'functions/shared/errors.sql'",
   );
 }
 

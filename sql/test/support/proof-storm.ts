@@ -59,7 +59,7 @@ async function act(client: Client): Promise<void> {
 export const LEFTOVERS = `select jsonb_build_object(
   'live jobs', (select count(*) from jobforge.jobs),
   'children not enqueued', (select count(*) from jobforge.outbox),
-  'buckets to look at', (select count(*) from jobforge.releases),
+  'buckets to look at', (select count(*) from jobforge.unpark_requests),
   'requests to cancel', (select count(*) from jobforge.cancel_requests),
   'deadlocks', (select deadlocks from pg_stat_database where datname = current_database()))`;
 

@@ -39,7 +39,7 @@ export const maintenance: Check = {
   name: "maintenance",
   run: async ({ health }) => {
     if (health === undefined) return notAllowed;
-    const last = health.maintainedAt?.["upkeep"];
+    const last = health.maintainedAt?.["jobs"];
     const idleMs = last === undefined ? undefined : Date.parse(health.now) - Date.parse(last);
     if (idleMs !== undefined && idleMs <= upkeepAllowedMs)
       return { verdict: "ok", message: `Lost leases were last looked for ${span(Math.max(0, idleMs))} ago.` };

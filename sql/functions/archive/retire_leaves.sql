@@ -1,0 +1,93 @@
+-- Forgets what is older than its time of keeping, a bounded slice a call: first the keys, large payloads and attempts of the
+-- jobs of one leaf, then the leaf, which is emptied and then dropped, each as soon as no reader is in the way. Of the leaves
+-- whose time is over any one may be next, so that one with a reader holds up no other. Answers how many jobs it went
+-- through.
+create or replace function jobforge.retire_leaves(p_now timestamptz, p_limit integer) returns integer
+language plpgsql
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+declare
+  v_leaf leaves;
+  v_jobs uuid[];
+  v_count integer;
+  v_last tid;
+begin
+  select l.* into v_leaf
+  from leaves l
+  where l.to_at + make_interval(days => l.keep_days) <= p_now
+  order by random()
+  limit 1
+  for update skip locked;
+  if not found then
+    return 0;
+  elsif v_leaf.emptied_at is not null then
+    if try_ddl(format('drop table %I', v_leaf.name)) then
+      delete from leaves l where l.name = v_leaf.name;
+    end if;
+    return 0;
+  end if;
+  execute format(
+    'select count(*), max(s.ctid) from (select f.ctid from %I f where f.ctid > $1 limit $2) s',
+    v_leaf.name) into v_count, v_last using v_leaf.cleared_to, p_limit;
+  if v_count > 0 then
+    execute format('select array(select f.id from %I f where f.ctid > $1 and f.ctid <= $2 for update skip locked)',
+      v_leaf.name) into v_jobs using v_leaf.cleared_to, v_last;
+    perform forget_traces(v_jobs);
+    -- A job that an open transaction is bringing back keeps what it has, and the slice is gone through again.
+    if cardinality(v_jobs) < v_count then
+      return 0;
+    end if;
+    update leaves l set cleared_to = v_last where l.name = v_leaf.name;
+  elsif try_ddl(format('truncate %I', v_leaf.name)) then
+    update leaves l set emptied_at = p_now where l.name = v_leaf.name;
+  end if;
+  return v_count;
+end $$;
+
+-- Forgets jobs in default leaves whose time is over: the few that ended before maintenance had made their leaf. Answers how
+-- many.
+create or replace function jobforge.empty_defaults(p_now timestamptz, p_limit integer) returns integer
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+declare
+  v_leaf regclass;
+  v_gone uuid[];
+  v_count integer := 0;
+begin
+  for v_leaf in
+    select i.inhrelid::regclass
+    from pg_partition_tree('archive') t
+    join pg_inherits i on i.inhrelid = t.relid
+    join pg_class c on c.oid = t.relid
+    where t.isleaf and pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT'
+  loop
+    execute format(
+      'with gone as (
+         delete from %s f where f.ctid = any (array(
+           select d.ctid from %s d where d.finished_at + make_interval(days => d.keep_days) <= $1 limit $2 for update skip locked))
+         returning f.id
+       )
+       select array_agg(g.id) from gone g', v_leaf, v_leaf) into v_gone using p_now, p_limit;
+    perform forget_traces(v_gone);
+    v_count := v_count + coalesce(cardinality(v_gone), 0);
+  end loop;
+  return v_count;
+end $$;
+
+-- Deletes what jobs have outside their own row: keys, large payloads and earlier attempts.
+create or replace function jobforge.forget_traces(p_job_ids uuid[]) returns void
+language plpgsql as $$
+begin
+  delete from jobforge.job_keys k where k.job_id = any (p_job_ids);
+  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
+  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+end $$;
+
+-- The same for jobs of types that keep no history, whose keys stand for another day.
+create or replace function jobforge.keep_only_keys(p_job_ids uuid[], p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  update jobforge.job_keys k set forget_at = p_now + interval '24 hours' where k.job_id = any (p_job_ids);
+  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
+  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+end $$;

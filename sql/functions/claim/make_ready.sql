@@ -1,0 +1,16 @@
+-- Makes ready what has become due: jobs that waited, and runs of schedules. Answers how many of a type, or p_limit when there
+-- may be more, and when the next one becomes due. The look for that time tells whether there is anything to fire. Never waits.
+create or replace function jobforge.make_ready(
+  p_types text[], p_now timestamptz, p_limit integer, p_floor timestamptz default '-infinity',
+  out promoted integer, out due timestamptz
+)
+language plpgsql as $$
+begin
+  select p.promoted, p.due into promoted, due from jobforge.promote(p_types, p_now, p_limit, p_floor) p;
+  if due <= p_now or exists (select from jobforge.schedule_ends) then
+    if jobforge.fire(p_types, p_now, p_floor) then
+      promoted := greatest(promoted, p_limit);
+    end if;
+    due := jobforge.next_due(p_types, p_floor);
+  end if;
+end $$;

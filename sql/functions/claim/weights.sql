@@ -1,0 +1,24 @@
+-- What the tenant of each stream weighs.
+create or replace function jobforge.weights_of(p_streams jobforge.stream[]) returns integer[]
+language plpgsql stable as $$
+begin
+  return array(
+    select coalesce((
+      select t.weight from jobforge.tenants t where uuid_hash_extended(t.tenant_id, 0) = s.lane and t.weight > 1 limit 1), 1)
+    from unnest(p_streams) with ordinality s(type, rank, lane, from_at, from_seq, ord)
+    order by s.ord);
+end $$;
+
+-- The turns, each as often as its tenant weighs; as they are without weights.
+create or replace function jobforge.weighted_turns(p_turns integer[], p_weights integer[]) returns integer[]
+language plpgsql immutable as $$
+begin
+  if p_weights is null then
+    return p_turns;
+  end if;
+  return array(
+    select t.turn
+    from unnest(p_turns) with ordinality t(turn, place)
+    cross join lateral generate_series(1, p_weights[t.turn]) n
+    order by t.place, n);
+end $$;

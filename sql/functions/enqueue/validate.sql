@@ -1,0 +1,73 @@
+-- Whether a JSON document is over the 1 MiB cap, as Postgres prints it: a number such as 1e100000 is stored in a few bytes
+-- and printed in 100 kB.
+create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
+language sql immutable as $$
+  select octet_length(p_document::text) > 1048576
+$$;
+
+-- A text a caller may use as a key: null, or 1 to 1024 bytes.
+create or replace function jobforge.is_key(p_text text) returns boolean
+language sql immutable as $$
+  select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
+$$;
+
+-- What is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that it is inlined.
+create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
+language sql stable as $$
+  select case
+    when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
+    when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
+    when p_job.type ~ '[[:cntrl:]]' then array['type', 'type must not have control characters']
+    when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
+    when not coalesce(p_job.max_attempts, 1) between 1 and 100000
+      then array['max_attempts', 'max_attempts must be between 1 and 100000']
+    when not p_job.priority between -1000000 and 1000000
+      then array['priority', 'priority must be between -1000000 and 1000000']
+    when not jobforge.is_time(p_job.run_at) then array['run_at', 'run_at must be a time from the year 1 to 9999']
+    when not jobforge.is_time(p_job.expires_at) then array['expires_at', 'expires_at must be a time from the year 1 to 9999']
+    when p_job.expires_at <= greatest(p_job.run_at, p_now)
+      then array['expires_at', 'expires_at must be later than run_at and now, or the job would never start']
+    when not jobforge.is_key(p_job.idempotency_key)
+      then array['idempotency_key', 'idempotency_key must have 1 to 1024 bytes']
+    when not jobforge.is_key(p_job.dedupe_key) then array['dedupe_key', 'dedupe_key must have 1 to 1024 bytes']
+    when p_job.dedupe_mode not in ('skip', 'replace', 'debounce')
+      then array['dedupe_mode', 'dedupe_mode must be skip, replace or debounce']
+    when not jobforge.is_key(p_job.subject) then array['subject', 'subject must have 1 to 1024 bytes']
+    when not jobforge.is_key(p_job.concurrency_key)
+      then array['concurrency_key', 'concurrency_key must have 1 to 1024 bytes']
+    when array_ndims(p_job.tags) > 1 then array['tags', 'tags must be a flat array of texts']
+    when cardinality(p_job.tags) > 50 or octet_length(array_to_string(p_job.tags, '')) > 4000
+      or array_position(p_job.tags, null) is not null or array_position(p_job.tags, '') is not null
+      then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes altogether']
+    when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+      then array['traceparent', 'traceparent must be a W3C trace context header']
+    when jobforge.is_oversized(p_job.payload) then array['payload', 'payload is larger than 1 MiB']
+  end
+$$;
+
+-- Raises for the first job of a call that cannot be enqueued. JF008 for a payload over the cap, else JF002.
+create or replace function jobforge.require_valid(p_jobs jobforge.new_job[], p_now timestamptz, p_bulk boolean) returns void
+language plpgsql as $$
+declare
+  v_ord integer;
+  v_problem text[];
+  v_field text;
+begin
+  select j.ord, x.problem
+  into v_ord, v_problem
+  from unnest(p_jobs) j
+  cross join lateral (select jobforge.problem_with(j, p_now) as problem) x
+  where x.problem is not null
+  order by j.ord
+  limit 1;
+  if not found then
+    return;
+  end if;
+  v_field := case when p_bulk then format('jobs[%s].%s', v_ord - 1, v_problem[1]) else v_problem[1] end;
+  if v_problem[1] = 'payload' then
+    perform jobforge.fail('JF008', 'Payload too large: ' || v_field || ' is over 1 MiB', 'payload_too_large', v_field,
+      'Store it elsewhere and pass a reference.');
+  end if;
+  perform jobforge.fail_argument(v_field,
+    case when p_bulk then format('job %s: %s', v_ord - 1, v_problem[2]) else v_problem[2] end);
+end $$;

@@ -1,0 +1,158 @@
+-- Limits as operators set and read them.
+
+-- A limit as it is answered.
+create or replace function jobforge.limit_document(p_limit jobforge.limits) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('scope', p_limit.scope, 'key', p_limit.key, 'max_running', p_limit.max_running,
+    'rate', p_limit.rate, 'per', p_limit.per, 'burst', p_limit.burst, 'set_at', p_limit.set_at, 'set_by', p_limit.set_by)
+$$;
+
+-- The key of a limit as it is kept: ids of tenants in small letters. Raises JF002 when it does not fit the scope.
+create or replace function jobforge.limit_key(p_scope text, p_key text) returns text
+language plpgsql stable as $$
+declare
+  v_tenant text := case p_scope when 'tenant' then p_key when 'type_tenant' then substring(p_key from ':([^:]*)$') end;
+begin
+  if p_scope is null or p_scope not in ('type', 'tenant', 'type_tenant', 'key') then
+    perform jobforge.fail_argument('scope', 'scope must be type, tenant, type_tenant or key');
+  elsif not coalesce(jobforge.is_key(p_key), false) or p_key is null then
+    perform jobforge.fail_argument('key', 'key must have 1 to 1024 bytes', 'Use * for the default.');
+  elsif p_key = '*' or p_scope = 'key' then
+    return p_key;
+  elsif p_scope = 'type' then
+    if btrim(p_key) = '' or length(p_key) > 200 then
+      perform jobforge.fail_argument('key', 'key must be a type, or *');
+    end if;
+    return p_key;
+  elsif p_scope = 'tenant' and jobforge.uuid_or_null(p_key) is null then
+    perform jobforge.fail_argument('key', 'key must be a tenant''s uuid, or *');
+  elsif p_scope = 'type_tenant' and (v_tenant is null or length(p_key) = length(v_tenant) + 1
+    or (v_tenant <> '*' and jobforge.uuid_or_null(v_tenant) is null))
+  then
+    perform jobforge.fail_argument('key', 'key must be TYPE:TENANT, TYPE:* or *');
+  end if;
+  return left(p_key, -length(v_tenant)) || coalesce(jobforge.uuid_or_null(v_tenant)::text, v_tenant);
+end $$;
+
+-- Writes down who changed a limit, has what it parked looked at, and wakes workers that sleep.
+create or replace function jobforge.limit_changed(p_action text, p_scope text, p_key text, p_meta jsonb, p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (p_now,
+    coalesce(case when p_scope in ('tenant', 'type_tenant') then jobforge.uuid_or_null(right(p_key, 36)) end,
+      '00000000-0000-0000-0000-000000000000'),
+    jobforge.caller(), p_action, 'limit', p_scope || ':' || p_key, p_meta);
+  insert into jobforge.unpark_requests (after, due_at) values (-9223372036854775808, p_now);
+  perform jobforge.wake_all(p_now);
+end $$;
+
+-- Limits how many jobs run at once (p_max_running), how many start in a time (p_rate in each p_per, up to p_burst at once;
+-- p_rate unless said), or both. Holds for each type, tenant, type of a tenant or concurrency key by itself; the key '*' is the
+-- default of those without a limit of their own. With neither number the key has no limit, whatever the default says. Replaces
+-- the limit that was there. What runs goes on. Answers the limit.
+-- Who: operators. JF002 for a scope, key or number that makes no sense. Operators wait for each other, and nobody for them.
+create or replace function :"api_schema".jobforge_set_limit(
+  p_scope text,
+  p_key text,
+  p_max_running integer default null,
+  p_rate integer default null,
+  p_per interval default null,
+  p_burst integer default null
+) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_key text;
+  v_new limits;
+begin
+  perform require_operator();
+  v_key := limit_key(p_scope, p_key);
+  if p_max_running < 0 then
+    perform fail_argument('max_running', 'max_running must be 0 or more', 'Use a gate to pause.');
+  elsif p_rate is not null and p_rate not between 1 and 1000000 then
+    perform fail_argument('rate', 'rate must be between 1 and 1000000');
+  elsif (p_rate is null) <> (p_per is null) then
+    perform fail_argument('per', 'rate and per belong together', 'Such as 100 for each ''1 minute''.');
+  elsif p_per is not null and p_per not between interval '1 millisecond' and interval '366 days' then
+    perform fail_argument('per', 'per must be between a millisecond and 366 days');
+  elsif p_burst is not null and (p_rate is null or p_burst not between 1 and 1000000) then
+    perform fail_argument('burst', 'burst must be between 1 and 1000000, and goes with a rate');
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('jobforge.limits', 0));
+  insert into limits (scope, key, max_running, rate, per, burst, in_force, set_at, set_by)
+  values (p_scope, v_key, p_max_running, p_rate, p_per, coalesce(p_burst, p_rate),
+    -- While another one is in force, every run is counted.
+    p_max_running is null or p_scope = 'key'
+      or exists (select from limits l where l.in_force and l.max_running is not null and l.scope <> 'key'),
+    v_now, caller())
+  on conflict (scope, key) do update
+  set max_running = excluded.max_running, rate = excluded.rate, per = excluded.per, burst = excluded.burst,
+    in_force = excluded.in_force, set_at = excluded.set_at, set_by = excluded.set_by
+  returning * into v_new;
+  perform limit_changed('LIMIT_SET', p_scope, v_key,
+    jsonb_strip_nulls(jsonb_build_object('max_running', p_max_running, 'rate', p_rate, 'per', p_per, 'burst', v_new.burst)), v_now);
+  return limit_document(v_new);
+end $$;
+
+-- Removes a limit. What it held back starts as soon as nothing else does. Answers {scope, key, removed}; removed is false when
+-- there was none.
+-- Who: operators.
+create or replace function :"api_schema".jobforge_remove_limit(p_scope text, p_key text) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_key text;
+  v_removed boolean;
+begin
+  perform require_operator();
+  v_key := limit_key(p_scope, p_key);
+  perform pg_advisory_xact_lock(hashtextextended('jobforge.limits', 0));
+  delete from limits l where l.scope = p_scope and l.key = v_key;
+  v_removed := found;
+  if v_removed then
+    perform limit_changed('LIMIT_REMOVED', p_scope, v_key, '{}', v_now);
+  end if;
+  return jsonb_build_object('scope', p_scope, 'key', v_key, 'removed', v_removed);
+end $$;
+
+-- Whether a caller may read a limit: one that is bound to a tenant, those that concern it, but no other tenant's keys.
+create or replace function jobforge.limit_concerns(p_limit jobforge.limits, p_tenant_id uuid) returns boolean
+language sql immutable as $$
+  select p_tenant_id is null or p_limit.scope = 'type' or p_limit.key = '*'
+    or (p_limit.scope = 'type_tenant' and p_limit.key like '%:*')
+    or (p_limit.scope in ('tenant', 'type_tenant') and right(p_limit.key, 36) = p_tenant_id::text)
+$$;
+
+-- The limit of exactly this scope and key; null when there is none.
+-- Who: operators, readers; a role that is bound to a tenant sees those that concern it.
+create or replace function :"api_schema".jobforge_get_limit(p_scope text, p_key text) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_key text := limit_key(p_scope, p_key);
+begin
+  return (
+    select limit_document(l) from limits l where l.scope = p_scope and l.key = v_key and limit_concerns(l, bound_tenant()));
+end $$;
+
+-- The limits there are.
+-- Who: operators, readers; a role that is bound to a tenant sees those that concern it.
+create or replace function :"api_schema".jobforge_list_limits()
+returns table (
+  scope text, key text, max_running integer, rate integer, per interval, burst integer, set_at timestamptz, set_by text
+)
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select l.scope, l.key, l.max_running, l.rate, l.per, l.burst, l.set_at, l.set_by
+  from limits l
+  cross join (select bound_tenant() as tenant_id offset 0) b
+  where limit_concerns(l, b.tenant_id)
+  order by l.scope, l.key
+$$;

@@ -1,0 +1,212 @@
+-- Release: parked jobs come back when there is room for them.
+
+-- Gives back the slots of jobs that left the queue or ended: unparks what has room now, or leaves that to the next claim where
+-- somebody else holds the bucket. Wakes workers for types that may go on. Nothing but one look where there are no limits.
+-- Never waits.
+create or replace function jobforge.free_slots(p_slots jobforge.slot[], p_now timestamptz) returns void
+language plpgsql
+set search_path = jobforge, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_nestloop = on
+set enable_hashjoin = off
+set enable_mergejoin = off as $$
+declare
+  v_buckets bucket[] := '{}';
+  v_mine bigint[];
+  v_scope text;
+begin
+  foreach v_scope in array array['key', 'type_tenant', 'tenant'] loop
+    if exists (select from limits l where l.scope = v_scope) then
+      v_buckets := v_buckets || array(select b from buckets_of(v_scope, p_slots) b);
+    end if;
+  end loop;
+  if cardinality(v_buckets) > 0 then
+    v_mine := array(select b.id from unnest(v_buckets) b where try_bucket(b.id, b.scope));
+    perform unpark_buckets(v_mine, p_now);
+    insert into unpark_requests (bucket, due_at)
+    select b.id, p_now
+    from unnest(v_buckets) b
+    where not b.id = any (v_mine);
+  end if;
+  if exists (select from limits l where l.scope = 'type') then
+    perform wake(b.type, p_now, p_now) from buckets_of('type', p_slots) b;
+  end if;
+end $$;
+
+-- Leaves it to the next claim to look at the buckets of jobs that an application takes out of the queue, or moves in it: its
+-- transaction may stay open, and must not hold the buckets' locks. Nothing but one look where there are no limits.
+create or replace function jobforge.leave_slots(p_slots jobforge.slot[], p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  if exists (select from jobforge.limits) then
+    insert into jobforge.unpark_requests (bucket, due_at)
+    select b.id, p_now
+    from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
+    cross join lateral jobforge.buckets_of(x.counts_by, p_slots) b;
+  end if;
+end $$;
+
+-- Looks at buckets that are due, up to a hundred a call. One that somebody else holds is looked at a little later. Answers how
+-- many jobs came back. Never waits.
+create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
+language plpgsql as $$
+declare
+  v_due bigint[];
+  v_buckets bigint[];
+  v_mine bigint[];
+begin
+  select array_agg(r.id), array_agg(distinct r.bucket) filter (where r.bucket is not null)
+  into v_due, v_buckets
+  from (
+    select r.id, r.bucket
+    from jobforge.unpark_requests r
+    where r.due_at <= p_now
+    order by r.due_at, r.id
+    limit 100
+    for update skip locked
+  ) r;
+  if v_due is null then
+    return 0;
+  end if;
+  v_buckets := v_buckets || jobforge.sweep(v_due, p_now);
+  v_mine := array(select b from unnest(v_buckets) b where jobforge.try_bucket(b, null));
+  delete from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = any (v_mine);
+  update jobforge.unpark_requests r
+  set due_at = p_now + interval '20 milliseconds'
+  where r.id = any (v_due) and r.bucket is not null and r.bucket <> all (v_mine);
+  -- Those of a sweep have no row yet.
+  insert into jobforge.unpark_requests (bucket, due_at)
+  select b, p_now + interval '20 milliseconds'
+  from unnest(v_buckets) b
+  where b <> all (v_mine) and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
+  return jobforge.unpark_buckets(v_mine, p_now);
+end $$;
+
+-- Goes on with the rounds through all buckets that have parked jobs, which a changed limit has asked for: answers the next of them,
+-- and moves each round on, or ends it.
+create or replace function jobforge.sweep(p_due bigint[], p_now timestamptz) returns bigint[]
+language plpgsql
+set enable_sort = off as $$
+declare
+  v_round record;
+  v_bucket bigint;
+  v_buckets bigint[] := '{}';
+begin
+  for v_round in
+    select r.id, r.after from jobforge.unpark_requests r where r.id = any (p_due) and r.bucket is null order by r.id
+  loop
+    v_bucket := v_round.after;
+    for i in 1 .. 100 loop
+      select j.parked_in into v_bucket
+      from jobforge.jobs j
+      where j.state = 'parked' and j.parked_in > v_bucket
+      order by j.parked_in
+      limit 1;
+      exit when not found;
+      v_buckets := v_buckets || v_bucket;
+    end loop;
+    if v_bucket is null then
+      delete from jobforge.unpark_requests r where r.id = v_round.id;
+    else
+      update jobforge.unpark_requests r set after = v_bucket, due_at = p_now where r.id = v_round.id;
+    end if;
+  end loop;
+  return v_buckets;
+end $$;
+
+-- Unparks what has room in the buckets, whose locks the caller holds; answers how many jobs came back. A bucket that no limit
+-- holds for any more is emptied, in large steps. Jobs that an application holds stay, and are looked at again a second later.
+create or replace function jobforge.unpark_buckets(p_buckets bigint[], p_now timestamptz) returns integer
+language plpgsql as $$
+declare
+  v_count integer := 0;
+  v_bucket record;
+  v_room record;
+  v_back integer;
+  v_again_at timestamptz;
+begin
+  for v_bucket in
+    -- Whatever is parked in a bucket tells what the bucket is.
+    select i.id, l.bucket
+    from unnest(p_buckets) i(id)
+    cross join lateral (
+      select j.type, j.tenant_id, j.concurrency_key
+      from jobforge.jobs j
+      where j.state = 'parked' and j.parked_in = i.id
+      limit 1
+    ) j
+    left join lateral (
+      select b as bucket
+      from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
+      cross join lateral jobforge.buckets_of(x.counts_by, array[row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot]) b
+      where b.id = i.id
+    ) l on true
+  loop
+    v_room := jobforge.room_in(v_bucket.bucket, p_now);
+    v_back := jobforge.unpark(v_bucket.id, coalesce(v_room.room, 1000), v_room.only_id, p_now);
+    v_count := v_count + v_back;
+    v_again_at := case
+      when v_room.room is null and v_back >= 1000 then p_now
+      when v_room.room is null or v_back < v_room.room and v_room.only_id is null then p_now + interval '1 second'
+      when v_room.only_id is not null and v_back = 0 and v_room.room > 0
+        and exists (select from jobforge.jobs j where j.id = v_room.only_id and j.state = 'parked' and j.parked_in = v_bucket.id)
+        then p_now + interval '1 second'
+    end;
+    -- When the last token has been handed to a job that came back, the next one is some time away.
+    if (v_bucket.bucket).rate is not null then
+      v_again_at := least(v_again_at, coalesce(v_room.next_at,
+        p_now + jobforge.token_time((v_bucket.bucket).rate, (v_bucket.bucket).per) * interval '1 microsecond'));
+    end if;
+    if v_again_at is not null
+      and exists (select from jobforge.jobs j where j.state = 'parked' and j.parked_in = v_bucket.id)
+      and not exists (
+        select from jobforge.unpark_requests r where r.bucket = v_bucket.id and r.due_at > p_now and r.due_at <= v_again_at)
+    then
+      insert into jobforge.unpark_requests (bucket, due_at) values (v_bucket.id, v_again_at);
+    end if;
+  end loop;
+  return v_count;
+end $$;
+
+-- Puts parked jobs of a bucket back into the queue: that one alone, or up to p_most of each type, the first in their order, and
+-- wakes workers for them. Of each type, because a bucket of a tenant has several, and one that no worker handles must not take
+-- the room of the others. Answers how many of the type that got most. Passes over what somebody holds.
+create or replace function jobforge.unpark(p_bucket bigint, p_most integer, p_only uuid, p_now timestamptz) returns integer
+language plpgsql
+set enable_sort = off as $$
+declare
+  v_type text := '';
+  v_ids uuid[];
+  v_count integer := 0;
+begin
+  while p_most > 0 loop
+    select j.type into v_type
+    from jobforge.jobs j
+    where j.state = 'parked' and j.parked_in = p_bucket and j.type > v_type
+    order by j.type
+    limit 1;
+    exit when not found;
+    if p_only is null then
+      v_ids := array(
+        select j.id
+        from jobforge.jobs j
+        where j.state = 'parked' and j.parked_in = p_bucket and j.type = v_type
+        order by j.rank, j.run_at, j.seq
+        limit p_most
+        for update skip locked);
+    else
+      v_ids := array(
+        select j.id
+        from jobforge.jobs j
+        where j.id = p_only and j.state = 'parked' and j.parked_in = p_bucket
+        for update skip locked);
+    end if;
+    if cardinality(v_ids) > 0 then
+      update jobforge.jobs j set state = 'ready', parked_in = null where j.id = any (v_ids);
+      perform jobforge.wake(v_type, p_now, p_now);
+    end if;
+    v_count := greatest(v_count, cardinality(v_ids));
+  end loop;
+  return v_count;
+end $$;

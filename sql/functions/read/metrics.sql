@@ -1,0 +1,70 @@
+-- What a metrics endpoint shows, of every tenant, or of the one that the role is bound to: {at, until, jobs, ended, wait, run, workers,
+-- reports}. jobs counts what is live by type and status, or estimates it, as jobforge_count_live does. ended counts jobs that ended from p_since up to until, which is two seconds ago, so that nothing
+-- is committed before it any more; ask the next time with p_since = until, and every job is counted once. wait and run say how long they
+-- waited and ran: per bucket (place in p_buckets, in seconds; 0 is below the first) how many and how many seconds on average. reports are
+-- what workers said of themselves with their last heartbeat: {worker, metrics}; none of workers that are bound to a tenant,
+-- which could make the others' numbers look as they like, unless the caller is bound to the same.
+-- Who: readers and operators. Locks nothing.
+create or replace function :"api_schema".jobforge_metrics(
+  p_since timestamptz default null,
+  p_buckets numeric[] default '{0.1,1,10,60}',
+  p_by_tenant boolean default false
+) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_until timestamptz := greatest(v_now - interval '2 seconds', p_since);
+  v_from uuid := coalesce(bound_tenant(), '00000000-0000-0000-0000-000000000000');
+  v_to uuid := coalesce(bound_tenant(), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+begin
+  if array_ndims(p_buckets) is distinct from 1 or cardinality(p_buckets) > 100 or 'null' = any (string_to_array(
+    array_to_string(p_buckets, ',', 'null'), ',')) then
+    perform fail_argument('buckets', 'buckets must be 1 to 100 numbers');
+  end if;
+  return (
+    with live as (
+      select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued, sum(l.scheduled) as scheduled,
+        sum(l.running) as running, coalesce(extract(epoch from v_now - min(l.oldest_run_at)), 0) as oldest_seconds
+      from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
+      group by 1, 2
+    ), runs as (
+      select a.type, case when p_by_tenant then a.tenant_id end as tenant_id, a.status,
+        greatest(extract(epoch from a.started_at - a.run_at), 0) as wait_seconds,
+        case when a.last_run is not null
+          then greatest(extract(epoch from a.finished_at - a.started_at), 0)
+        end as run_seconds
+      from archive a
+      where a.finished_at >= coalesce(p_since, v_until) and a.finished_at < v_until and a.tenant_id between v_from and v_to
+    ), ended as (
+      select r.type, r.tenant_id, r.status, count(*) as jobs from runs r group by 1, 2, 3
+    ), waits as (
+      select r.type, width_bucket(r.wait_seconds, p_buckets) as bucket, count(*) as jobs, avg(r.wait_seconds) as seconds
+      from runs r
+      where r.run_seconds is not null
+      group by 1, 2
+    ), lengths as (
+      select r.type, width_bucket(r.run_seconds, p_buckets) as bucket, count(*) as jobs, avg(r.run_seconds) as seconds
+      from runs r
+      where r.run_seconds is not null
+      group by 1, 2
+    )
+    select jsonb_build_object(
+      'at', v_now,
+      'until', v_until,
+      'jobs', (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from live l),
+      'ended', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from ended e),
+      'wait', (select coalesce(jsonb_agg(to_jsonb(w)), '[]') from waits w),
+      'run', (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from lengths r),
+      'workers', jsonb_build_object(
+        'alive', (select count(*) from workers w
+          where w.seen_at >= v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope)),
+        'gone', (select count(*) from workers w
+          where w.seen_at < v_now - interval '1 minute' and w.scope = coalesce(bound_tenant(), w.scope))),
+      'reports', (
+        select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance), 'metrics', w.info -> 'metrics')), '[]')
+        from workers w
+        where w.scope = v_to and w.info ? 'metrics')));
+end $$;

@@ -1,0 +1,50 @@
+-- What there is and what happened since a time (an hour ago unless told): {at, since, exact, totals, types}, each with queued,
+-- scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since. exact is false where what is live was
+-- estimated, as jobforge_count_live does.
+-- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing.
+create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null) returns jsonb
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+-- One tenant's few jobs and everybody's many need different plans.
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_since timestamptz := coalesce(p_since, jobforge.now() - interval '1 hour');
+  v_from uuid := coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000');
+  v_to uuid := coalesce(p_tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  v_live live_count[];
+begin
+  if bound_tenant() is not null or not caller_is('jobforge_reader') then
+    perform require_tenant_or_operator(p_tenant_id);
+  end if;
+  v_live := live_counts(p_tenant_id, 10000, false, v_now);
+  return (
+    with live as (
+      select l.type, sum(l.queued) as queued, sum(l.scheduled) as scheduled, sum(l.running) as running, min(l.oldest_run_at) as oldest
+      from unnest(v_live) l
+      group by l.type
+    ), ended as (
+      select a.type, count(*) filter (where a.status = 'succeeded') as succeeded, count(*) filter (where a.status = 'failed') as failed,
+        count(*) filter (where a.status = 'dead') as dead, count(*) filter (where a.status = 'canceled') as canceled
+      from archive a
+      where a.finished_at >= v_since and a.tenant_id between v_from and v_to
+      group by a.type
+    ), types as (
+      select coalesce(l.type, e.type) as type, coalesce(l.queued, 0) as queued, coalesce(l.scheduled, 0) as scheduled,
+        coalesce(l.running, 0) as running, l.oldest as oldest_run_at, coalesce(e.succeeded, 0) as succeeded,
+        coalesce(e.failed, 0) as failed, coalesce(e.dead, 0) as dead, coalesce(e.canceled, 0) as canceled
+      from live l
+      full join ended e on e.type = l.type
+    )
+    select jsonb_build_object(
+      'at', v_now,
+      'since', v_since,
+      'exact', not exists (select from unnest(v_live) l where not l.exact),
+      'totals', jsonb_build_object(
+        'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0), 'running', coalesce(sum(t.running), 0),
+        'oldest_run_at', min(t.oldest_run_at), 'succeeded', coalesce(sum(t.succeeded), 0), 'failed', coalesce(sum(t.failed), 0),
+        'dead', coalesce(sum(t.dead), 0), 'canceled', coalesce(sum(t.canceled), 0)),
+      'types', coalesce(jsonb_agg(to_jsonb(t) order by t.type), '[]'))
+    from types t);
+end $$;

@@ -1,0 +1,190 @@
+-- Firing: a due time becomes a job, exactly once, by whichever worker of the type claims next.
+
+-- Fires the schedules of the types that are due, about a hundred a call, so that ten thousand due at once stall no claim. True
+-- when there may be more. One probe per type when nothing is due. A schedule that somebody holds is left for later. Never
+-- waits.
+create or replace function jobforge.fire(p_types text[], p_now timestamptz, p_floor timestamptz) returns boolean
+language plpgsql as $$
+declare
+  v_due uuid[];
+  v_ended boolean;
+  v_limit integer := greatest(10, 100 / greatest(1, cardinality(p_types)));
+begin
+  select array(
+      select x.id
+      from unnest(p_types) t(type)
+      cross join lateral (
+        select s.id
+        from jobforge.schedules s
+        where s.type = t.type and s.due_at <= p_now and s.due_at >= p_floor
+        order by s.due_at
+        limit v_limit
+        for update skip locked
+      ) x),
+    exists (select from jobforge.schedule_ends)
+  into v_due, v_ended;
+  if v_ended then
+    -- What has ended may make its schedule due: the next look sees it.
+    v_ended := jobforge.fold_ends(p_now, 100) > 0;
+  end if;
+  if cardinality(v_due) > 0 then
+    perform jobforge.fire_schedules(v_due, p_now);
+  end if;
+  return v_ended or cardinality(v_due) >= v_limit;
+end $$;
+
+-- Fires schedules that the caller has locked, and moves each on. Stops after about a hundred runs: what is left is as due as
+-- before.
+create or replace function jobforge.fire_schedules(p_ids uuid[], p_now timestamptz) returns void
+language plpgsql as $$
+declare
+  v_schedule jobforge.schedules;
+  v_plan record;
+  v_ids uuid[] := '{}';
+  v_times timestamptz[] := '{}';
+begin
+  -- Another statement than the one that locked them: it sees what was committed before the locks were had.
+  for v_schedule in
+    -- Those that may make a hundred runs each come last, or others would wait behind one of them in every claim.
+    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all' and s.overlap = 'allow', s.due_at
+  loop
+    begin
+      v_plan := jobforge.plan_runs(v_schedule,
+        (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id), p_now);
+    exception when others then
+      -- One that cannot be evaluated any more, because the server has forgotten its time zone, must not stop every claim.
+      perform jobforge.give_up(v_schedule, sqlerrm, p_now);
+      continue;
+    end;
+    update jobforge.schedules s
+    set next_run_at = v_plan.next_run_at, due_at = v_plan.due_at, run_requested = v_plan.run_requested
+    where s.id = v_schedule.id;
+    v_ids := v_ids || array_fill(v_schedule.id, array[cardinality(v_plan.times)]);
+    v_times := v_times || v_plan.times;
+    exit when cardinality(v_ids) >= 100;
+  end loop;
+  perform jobforge.insert_runs(v_ids, v_times, p_now);
+end $$;
+
+-- Disables a schedule that cannot be evaluated, and says why where its owner will look.
+create or replace function jobforge.give_up(p_schedule jobforge.schedules, p_error text, p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  update jobforge.schedules s
+  set enabled = false,
+    run_requested = false,
+    due_at = null,
+    last_error = 'This schedule cannot run: ' || left(p_error, 2000),
+    consecutive_failures = s.consecutive_failures + 1,
+    updated_at = p_now
+  where s.id = p_schedule.id;
+  -- Not by whoever claims, which may be another tenant's worker.
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (p_now, p_schedule.tenant_id, 'jobforge', 'SCHEDULE_DISABLED', 'schedule', p_schedule.id::text,
+    jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key, 'error', left(p_error, 2000)));
+end $$;
+
+-- What a schedule that is due does now: for which due times runs start, and how it goes on. p_live_since: when its youngest
+-- live run was made; null when none is live.
+create or replace function jobforge.plan_runs(
+  p_schedule jobforge.schedules, p_live_since timestamptz, p_now timestamptz,
+  out times timestamptz[], out next_run_at timestamptz, out due_at timestamptz, out run_requested boolean
+)
+language plpgsql as $$
+declare
+  v_due boolean := p_schedule.enabled and coalesce(p_schedule.next_run_at <= p_now, false);
+begin
+  times := '{}';
+  next_run_at := p_schedule.next_run_at;
+  run_requested := p_schedule.run_requested;
+  if not v_due and not run_requested then
+    due_at := jobforge.due_of(p_schedule, p_now);
+    return;
+  end if;
+  if p_live_since is not null and p_schedule.overlap <> 'allow' then
+    if v_due and p_schedule.kind = 'dynamic' then
+      -- Somebody named a time, and it came during the run: right after it then.
+      run_requested := true;
+      next_run_at := null;
+    elsif v_due and p_schedule.overlap = 'skip' and not run_requested
+      and not (p_schedule.missed = 'all' and p_schedule.next_run_at <= p_live_since)
+    then
+      next_run_at := jobforge.due_after(p_schedule, p_now);
+      due_at := next_run_at;
+    end if;
+    -- Whatever else there is waits for the run's end, which makes it due again.
+    return;
+  end if;
+
+  if v_due then
+    select d.times, d.next_run_at into times, next_run_at from jobforge.due_runs(p_schedule, p_now) d;
+  end if;
+  if run_requested and cardinality(times) = 0 then
+    times := array[p_now];
+  end if;
+  run_requested := false;
+  due_at := case when p_schedule.enabled then next_run_at end;
+end $$;
+
+-- The due times that a schedule runs for now, by its rule for missed ones, and the one after. A time is missed when it is more
+-- than a minute old or another has come after it. When the row was made due later than its time, by the end of a run or by
+-- somebody who enabled it, it runs once.
+create or replace function jobforge.due_runs(
+  p_schedule jobforge.schedules, p_now timestamptz, out times timestamptz[], out next_run_at timestamptz
+)
+language plpgsql as $$
+declare
+  v_once boolean := p_schedule.missed = 'once' or p_schedule.due_at > p_schedule.next_run_at;
+  v_last timestamptz;
+begin
+  if p_schedule.kind = 'dynamic' then
+    times := array[p_schedule.next_run_at];
+  elsif p_schedule.missed = 'all' and not v_once then
+    times := jobforge.missed_times(p_schedule, p_now);
+    if p_schedule.overlap = 'allow' or cardinality(times) = 1 then
+      next_run_at := jobforge.due_after(p_schedule, times[cardinality(times)]);
+    else
+      next_run_at := times[2];
+      times := times[1:1];
+    end if;
+  else
+    v_last := jobforge.last_due(p_schedule, p_now);
+    times := case when v_once or v_last >= p_now - interval '1 minute' then array[v_last] else '{}' end;
+    next_run_at := jobforge.due_after(p_schedule, v_last);
+  end if;
+end $$;
+
+-- Inserts a job for each due time of a schedule, ready to be claimed.
+create or replace function jobforge.insert_runs(p_schedule_ids uuid[], p_times timestamptz[], p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  with runs as materialized (
+    select jobforge.new_id() as id, r.at, s.*, jobforge.inline_payload(s.payload) as inline_payload,
+      -least(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
+    from unnest(p_schedule_ids, p_times) with ordinality r(schedule_id, at, ord)
+    cross join lateral (
+      select s.id as schedule_id, s.tenant_id, s.type, s.payload, s.priority, s.max_attempts, s.subject, s.tags, s.concurrency_key
+      from jobforge.schedules s
+      where s.id = r.schedule_id
+    ) s
+    cross join lateral jobforge.policy_of(s.type) p
+    order by r.ord
+  ), inserted as (
+    insert into jobforge.jobs (
+      id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject, tags,
+      concurrency_key, schedule_id, scheduled_for)
+    select
+      r.id, r.tenant_id, uuid_hash_extended(r.tenant_id, 0), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
+      r.inline_payload, r.subject, r.tags, r.concurrency_key, r.schedule_id, r.at
+    from runs r
+  )
+  insert into jobforge.payloads (job_id, tenant_id, payload)
+  select r.id, r.tenant_id, r.payload
+  from runs r
+  where r.inline_payload is null;
+  -- A schedule's runs count like other jobs, but are not held up by a quota.
+  perform jobforge.note_all_pending(array(
+    select s.tenant_id
+    from unnest(p_schedule_ids) i(id)
+    join jobforge.schedules s on s.id = i.id), 1);
+end $$;

@@ -1,0 +1,149 @@
+-- What all changes of a schedule share: finding it, locking it, writing it down.
+
+-- Takes the runs of a schedule that wait and have not begun out of the queue. Answers the earliest due time that they were
+-- for; a run that somebody asked for is for none, unless its handler names the times. The caller holds the schedule's row, so no
+-- other run is made meanwhile; one that a worker claims meanwhile runs.
+create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules) returns timestamptz
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v_run record;
+  v_earliest timestamptz;
+begin
+  for v_run in
+    -- What is asked for is made for the moment at which it is made.
+    select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot,
+      case when p_schedule.kind = 'dynamic' or j.scheduled_for < j.created_at then j.scheduled_for end as due
+    from jobforge.jobs j
+    where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
+    order by j.id
+  loop
+    continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
+    delete from jobforge.jobs j where j.id = v_run.id and j.attempts = j.uncounted;
+    if found then
+      perform jobforge.forget_traces(array[v_run.id]);
+      perform jobforge.note_pending(p_schedule.tenant_id, -1);
+      perform jobforge.leave_slots(array[v_run.slot], jobforge.now());
+      v_earliest := least(v_earliest, v_run.due);
+    end if;
+  end loop;
+  return v_earliest;
+end $$;
+
+-- Writes a schedule that the caller has locked as it shall be: finds when it is due, takes back what has not begun when it is
+-- disabled, tells sleeping workers and the audit log.
+create or replace function jobforge.write_schedule(
+  p_old jobforge.schedules, p_new jobforge.schedules, p_now timestamptz, p_options jsonb default '{}'
+) returns void
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v jobforge.schedules := p_new;
+  v_withdrawn timestamptz;
+begin
+  if p_old.enabled and not v.enabled then
+    v.run_requested := false;
+    v_withdrawn := jobforge.withdraw_runs(p_old);
+    -- The due time of what was taken back comes again, unless the same call says when to run instead.
+    if v.next_run_at is not distinct from p_old.next_run_at and not p_options ? 'next_run_at' then
+      v.next_run_at := least(v.next_run_at, v_withdrawn);
+    end if;
+  end if;
+  if v.next_run_at > v.ends_at then
+    v.next_run_at := null;
+  end if;
+  if (v.enabled, v.next_run_at, v.missed, v.run_requested)
+    is distinct from (p_old.enabled, p_old.next_run_at, p_old.missed, p_old.run_requested)
+  then
+    v.due_at := jobforge.due_of(v, p_now);
+  end if;
+  if v.enabled and not p_old.enabled and not v.run_requested then
+    -- What passed while it was disabled was not missed: one run for all of it.
+    v.due_at := case when v.next_run_at is not null then greatest(v.next_run_at, p_now) end;
+  end if;
+  v.updated_at := p_now;
+  update jobforge.schedules s
+  set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed, missed_limit,
+      starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by, updated_at)
+    = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested, v.overlap,
+      v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags, v.subject,
+      v.concurrency_key, v.declared_by, v.updated_at)
+  where s.id = p_old.id;
+  if v.due_at is not null then
+    perform jobforge.wake(v.type, v.due_at, p_now);
+  end if;
+  if v.enabled <> p_old.enabled then
+    perform jobforge.audit_schedule(v, case when v.enabled then 'SCHEDULE_ENABLED' else 'SCHEDULE_DISABLED' end, p_now);
+  end if;
+  if p_options - 'enabled' <> '{}' then
+    perform jobforge.audit_schedule(v, 'SCHEDULE_UPDATED', p_now,
+      jsonb_build_object('keys', array(select jsonb_object_keys(p_options))));
+  end if;
+end $$;
+
+-- Writes down who did what to a schedule, in the same transaction.
+create or replace function jobforge.audit_schedule(
+  p_schedule jobforge.schedules, p_action text, p_now timestamptz, p_meta jsonb default '{}'
+) returns void
+language sql as $$
+  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (p_now, p_schedule.tenant_id, jobforge.caller(), p_action, 'schedule', p_schedule.id::text,
+    jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key) || p_meta)
+$$;
+
+-- The times of a schedule whose options have been read over an old one: its next run stays, unless the options name one, ask for
+-- a new start, or its rhythm has changed. JF009 when the time lies after its end.
+create or replace function jobforge.with_times(
+  p_old jobforge.schedules, p_new jobforge.schedules, p_options jsonb, p_now timestamptz
+) returns jobforge.schedules
+language plpgsql volatile as $$
+declare
+  v jobforge.schedules := p_new;
+begin
+  if p_options ? 'next_run_at' then
+    v.next_run_at := jobforge.option_time(p_options, 'next_run_at');
+    if v.next_run_at > v.ends_at then
+      perform jobforge.fail_schedule('next_run_at', 'next_run_at lies after ends_at', 'It would never run.');
+    end if;
+  end if;
+  if v.kind = 'every' and v.anchor is null then
+    v.anchor := coalesce(v.next_run_at, greatest(p_now, v.starts_at));
+  end if;
+  if p_options ? 'next_run_at' then
+    return v;
+  elsif p_old.id is null or p_options ->> 'reset' = 'true'
+    or (v.kind = 'dynamic' and p_old.kind <> 'dynamic' and v.next_run_at is null)
+    or (v.kind <> 'dynamic' and (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.starts_at, v.ends_at) is distinct from
+      (p_old.kind, p_old.cron, p_old.timezone, p_old.every, p_old.anchor, p_old.jitter, p_old.starts_at, p_old.ends_at))
+  then
+    v.next_run_at := jobforge.first_due(v, p_now);
+  end if;
+  return v;
+end $$;
+
+-- Of ended jobs those that may come back as far as schedules are concerned: of a schedule whose runs may not overlap the newest
+-- one, and that only while no other is live. Locks those schedules, so that no run is made meanwhile.
+create or replace function jobforge.without_rivals(p_job_ids uuid[]) returns uuid[]
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v_runs uuid[];
+  v_schedules uuid[];
+begin
+  select array_agg(f.id), array_agg(f.schedule_id)
+  into v_runs, v_schedules
+  from jobforge.archive f
+  where f.id = any (p_job_ids) and f.schedule_id is not null;
+  if v_runs is null then
+    return p_job_ids;
+  end if;
+  perform from jobforge.schedules s where s.id = any (v_schedules) order by s.id for update;
+  return array(
+    select i.id
+    from unnest(p_job_ids) i(id)
+    left join unnest(v_runs, v_schedules) r(id, schedule_id) on r.id = i.id
+    left join jobforge.schedules s on s.id = r.schedule_id and s.overlap <> 'allow'
+    where s.id is null
+      or (r.id = (select max(o.id::text)::uuid from unnest(v_runs, v_schedules) o(id, schedule_id) where o.schedule_id = s.id)
+        and (select j.id from jobforge.jobs j where j.schedule_id = s.id limit 1) is null));
+end $$;

@@ -1,0 +1,22 @@
+-- Tells those who wait: workers that sleep, of what went back into the queue; watchers, of what has ended.
+create or replace function jobforge.announce(p_outcomes jobforge.run_outcome[], p_now timestamptz) returns void
+language plpgsql as $$
+declare
+  v_watched uuid[];
+begin
+  perform jobforge.wake(o.type, min(o.run_at), p_now)
+  from unnest(p_outcomes) o
+  where o.status = 'queued'
+  group by o.type;
+  if exists (select from jobforge.watches) then
+    v_watched := array(
+      select w.job_id
+      from jobforge.watches w
+      where w.job_id = any (array(select o.id from unnest(p_outcomes) o where o.status <> 'queued')));
+    perform pg_notify('jobforge_done', i::text) from unnest(v_watched) i;
+    -- A watch that an application is just setting again stays, and runs out.
+    delete from jobforge.watches w
+    where w.ctid = any (array(
+      select f.ctid from jobforge.watches f where f.job_id = any (v_watched) for update skip locked));
+  end if;
+end $$;

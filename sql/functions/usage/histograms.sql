@@ -1,0 +1,44 @@
+-- The bucket of a histogram that a number of milliseconds falls into. Bucket 0 is below one millisecond; four buckets to each
+-- doubling follow, up to bucket 128, which has everything from about 40 days on.
+create or replace function jobforge.bin_of(p_ms bigint) returns integer
+language sql immutable as $$
+  select case when p_ms < 1 then 0 else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
+$$;
+
+-- The histogram of how many runs there are in each bucket, up to the last that is not empty.
+create or replace function jobforge.histogram_of(p_buckets integer[], p_runs integer[]) returns integer[]
+language sql immutable as $$
+  select array(
+    select coalesce(h.runs, 0)
+    from generate_series(0, (select max(m) from unnest(p_buckets) m)) b
+    left join unnest(p_buckets, p_runs) h(bucket, runs) on h.bucket = b
+    order by b)
+$$;
+
+-- Two histograms as one.
+create or replace function jobforge.add_histograms(p_a integer[], p_b integer[]) returns integer[]
+language sql immutable parallel safe as $$
+  select array(
+    select coalesce(h.a, 0) + coalesce(h.b, 0)
+    from unnest(p_a, p_b) with ordinality h(a, b, bucket)
+    order by h.bucket)
+$$;
+
+create or replace aggregate jobforge.sum_histograms(integer[]) (
+  sfunc = jobforge.add_histograms, stype = integer[], initcond = '{}', combinefunc = jobforge.add_histograms, parallel = safe
+);
+
+-- The number of milliseconds that a share of the runs in a histogram do not exceed, to a fifth of it; null without runs.
+create or replace function jobforge.percentile(p_histogram integer[], p_share numeric) returns bigint
+language sql immutable parallel safe as $$
+  select case when c.bucket = 1 then 0
+    else round(power(2, (c.bucket - 2) / 4.0) + (power(2, (c.bucket - 1) / 4.0) - power(2, (c.bucket - 2) / 4.0))
+      * (p_share * c.total - (c.upto - c.runs)) / c.runs)::bigint end
+  from (
+    select h.bucket, h.runs, sum(h.runs) over (order by h.bucket) as upto, sum(h.runs) over () as total
+    from unnest(p_histogram) with ordinality h(runs, bucket)
+  ) c
+  where c.runs > 0 and c.upto >= p_share * c.total
+  order by c.bucket
+  limit 1
+$$;

@@ -1,0 +1,97 @@
+-- A worker's sign of life, every ten seconds: the leases of all its jobs live on it. p_info: {instance, types, concurrency,
+-- held: [{id, attempt}], host, pid, version, idle, metrics}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at,
+-- now}: jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
+-- to a worker whose role is bound to a tenant: it is another tenant's business).
+-- Jobs that the kernel has under this worker but held does not name go back to the queue, at once when instance is a new
+-- one (a restarted process), else after ten seconds (the answer to a claim was lost). idle asks to be woken for types.
+-- Also does a slice of maintenance.
+-- Who: workers, operators. Never waits.
+create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}') returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_bound uuid := claimable_tenant(null);
+  v_info jsonb := coalesce(p_info, '{}');
+  v_held jsonb := coalesce(p_info -> 'held', '[]');
+  v_new boolean;
+  v_lost integer := 0;
+begin
+  perform require_worker_id(p_worker_id);
+  if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array' or octet_length((v_info - 'held')::text) > 16384 then
+    perform fail_argument('info', 'info must be an object of at most 16 kB, with held as an array');
+  end if;
+  v_new := register_worker(p_worker_id, coalesce(v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), v_info - 'held', v_now);
+  -- Only a worker that says what it holds can be told what it does not hold.
+  if v_info ? 'held' then
+    v_lost := lose_runs(p_worker_id, array(
+      select j.id
+      from jobs j
+      where j.state = 'running'
+        and j.worker_id = p_worker_id
+        and (v_bound is null or j.tenant_id = v_bound)
+        and (v_new or j.started_at < v_now - interval '10 seconds')
+        and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
+      order by j.id
+      for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
+  end if;
+  perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
+  perform maintain_tables(v_now, 5000, false);
+  return jsonb_build_object(
+    'cancel', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
+      from cancel_requests c
+      join jobs j on j.id = c.job_id
+      where c.worker_id = p_worker_id and j.worker_id = p_worker_id and (v_bound is null or j.tenant_id = v_bound)),
+    'lost', (
+      select coalesce(jsonb_agg(h.run), '[]')
+      from jsonb_array_elements(v_held) h(run)
+      where not exists (
+        select from jobs j
+        where j.id = uuid_or_null(h.run ->> 'id')
+          and j.state = 'running'
+          and j.worker_id = p_worker_id
+          and j.attempts::text = h.run ->> 'attempt'
+          and (v_bound is null or j.tenant_id = v_bound))),
+    'next_due_at', case when v_bound is null then next_due(open_types(worker_types(v_info), v_now)) end,
+    'now', v_now);
+end $$;
+
+-- The types a worker says it handles; null for any.
+create or replace function jobforge.worker_types(p_info jsonb) returns text[]
+language sql immutable as $$
+  select case jsonb_typeof(p_info -> 'types') when 'array' then array(
+    select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
+$$;
+
+-- Writes down that a worker lives, and whether it wants to be woken. True when this is another instance than before.
+create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz) returns boolean
+language plpgsql as $$
+declare
+  v_instance text;
+  v_known boolean;
+begin
+  select w.instance into v_instance from jobforge.workers w where w.id = p_worker_id and w.scope = p_scope;
+  v_known := not found or v_instance is not distinct from p_info ->> 'instance';
+  insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, info)
+  values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now, p_info - 'instance')
+  on conflict (id, scope) do update
+  set seen_at = excluded.seen_at,
+    info = excluded.info,
+    instance = excluded.instance,
+    started_at = case when v_known then w.started_at else excluded.started_at end;
+  if p_info ->> 'idle' = 'true' then
+    insert into jobforge.idle_workers (type, worker_id, since)
+    select distinct t.type, p_worker_id, p_now
+    from unnest(coalesce(jobforge.worker_types(p_info), array['*'])) t(type)
+    on conflict do nothing;
+  else
+    delete from jobforge.idle_workers i where i.worker_id = p_worker_id;
+  end if;
+  return not v_known;
+end $$;

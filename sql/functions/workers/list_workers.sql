@@ -1,0 +1,28 @@
+-- The workers that heartbeat, newest first: alive, or gone when silent for a minute. Forgotten after a day. A role that is
+-- bound to a tenant sees that tenant's.
+-- Who: operators, readers. Locks nothing.
+create or replace function :"api_schema".jobforge_list_workers()
+returns table (
+  id text, status text, instance text, tenant_id uuid, started_at timestamptz, seen_at timestamptz, types text[],
+  concurrency integer, running integer, host text, pid integer, version text
+)
+language sql stable
+security definer
+set search_path = jobforge, pg_temp as $$
+  select w.id,
+    case when w.seen_at >= jobforge.now() - interval '1 minute' then 'alive' else 'gone' end,
+    w.instance,
+    nullif(w.scope, 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+    w.started_at,
+    w.seen_at,
+    worker_types(w.info),
+    case when w.info ->> 'concurrency' ~ '^[0-9]{1,9}$' then (w.info ->> 'concurrency')::integer end,
+    (select count(*)::integer from jobs j where j.state = 'running' and j.worker_id = w.id),
+    w.info ->> 'host',
+    case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
+    w.info ->> 'version'
+  from workers w
+  cross join (select bound_tenant() as tenant_id offset 0) b
+  where w.scope = coalesce(b.tenant_id, w.scope)
+  order by w.seen_at desc, w.id
+$$;

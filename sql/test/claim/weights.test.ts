@@ -1,0 +1,65 @@
+/** Tenants that take more turns than others. */
+import { expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { load, tenant } from "../support/cost.ts";
+import { claim, type Sql } from "../support/kernel.ts";
+import { setWeight } from "../support/limits.ts";
+import { type ClaimedJob, settle } from "../support/settle.ts";
+
+const HEAVY = tenant(2);
+
+/** How many of the jobs are the heavy tenant's. */
+const heavy = (jobs: readonly { tenant_id: string }[]): number =>
+  jobs.filter((job) => job.tenant_id === HEAVY).length;
+
+/** Three tenants with plenty to do, of which one weighs three. */
+async function prepare(db: Sql): Promise<void> {
+  await load(db, { count: 1500, tenants: 3 });
+  await setWeight(db, HEAVY, 3);
+}
+
+test("a tenant of weight three gets three shares of a batch", async ({ db }) => {
+  await prepare(db);
+  for (const limit of [5, 10, 100]) expect(heavy(await claim(db, "w", { limit }))).toBe((limit * 3) / 5);
+});
+
+test("one place at a time, it gets three of five", async ({ db }) => {
+  await prepare(db);
+  const claims: ClaimedJob[] = [];
+  for (let n = 0; n < 50; n += 1) {
+    const [job] = await claim(db, "w", { limit: 1 });
+    claims.push(job as unknown as ClaimedJob);
+  }
+  expect(heavy(claims)).toBe(30);
+});
+
+test("with a hint and one place at a time, it gets about three of five", async ({ db }) => {
+  await prepare(db);
+  const claims: ClaimedJob[] = [];
+  let hint: unknown = null;
+  for (let n = 0; n < 300; n += 1) {
+    const answer = await settle(db, [], { claim: 1, types: ["a"], hint });
+    expect(answer.claim_error).toBeUndefined();
+    claims.push(...answer.jobs);
+    hint = answer.hint;
+  }
+  // By chance, so within five deviations of the mean.
+  expect(heavy(claims)).toBeGreaterThan(120);
+  expect(heavy(claims)).toBeLessThan(240);
+});
+
+test("what a heavy tenant does not have, the others give", async ({ db }) => {
+  await load(db, { count: 100, tenants: 1 });
+  await load(db, { count: 2, firstTenant: 2 });
+  await setWeight(db, HEAVY, 3);
+  const jobs = await claim(db, "w", { limit: 20 });
+  expect(jobs).toHaveLength(20);
+  expect(heavy(jobs)).toBe(2);
+});
+
+test("a tenant that waits in several types gets its turns once, the oldest first", async ({ db }) => {
+  await load(db, { count: 300, type: "t", types: 2, tenants: 3 });
+  await setWeight(db, HEAVY, 3);
+  const jobs = await claim(db, "w", { limit: 50 });
+  expect(heavy(jobs)).toBe(30);
+});

@@ -1,0 +1,119 @@
+/** What limits cost, counted in buffers: nothing where there are none, and little for what they hold back. */
+import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
+import { beforeAll, describe, expect, inject } from "vitest";
+import { test } from "../../../test/database.ts";
+import { cost, costAndAnswer, load, tenant } from "../support/cost.ts";
+import { claim, type Sql } from "../support/kernel.ts";
+import { type Scope, setLimit } from "../support/limits.ts";
+import type { ClaimedJob } from "../support/settle.ts";
+
+const WARM = 8;
+const RUNS = 8;
+const KEYS = 100_000;
+
+/** Puts jobs into the queue, each of a key of which nothing runs. */
+async function loadFree(db: Pick<Sql, "query">): Promise<void> {
+  await load(db, { count: 800, tenants: 4 });
+  await db.query("update jobforge.jobs set concurrency_key = 'free ' || seq where state = 'ready'");
+}
+
+/** A run and two parked jobs of each of many keys, as they are after some claims. */
+async function loadBlocked(db: TestDatabase): Promise<void> {
+  await db.query(
+    `insert into jobforge.jobs
+       (id, tenant_id, lane, type, state, worker_id, started_at, attempts, max_attempts, budget, run_at, created_at, updated_at,
+        payload, concurrency_key, parked_in)
+     select jobforge.new_id(), t.id, uuid_hash_extended(t.id, 0), 'a', s.state,
+       case s.state when 'running' then 'w' || n % 100 end, case s.state when 'running' then clock_timestamp() end,
+       (s.state = 'running')::int, 5, 5, clock_timestamp() - interval '1 hour', clock_timestamp(), clock_timestamp(), '{}',
+       'blocked ' || n,
+       case s.state when 'parked' then jobforge.bucket_id('key', 'a', t.id, 'blocked ' || n) end
+     from generate_series(1, ${KEYS}) n
+     cross join lateral (select ('00000000-0000-4000-8000-' || lpad((1 + n % 4)::text, 12, '0'))::uuid as id offset 0) t
+     cross join (values ('running'), ('parked'), ('parked')) s(state)`,
+  );
+  await db.query("vacuum (analyze) jobforge.jobs");
+}
+
+/** The least that ending ten runs and claiming the next ten costs, with a hint, as workers do. */
+async function costOfSettle(db: Sql): Promise<number> {
+  let held: ClaimedJob[] = [];
+  let hint: unknown = null;
+  const costs: number[] = [];
+  for (let n = 0; n < WARM + RUNS; n += 1) {
+    const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
+    const { buffers, answer } = await costAndAnswer<{ jobs: ClaimedJob[]; hint: unknown }>(
+      db,
+      "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
+      [JSON.stringify(results), JSON.stringify(hint)],
+    );
+    expect(answer.jobs).toHaveLength(10);
+    ({ jobs: held, hint } = answer);
+    costs.push(buffers);
+  }
+  return Math.min(...costs.slice(WARM));
+}
+
+async function figure(db: TestDatabase): Promise<number> {
+  await loadFree(db);
+  await db.query("vacuum (analyze) jobforge.jobs");
+  return await costOfSettle(await db.connect());
+}
+
+describe("with 100,000 keys at their limit and two jobs parked for each", () => {
+  let blocked: TestDatabase;
+  beforeAll(async () => {
+    blocked = await cloneDatabase(inject("server"));
+    await setLimit(blocked, "key", "*", { max: 1 });
+    // The first claim after a change looks for what it may release.
+    await claim(blocked);
+    await loadBlocked(blocked);
+    return () => blocked.drop();
+  }, 300_000);
+
+  test("ending ten runs of ten free keys and claiming the next ten costs less than twice as much as with no limit at all", async ({
+    db,
+  }) => {
+    const without = await figure(db);
+    const beside = await figure(blocked);
+    expect(beside).toBeLessThan(2 * without);
+  });
+});
+
+const scopes: [scope: Scope, key: string][] = [
+  ["type", "a"],
+  ["tenant", "*"],
+  ["type_tenant", "*"],
+  ["key", "*"],
+];
+
+test.for(scopes)(
+  "a limit by %s that is not reached costs less than half more",
+  async ([scope, key], { db }) => {
+    await using without = await cloneDatabase(inject("server"));
+    await setLimit(db, scope, key, { max: 1000 });
+    await claim(db);
+    await db.query("update jobforge.limits set in_force = true");
+    const limited = await figure(db);
+    expect(limited).toBeLessThan(1.5 * (await figure(without)));
+  },
+);
+
+test("a poll of types that are full, and of tenants whose jobs are parked, costs a hundred buffers", async ({
+  db,
+}) => {
+  await setLimit(db, "type", "a", { max: 10 });
+  await setLimit(db, "tenant", tenant(9), { max: 1 });
+  await load(db, { count: 5000, type: "a" });
+  await load(db, { count: 1001, type: "b", firstTenant: 9 });
+  await claim(db, "w1", { limit: 100 });
+  await db.query("update jobforge.limits set in_force = true");
+  for (let n = 0; n < WARM; n += 1) expect(await claim(db)).toEqual([]);
+  const costs: number[] = [];
+  for (let n = 0; n < RUNS; n += 1) {
+    const { buffers, rows } = await cost(db, "select * from jobforge_claim_jobs('w2', 10)");
+    expect(rows).toBe(0);
+    costs.push(buffers);
+  }
+  expect(Math.min(...costs)).toBeLessThan(100);
+});

@@ -1,0 +1,111 @@
+/** What steps draw, as the model and the kernel take it: jobs to enqueue, filters, times and tenants. */
+import { LARGE } from "../../support/archive.ts";
+import { isValid } from "./enqueue.ts";
+import { BOUND, TENANTS } from "./kernel.ts";
+import type { Stage } from "./stage.ts";
+import type { Payload, Spec, Status } from "./state.ts";
+import type { Filter } from "./steering.ts";
+import { type DrawnFilter, type DrawnJob, TYPES } from "./steps.ts";
+
+export const TAGS = ["red", "green", "blue"] as const;
+export const STATUSES: readonly Status[] = ["queued", "running", "succeeded", "failed", "dead", "canceled"];
+/** What handlers say when they fail, and what filters look for. */
+export const BOOM = "boom";
+
+/** The elements that a number's bits name. */
+export function bits<Element>(elements: readonly Element[], number: number): Element[] {
+  return elements.filter((_, index) => ((number >> index) & 1) === 1);
+}
+
+/** Times go as texts of the frozen clock. */
+export function time(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+export function tenantOf(stage: Stage, number: number): string {
+  return TENANTS[number % stage.breadth.tenants] ?? BOUND;
+}
+
+export function typeOf(stage: Stage, number: number): string {
+  return TYPES[number % stage.breadth.types] ?? "a";
+}
+
+/** A tenant's short name in the report. */
+export function shown(tenant: string): string {
+  return `t${TENANTS.findIndex((known) => tenant.startsWith(known))}`;
+}
+
+export function payloadDocument(payload: Payload): Record<string, unknown> {
+  return payload.large ? { mark: payload.mark, ...LARGE } : { mark: payload.mark };
+}
+
+/** The job to enqueue that a step drew. */
+export function specOf(stage: Stage, drawn: DrawnJob): Spec {
+  const runAt = drawn.runIn === null ? null : stage.now + drawn.runIn;
+  return {
+    type: typeOf(stage, drawn.type),
+    payload: { mark: stage.nextMark(), large: drawn.isLarge },
+    priority: stage.breadth.hasPriorities ? drawn.priority : 0,
+    runAt,
+    maxAttempts: drawn.maxAttempts,
+    idempotencyKey: drawn.key === null ? null : `k${drawn.key}`,
+    dedupeKey: drawn.dedupe === null ? null : `d${drawn.dedupe}`,
+    dedupeMode: drawn.mode,
+    tags: bits(TAGS, drawn.tags),
+    subject: drawn.subject === null ? null : `s${drawn.subject}`,
+    expiresAt: drawn.expiresIn === null ? null : Math.max(stage.now, runAt ?? 0) + drawn.expiresIn,
+  };
+}
+
+/** The keys of jobforge_enqueue_jobs. */
+export function documentOf(spec: Spec): Record<string, unknown> {
+  return {
+    type: spec.type,
+    payload: payloadDocument(spec.payload),
+    priority: spec.priority,
+    run_at: time(spec.runAt),
+    max_attempts: spec.maxAttempts,
+    idempotency_key: spec.idempotencyKey,
+    dedupe_key: spec.dedupeKey,
+    dedupe_mode: spec.dedupeMode,
+    tags: spec.tags,
+    subject: spec.subject,
+    expires_at: time(spec.expiresAt),
+  };
+}
+
+/** A job to enqueue in a few words. */
+export function describeSpec(stage: Stage, spec: Spec): string {
+  const words = [
+    spec.type,
+    spec.priority === 0 ? "" : `priority ${spec.priority}`,
+    spec.runAt === null ? "" : `in ${(spec.runAt - stage.now) / 1000} s`,
+    spec.maxAttempts === null ? "" : `max ${spec.maxAttempts}`,
+    spec.idempotencyKey ?? "",
+    spec.dedupeKey === null ? "" : `${spec.dedupeKey} ${spec.dedupeMode}`,
+    spec.tags.join("+"),
+    spec.subject ?? "",
+    spec.expiresAt === null ? "" : `expires in ${(spec.expiresAt - stage.now) / 1000} s`,
+    spec.payload.large ? "large" : "",
+    isValid(spec, stage.now) ? "" : "invalid",
+  ];
+  return words.filter((word) => word !== "").join(" ");
+}
+
+/** The filter that a step drew. */
+export function filterOf(drawn: DrawnFilter): Filter {
+  return {
+    statuses: drawn.statuses === null ? null : bits(STATUSES, drawn.statuses),
+    types: drawn.types === null ? null : bits(TYPES, drawn.types),
+    tags: drawn.tags === null ? null : bits(TAGS, drawn.tags),
+    subject: drawn.subject === null ? null : `s${drawn.subject}`,
+    errorContains: drawn.error ? BOOM : null,
+  };
+}
+
+/** The same as a document for the kernel, which takes no nulls for an answer here: they are left out. */
+export function filterDocument(filter: Filter): Record<string, unknown> {
+  const { statuses, types, tags, subject, errorContains } = filter;
+  const all = { status: statuses, type: types, tags, subject, error_contains: errorContains };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}

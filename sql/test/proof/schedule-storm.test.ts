@@ -1,0 +1,153 @@
+/** Workers and applications at the same few schedules at once: nothing waits in a circle, nothing is lost, nothing runs twice. */
+import type { TestConnection, TestDatabase } from "@jobforge/testing";
+import { expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { claim, complete, connections, fail, type Sql, T } from "../support/kernel.ts";
+import { type Random, randomFrom } from "../support/proof-random.ts";
+import { ensure, type Run, steer, update } from "../support/schedules.ts";
+import { settle } from "../support/settle.ts";
+
+const KEYS = ["a", "b", "c"] as const;
+const STEPS = Number(process.env["JOBFORGE_PROOF_STEPS"] ?? 60);
+
+const definitions = [
+  { dynamic: true },
+  { every: "1s" },
+  { every: "1s", overlap: "queue", missed: "all", missed_limit: 3 },
+  { cron: "* * * * * *", missed: "skip" },
+  { dynamic: true, retry_runs: true, max_attempts: 2 },
+];
+
+/** One call of an application, in a transaction of its own or with a lock before it. */
+async function change(db: TestConnection, random: Random): Promise<void> {
+  const which = { key: random.pick(KEYS) };
+  switch (random.below(8)) {
+    case 0:
+    case 1:
+      await ensure(db, { ...random.pick(definitions), enabled: random.chance(0.8) }, which);
+      return;
+    case 2:
+      await steer(db, "run", which);
+      return;
+    case 3:
+      await steer(db, random.pick(["enable", "enable", "disable"] as const), which);
+      return;
+    case 4:
+      await update(db, { next_run_at: random.chance(0.3) ? null : "2020-01-01T00:00:00Z" }, which);
+      return;
+    case 5:
+      if (random.chance(0.3)) await steer(db, "delete", which);
+      return;
+    default:
+      await db.query("begin");
+      await steer(db, "lock", which);
+      await db.query("select jobforge_set_schedule_enabled($1, 'fetch', $2, $3)", [
+        T,
+        which.key,
+        random.chance(0.8),
+      ]);
+      await db.query(random.chance(0.8) ? "commit" : "rollback");
+  }
+}
+
+/** Changes schedules again and again. That one is not there is no failure. */
+async function application(db: TestConnection, random: Random): Promise<string[]> {
+  const failures: string[] = [];
+  for (let step = 0; step < STEPS; step += 1) {
+    await change(db, random).catch(async (error: { code: string; message: string }) => {
+      await db.query("rollback");
+      if (error.code !== "JF010") failures.push(`${error.code} ${error.message}`);
+    });
+  }
+  return failures;
+}
+
+/** Claims and ends runs again and again, some of them badly, and answers what failed. */
+async function worker(
+  db: TestConnection,
+  name: string,
+  random: Random,
+  done: () => boolean,
+): Promise<string[]> {
+  const failures: string[] = [];
+  let results: object[] = [];
+  while (!done()) {
+    const answer = await settle(db, results, { worker: name, claim: 2 }).catch(
+      (error: { message: string }) => {
+        failures.push(error.message);
+        return undefined;
+      },
+    );
+    if (answer?.claim_error !== undefined) failures.push(answer.claim_error.message);
+    failures.push(
+      ...(answer?.settled ?? []).filter(({ outcome }) => outcome !== "ok").map(({ outcome }) => outcome),
+    );
+    results = (answer?.jobs ?? []).map(({ id, attempts }) => ({
+      id,
+      attempt: attempts,
+      status: random.pick(["succeeded", "succeeded", "failed", "released"]),
+      ...(random.chance(0.5) ? { next_run_at: "2020-01-01T00:00:00Z" } : {}),
+    }));
+  }
+  await settle(db, results, { worker: name });
+  return failures;
+}
+
+/** The schedules that have more than one live run, though none allows it. */
+async function overlapping(db: Sql): Promise<unknown[]> {
+  return await db.query(
+    "select schedule_id from jobforge.jobs where schedule_id is not null group by 1 having count(*) > 1",
+  );
+}
+
+async function watch(db: Sql, done: () => boolean): Promise<unknown[]> {
+  while (!done()) {
+    const found = await overlapping(db);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** Ends what is live, and answers whether every schedule that is told to run does. */
+async function settled(db: TestDatabase): Promise<void> {
+  await db.travel("10 minutes");
+  for (let round = 0; round < 50; round += 1) {
+    const runs = (await claim(db, "last", { limit: 100 })) as Run[];
+    if (runs.length === 0) break;
+    for (const run of runs)
+      if (round % 2 === 0)
+        await complete(db, run.id, { worker: "last", next_run_at: "2100-01-01T00:00:00Z" });
+      else await fail(db, run.id, { worker: "last", retry: false, retry_at: "2100-01-01T00:00:00Z" });
+  }
+  expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
+  expect(await db.value("select count(*)::int from jobforge.jobs")).toBe(0);
+  for (const key of KEYS) {
+    await ensure(db, { dynamic: true, enabled: true }, { key });
+    await steer(db, "run", { key });
+    const [run, ...more] = await claim(db, "last");
+    expect([run?.type, more], `the run of ${key}`).toEqual(["fetch", []]);
+    await complete(db, run?.id ?? "", { worker: "last", next_run_at: "2100-01-01T00:00:00Z" });
+  }
+}
+
+test.for([1, 2, 3])("a storm of applications and workers, of the seed %i", async (seed, { db }) => {
+  for (const key of KEYS) await ensure(db, { dynamic: true }, { key });
+  const clients = await connections(db, 8);
+  let running = true;
+  const done = (): boolean => !running;
+  const watched = watch(await db.connect(), done);
+  const isApplication = (n: number): boolean => n % 2 === 0;
+  const workers = clients.map((client, n) =>
+    isApplication(n) ? [] : worker(client, `w${n}`, randomFrom(seed * 100 + n), done),
+  );
+  const failures = await Promise.all(
+    clients.map((client, n) => (isApplication(n) ? application(client, randomFrom(seed * 100 + n)) : [])),
+  );
+  running = false;
+  failures.push(...(await Promise.all(workers)));
+  expect(failures.flat()).toEqual([]);
+  expect(await watched, "schedules with two live runs").toEqual([]);
+  const runs = "select count(*)::int from jobforge_jobs where schedule_id is not null and attempts > 0";
+  expect(await db.value(runs), "runs that ran").toBeGreaterThan(0);
+  await settled(db);
+});

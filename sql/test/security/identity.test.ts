@@ -1,0 +1,263 @@
+/** Which tenant a connection is, and every way to pretend to be another. */
+import { describe, expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { outcome } from "../support/failures.ts";
+import { login, only, populate, seen, set, T, U } from "../support/tenants.ts";
+
+const claims = "request.jwt.claims";
+const setting = "app.tenant_id";
+const enqueue = "select jobforge_enqueue_job($1, 'mail')";
+
+describe("a login with jobforge_app", () => {
+  test("is the tenant it names in app.tenant_id", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, setting, T);
+    expect(await seen(app)).toEqual(only(T));
+    expect(await outcome(app.query(enqueue, [T]))).toBe("accepted");
+    expect(await outcome(app.query(enqueue, [U]))).toBe("42501");
+    await set(app, setting, U.toUpperCase());
+    expect(await seen(app)).toEqual(only(U));
+  });
+
+  test.for([
+    ["tenant_id", { tenant_id: T }],
+    ["app_metadata.tenant_id", { app_metadata: { tenant_id: T } }],
+    ["tenant_id rather than app_metadata", { tenant_id: T, app_metadata: { tenant_id: U } }],
+    ["tenant_id rather than user_metadata", { tenant_id: T, user_metadata: { tenant_id: U } }],
+    ["app_metadata when tenant_id is null", { tenant_id: null, app_metadata: { tenant_id: T } }],
+  ] as const)("is the tenant of its claims: %s", async ([, value], { db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, claims, JSON.stringify(value));
+    expect(await seen(app)).toEqual(only(T));
+    expect(await outcome(app.query(enqueue, [T]))).toBe("accepted");
+    expect(await outcome(app.query(enqueue, [U]))).toBe("42501");
+  });
+
+  test("is never the tenant of user_metadata, which users edit", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, claims, JSON.stringify({ role: "authenticated", user_metadata: { tenant_id: T } }));
+    expect(await seen(app)).toEqual(only());
+    expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
+  });
+
+  test("follows its claims and not app.tenant_id when both are set", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, setting, U);
+    await set(app, claims, JSON.stringify({ tenant_id: T }));
+    expect(await seen(app)).toEqual(only(T));
+    expect(await outcome(app.query(enqueue, [U]))).toBe("42501");
+  });
+
+  test("follows app.tenant_id when claims are empty, as they are after a transaction of PostgREST", async ({
+    db,
+  }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, setting, T);
+    await set(app, claims, "");
+    expect(await seen(app)).toEqual(only(T));
+  });
+});
+
+describe("no tenant: nothing is visible and nothing may be done", () => {
+  test("when the setting was never set", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    expect(await seen(app)).toEqual(only());
+    expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
+  });
+
+  test("when app.tenant_id is empty or no uuid", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    const bare = T.replaceAll("-", "");
+    for (const value of [
+      "",
+      " ",
+      "null",
+      "x",
+      `${T}x`,
+      `${T}\n`,
+      ` ${T}`,
+      `{${T}}`,
+      bare,
+      "%",
+      `${T}' or true --`,
+    ]) {
+      await set(app, setting, value);
+      expect(await seen(app), value).toEqual(only());
+      expect(await outcome(app.query(enqueue, [T])), value).toBe("42501");
+    }
+  });
+
+  test("when the claims are malformed or name none, even if app.tenant_id names one", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, setting, T);
+    const notJson = [" ", "{", T, `{"tenant_id": "${T}"`, "[".repeat(5000)];
+    const notObjects = ["null", "true", "42", "[]", `"${T}"`, `["${T}"]`, `[{"tenant_id": "${T}"}]`];
+    const notTenants = [
+      "{}",
+      '{"tenant_id": ""}',
+      '{"tenant_id": "x"}',
+      '{"tenant_id": 42}',
+      `{"tenant_id": ["${T}"]}`,
+      `{"tenant_id": {"tenant_id": "${T}"}}`,
+      `{"tenant_id": "x", "app_metadata": {"tenant_id": "${T}"}}`,
+      `{"app_metadata": "${T}"}`,
+      `{"app_metadata": ["${T}"]}`,
+      `{"app_metadata": null, "sub": "${T}"}`,
+      `{"tenant_id": "${T}\\u0000"}`,
+      `{"Tenant_Id": "${T}"}`,
+    ];
+    for (const value of [...notJson, ...notObjects, ...notTenants]) {
+      await set(app, claims, value);
+      expect(await seen(app), value).toEqual(only());
+      expect(await outcome(app.query(enqueue, [T])), value).toBe("42501");
+    }
+  });
+
+  test("when a plain jobforge_tenant login names one, by setting or by claims", async ({ db }) => {
+    await populate(db);
+    const tenant = await login(db, "jobforge_tenant");
+    const attempts: [string, string][] = [
+      [setting, T],
+      [claims, JSON.stringify({ tenant_id: T })],
+      [claims, JSON.stringify({ role: "jobforge_app", app_metadata: { tenant_id: T } })],
+      ["request.jwt.claim.tenant_id", T],
+      ["request.jwt.claim.role", "jobforge_app"],
+    ];
+    for (const [name, value] of attempts) {
+      await set(tenant, name, value);
+      expect(await seen(tenant)).toEqual(only());
+      expect(await outcome(tenant.query(enqueue, [T]))).toBe("42501");
+      expect(await outcome(tenant.query("select jobforge_list_jobs($1)", [T]))).toBe("42501");
+    }
+  });
+
+  test("when a worker names one: it reads no view", async ({ db }) => {
+    const worker = await login(db, "jobforge_worker");
+    await set(worker, setting, T);
+    expect(await outcome(worker.query("select from jobforge_jobs"))).toBe("42501");
+  });
+});
+
+describe("a tenant named for one transaction", () => {
+  test.for([setting, claims])(
+    "by %s is gone in the next one of the same connection",
+    async (name, { db }) => {
+      await populate(db);
+      const app = await login(db, "jobforge_app");
+      const value = name === claims ? JSON.stringify({ tenant_id: T }) : T;
+      for (const end of ["commit", "rollback"]) {
+        await app.query("begin");
+        await app.query("select set_config($1, $2, true)", [name, value]);
+        expect(await seen(app)).toEqual(only(T));
+        await app.query(end);
+        expect(await app.value("select current_setting($1)", [name])).toBe("");
+        expect(await seen(app)).toEqual(only());
+        expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
+      }
+    },
+  );
+
+  test("does not change the one a prepared statement sees later", async ({ db }) => {
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    const tenants = async (): Promise<string[]> => {
+      const { rows } = await app.client.query<{ tenant_id: string }>({
+        name: "tenants",
+        text: "select distinct tenant_id::text from jobforge_jobs",
+      });
+      return rows.map((row) => row.tenant_id);
+    };
+    // More often than the five runs after which Postgres may keep one plan for all.
+    for (let round = 0; round < 8; round++) {
+      const tenant = round % 2 === 0 ? T : U;
+      await app.query("begin");
+      await app.query("select set_config($1, $2, true)", [setting, tenant]);
+      expect(await tenants()).toEqual([tenant]);
+      await app.query("commit");
+      expect(await tenants()).toEqual([]);
+    }
+  });
+});
+
+describe("PostgREST: a login without rights that becomes another role", () => {
+  test("is the tenant of the claims while it is authenticated, and nobody otherwise", async ({ db }) => {
+    await populate(db);
+    const authenticated = (await db.createLogin("jobforge_app")).role;
+    const anonymous = (await db.createLogin()).role;
+    const authenticator = await db.createLogin(
+      authenticated,
+      anonymous,
+      "jobforge_operator",
+      "jobforge_worker",
+    );
+    await db.query(`alter role ${authenticator.role} noinherit`);
+    // From 16 on the grant decides whether rights are inherited, not the role.
+    for (const role of [authenticated, anonymous, "jobforge_operator", "jobforge_worker"]) {
+      await db.query(`revoke ${role} from ${authenticator.role}`);
+      await db.query(`grant ${role} to ${authenticator.role}`);
+    }
+    const rest = await db.connect(authenticator.url);
+    await set(rest, claims, JSON.stringify({ tenant_id: T, role: authenticated }));
+    expect(await outcome(rest.query("select from jobforge_jobs"))).toBe("42501");
+    await rest.query(`set role ${authenticated}`);
+    expect(await seen(rest)).toEqual(only(T));
+    expect(await outcome(rest.query(enqueue, [T]))).toBe("accepted");
+    expect(await outcome(rest.query(enqueue, [U]))).toBe("42501");
+    // The login could become an operator or a worker, but it has not.
+    expect(await outcome(rest.query("select jobforge_set_policy('mail', '{}')"))).toBe("42501");
+    expect(await outcome(rest.query("select from jobforge_claim_jobs('w')"))).toBe("42501");
+    await rest.query(`set role ${anonymous}`);
+    expect(await outcome(rest.query("select from jobforge_jobs"))).toBe("42501");
+    expect(await outcome(rest.query(enqueue, [T]))).toBe("42501");
+  });
+
+  test("an audit row names the role that was set, not the login", async ({ db }) => {
+    const authenticated = (await db.createLogin("jobforge_app")).role;
+    const authenticator = await db.createLogin(authenticated);
+    const rest = await db.connect(authenticator.url);
+    await rest.query(`set role ${authenticated}`);
+    await set(rest, setting, T);
+    const id = await rest.value<string>("select jobforge_enqueue_job($1, 'mail') ->> 'id'", [T]);
+    await rest.query("select jobforge_cancel_job($1, $2)", [id, T]);
+    expect(await rest.query("select distinct actor from jobforge_audit_log")).toEqual([
+      { actor: authenticated },
+    ]);
+  });
+});
+
+describe("an operator", () => {
+  test("sees every tenant in every view", async ({ db }) => {
+    await populate(db);
+    expect(await seen(await login(db, "jobforge_operator"))).toEqual(only(T, U));
+  });
+
+  test("who may name a tenant sees that one only", async ({ db }) => {
+    await populate(db);
+    const operator = await login(db, "jobforge_operator", "jobforge_app");
+    expect(await seen(operator)).toEqual(only(T, U));
+    await set(operator, setting, U);
+    expect(await seen(operator)).toEqual(only(U));
+    await set(operator, claims, JSON.stringify({ tenant_id: T }));
+    expect(await seen(operator)).toEqual(only(T));
+  });
+
+  test("acts for any tenant", async ({ db }) => {
+    const { t, u } = await populate(db);
+    const operator = await login(db, "jobforge_operator");
+    expect(await outcome(operator.query("select jobforge_cancel_job($1, $2)", [t.queued, T]))).toBe(
+      "accepted",
+    );
+    expect(await outcome(operator.query("select jobforge_reschedule_job($1, $2)", [u.dead, U]))).toBe(
+      "accepted",
+    );
+    expect(await operator.value("select count(*)::int from jobforge_list_jobs($1)", [U])).toBe(4);
+  });
+});

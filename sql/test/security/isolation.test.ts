@@ -1,0 +1,184 @@
+/** What one tenant can find out about, or do to, another: nothing. */
+import type { TestDatabase } from "@jobforge/testing";
+import { describe, expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { outcome } from "../support/failures.ts";
+import {
+  boundLogin,
+  callsNaming,
+  login,
+  only,
+  populate,
+  seen,
+  set,
+  T,
+  tenantViews,
+  U,
+} from "../support/tenants.ts";
+
+async function everything(db: TestDatabase): Promise<unknown> {
+  return await db.value(
+    "select jsonb_agg(j order by id) from (select * from jobforge_jobs where tenant_id = $1) j",
+    [U],
+  );
+}
+
+describe("a tenant that names another", () => {
+  test("is refused to list, cancel, reschedule and enqueue", async ({ db }) => {
+    const { u } = await populate(db);
+    const before = await everything(db);
+    const app = await login(db, "jobforge_app");
+    await set(app, "app.tenant_id", T);
+    for (const tenant of [app, await boundLogin(db, T, "jobforge_tenant")]) {
+      expect(await outcome(tenant.query("select jobforge_list_jobs($1)", [U]))).toBe("42501");
+      expect(await outcome(tenant.query("select jobforge_cancel_job($1, $2)", [u.queued, U]))).toBe("42501");
+      expect(await outcome(tenant.query("select jobforge_reschedule_job($1, $2)", [u.dead, U]))).toBe(
+        "42501",
+      );
+      expect(await outcome(tenant.query("select jobforge_enqueue_job($1, 'mail')", [U]))).toBe("42501");
+    }
+    expect(await everything(db)).toEqual(before);
+  });
+
+  test("is refused by every function that takes a tenant, before its other arguments are looked at", async ({
+    db,
+  }) => {
+    const calls = await callsNaming(db, U, "jobforge_app");
+    expect(calls.length).toBeGreaterThanOrEqual(4);
+    const tenant = await boundLogin(db, T, "jobforge_app");
+    const nobody = await login(db, "jobforge_app");
+    for (const call of calls) {
+      expect(await outcome(tenant.query(call)), call).toBe("42501");
+      expect(await outcome(nobody.query(call)), call).toBe("42501");
+    }
+  });
+
+  test("is told to name one when it names none", async ({ db }) => {
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    expect(await outcome(tenant.query("select jobforge_enqueue_job(null, 'mail')"))).toBe("JF001");
+    expect(await outcome(tenant.query("select jobforge_list_jobs(null)"))).toBe("JF001");
+  });
+});
+
+describe("a tenant that knows another's job id", () => {
+  test("learns no more than that there is no such job of its own", async ({ db }) => {
+    const { u } = await populate(db);
+    const before = await everything(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const calls = (await callsNaming(db, T, "jobforge_tenant")).filter((call) => call.includes("p_job_id"));
+    expect(calls.length).toBeGreaterThanOrEqual(2);
+    for (const call of calls) {
+      const ask = (id: string): Promise<string> =>
+        tenant.query(call.replace("p_job_id => NULL", `p_job_id => '${id}'`)).then(
+          (rows) => JSON.stringify(rows),
+          (error: unknown) => String(error),
+        );
+      const unknown = await ask("33333333-3333-7333-8333-333333333333");
+      for (const id of [u.queued, u.running, u.dead]) expect(await ask(id), call).toBe(unknown);
+    }
+    expect(await tenant.query("select from jobforge_jobs where id = $1", [u.queued])).toEqual([]);
+    expect(await everything(db)).toEqual(before);
+  });
+
+  test("changes its own jobs only when it changes many at once", async ({ db }) => {
+    const { t } = await populate(db);
+    const before = await everything(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    await tenant.query(`select jobforge_cancel_jobs($1, '{"status": ["queued", "running"]}')`, [T]);
+    await tenant.query(`select jobforge_reschedule_jobs($1, '{"status": ["failed", "dead"]}')`, [T]);
+    expect(await tenant.value("select status from jobforge_jobs where id = $1", [t.queued])).toBe("canceled");
+    expect(await tenant.value("select status from jobforge_jobs where id = $1", [t.dead])).toBe("queued");
+    expect(await everything(db)).toEqual(before);
+  });
+
+  test("gives no job to another tenant in a bulk enqueue", async ({ db }) => {
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const jobs = JSON.stringify([{ type: "mail" }, { type: "mail", tenant_id: U }]);
+    await outcome(tenant.query("select jobforge_enqueue_jobs($1, $2)", [T, jobs]));
+    expect(await db.query("select from jobforge_jobs where tenant_id <> $1", [T])).toEqual([]);
+  });
+
+  test("gets a job of its own for the same idempotency key and dedupe key", async ({ db }) => {
+    const enqueue = "select jobforge_enqueue_job($1, 'mail', p_idempotency_key => 'k', p_dedupe_key => 'd')";
+    const theirs = await db.value<{ id: string }>(enqueue, [U]);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const own = await tenant.value<{ id: string; outcome: string; tenant_id: string }>(enqueue, [T]);
+    expect(own).toMatchObject({ outcome: "created", tenant_id: T });
+    expect(own.id).not.toBe(theirs.id);
+  });
+});
+
+describe("row security", () => {
+  test("hides other tenants from a function in WHERE, however cheap it claims to be", async ({ db }) => {
+    await populate(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const heard: string[] = [];
+    tenant.client.on("notice", (notice) => heard.push(notice.message ?? ""));
+    await tenant.query(
+      `create function pg_temp.leak(p text) returns boolean language plpgsql cost 0.0000001
+       as $$ begin raise notice '%', p; return true; end $$`,
+    );
+    for (const view of tenantViews) {
+      heard.length = 0;
+      const rows = await tenant.query(`select from ${view} v where pg_temp.leak(v::text)`);
+      expect(rows.length, view).toBeGreaterThan(0);
+      expect(heard.length, view).toBeGreaterThan(0);
+      expect(
+        heard.filter((line) => line.includes(U)),
+        view,
+      ).toEqual([]);
+    }
+  });
+
+  test("hides other tenants from a function in a join, an order and an aggregate", async ({ db }) => {
+    await populate(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const heard: string[] = [];
+    tenant.client.on("notice", (notice) => heard.push(notice.message ?? ""));
+    await tenant.query(
+      `create function pg_temp.leak(p text) returns text language plpgsql cost 0.0000001
+       as $$ begin raise notice '%', p; return p; end $$`,
+    );
+    await tenant.query(
+      `select max(pg_temp.leak(j.tenant_id::text)) over (order by pg_temp.leak(a.tenant_id::text))
+       from jobforge_jobs j
+       join jobforge_job_attempts a on pg_temp.leak(a.job_id::text || a.tenant_id) = j.id::text || j.tenant_id
+       order by pg_temp.leak(j.payload::text)`,
+    );
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard.filter((line) => line.includes(U))).toEqual([]);
+  });
+
+  test("hides other tenants from an error that their rows would raise", async ({ db }) => {
+    await populate(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const probe =
+      "select count(*)::int from jobforge_jobs where 1 / (case tenant_id when $1 then 0 else 1 end) = 1";
+    expect(await tenant.value(probe, [U])).toBe(4);
+    expect(await outcome(tenant.query(probe, [T]))).toBe("22012");
+  });
+
+  test("cannot be switched off by a client: the view refuses to answer", async ({ db }) => {
+    await populate(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    await set(tenant, "row_security", "off");
+    for (const view of tenantViews) {
+      expect(await outcome(tenant.query(`select from ${view}`)), view).toBe("42501");
+    }
+  });
+
+  test("holds in every plan the planner can be pushed to", async ({ db }) => {
+    await populate(db);
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    for (const off of [
+      "enable_seqscan",
+      "enable_indexscan",
+      "enable_bitmapscan",
+      "enable_hashjoin",
+      "enable_nestloop",
+    ]) {
+      await set(tenant, off, "off");
+      expect(await seen(tenant), off).toEqual(only(T));
+    }
+  });
+});

@@ -1,0 +1,82 @@
+/** Secrets are masked before an error is stored, wherever an error is stored. */
+import { expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { redactionCases } from "../../../test/redaction-cases.ts";
+import {
+  attemptsOf,
+  claim,
+  claimAndFail,
+  enqueue,
+  fail,
+  find,
+  setPolicy,
+  T,
+  travelToRun,
+} from "../support/kernel.ts";
+import { settle } from "../support/settle.ts";
+
+test("the kernel masks what the worker's log masks", async ({ db }) => {
+  for (const { name, value, masked, listed = [] } of redactionCases) {
+    // What is masked stays as it is.
+    for (const document of [value, masked]) {
+      const answer = await db.value("select jobforge.redact($1, $2)", [JSON.stringify(document), listed]);
+      expect(answer, name).toEqual(masked);
+    }
+  }
+});
+
+test("a stored error has no secret: on the job, its attempts, in the archive and the audit log", async ({
+  db,
+}) => {
+  await setPolicy(db, "a", { redact: ["iban"], max_attempts: 2 });
+  const { id } = await enqueue(db);
+  const error = {
+    message: "POST https://me:pw123@bank failed, iban=DE123",
+    iban: "DE123",
+    stack: "x".repeat(9000),
+  };
+  await claimAndFail(db, { error });
+  const retried = await find(db, id);
+  expect(retried.error).toMatchObject({
+    message: "POST https://me:[redacted]@bank failed, iban=[redacted]",
+    iban: "[redacted]",
+    stack: "x".repeat(4000),
+  });
+  expect((await attemptsOf(db, id))[0]?.error).toEqual(retried.error);
+  await travelToRun(db, id);
+  await claim(db);
+  await settle(db, [{ id, attempt: 2, status: "failed", error }]);
+  const everything = await db.value<string>(
+    `select string_agg(t.line, ' ') from (
+       select to_jsonb(j)::text as line from jobforge_jobs j
+       union all select to_jsonb(a)::text from jobforge_job_attempts a
+       union all select to_jsonb(l)::text from jobforge_audit_log l where l.entity_type = 'job') t`,
+  );
+  expect(everything).toContain("[redacted]");
+  expect(everything).not.toMatch(/DE123|pw123/);
+});
+
+test("an error over 16 kB is cut where no secret is halved", async ({ db }) => {
+  const { id } = await enqueue(db);
+  await claim(db);
+  const message = `${"x".repeat(1985)} postgres://me:verysecretpassword@db/${"y".repeat(20_000)}`;
+  await fail(db, id, { error: { message, password: "p" } });
+  const { error } = await find(db, id);
+  expect(error).toMatchObject({ truncated: true });
+  expect(JSON.stringify(error)).not.toMatch(/very|"p"/);
+});
+
+test("no error is too odd to be stored", async ({ db }) => {
+  await setPolicy(db, "a", { redact: ["", "a(b", "[", "x|y"] });
+  const deep = `${'{"a":'.repeat(1000)}"password=x"${"}".repeat(1000)}`;
+  const odd = [deep, "[[[1]]]", '"password="', "null", "12", '{"": ""}', '{"message": {"token": "x"}}'];
+  for (const error of odd) {
+    const { id } = await enqueue(db);
+    await claim(db);
+    await db.query("select jobforge_complete_job($1, 'w1', 'failed', $2::jsonb)", [id, error]);
+    expect((await find(db, id)).error).toMatchObject({ attemptedAt: expect.any(String) });
+  }
+  expect(await db.value("select count(*)::int from jobforge_jobs where tenant_id = $1", [T])).toBe(
+    odd.length,
+  );
+});

@@ -1,0 +1,224 @@
+/** Children: jobs that a run asks for and that exist if, and only if, the run succeeded. */
+import { expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import {
+  cancel,
+  claim,
+  countJobs,
+  enqueue,
+  enqueueAll,
+  find,
+  impatient,
+  type Job,
+  type NewJob,
+  type Sql,
+  T,
+  U,
+} from "../support/kernel.ts";
+import { claimAll, outcomes, type Report, settle, success } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
+
+/** The jobs of a type, in the order they were enqueued. */
+async function jobsOf(db: Sql, type = "child"): Promise<Job[]> {
+  return await db.query<Job>("select * from jobforge_jobs where type = $1 order by created_at, id", [type]);
+}
+
+async function maintain(db: Sql): Promise<void> {
+  await db.query("select jobforge_maintain()");
+}
+
+test("scenario 58: the next stage and the end of this one are one commit, whatever is repeated", async ({
+  db,
+}) => {
+  const { id } = await enqueue(db, { type: "stage1" });
+  await claim(db);
+  const call = [success(id, { children: [{ type: "stage2", payload: { from: id } }] })];
+  // The worker crashes before its transaction commits: neither has happened.
+  const crashing = await db.connect();
+  await crashing.query("begin");
+  await settle(crashing, call);
+  await crashing.query("rollback");
+  expect(await find(db, id)).toMatchObject({ status: "running" });
+  expect(await jobsOf(db, "stage2")).toEqual([]);
+  // Then the answer is lost, and the worker asks again and again.
+  expect(outcomes(await settle(db, call))).toEqual(["ok"]);
+  expect(outcomes(await settle(db, call))).toEqual(["already"]);
+  expect(outcomes(await settle(db, [...call, ...call]))).toEqual(["already", "already"]);
+  expect(await jobsOf(db, "stage2")).toMatchObject([
+    { status: "queued", payload: { from: id }, attempts: 0 },
+  ]);
+});
+
+test("children belong to their parent's tenant, keep every option and the order they were given", async ({
+  db,
+}) => {
+  const parents = await enqueueAll(db, [{ type: "p" }, { type: "p", tenant_id: U }]);
+  await claimAll(db);
+  const children = [
+    { type: "child", payload: { n: 0 }, priority: 3, tags: ["x"], subject: "s", max_attempts: 2 },
+    { type: "child", payload: { n: 1 } },
+    { type: "child", payload: { n: 2, large: "x".repeat(5000) }, run_at: "2999-01-01T00:00:00Z" },
+  ];
+  await settle(
+    db,
+    parents.map((id) => success(id, { children })),
+  );
+  for (const tenant_id of [T, U]) {
+    const own = (await jobsOf(db)).filter((job) => job.tenant_id === tenant_id);
+    expect(own).toMatchObject(children.map((child) => ({ payload: child.payload, status: "queued" })));
+    expect(own[0]).toMatchObject({ priority: 3, tags: ["x"], subject: "s", max_attempts: 2 });
+    expect(own[2]?.run_at).toEqual(new Date("2999-01-01T00:00:00Z"));
+  }
+});
+
+test("a child may be claimed by the very call that enqueues it", async ({ db }) => {
+  const { id } = await enqueue(db);
+  await claim(db);
+  const answer = await settle(db, [success(id, { children: [{ type: "child" }] })], { claim: 5 });
+  expect(answer.jobs).toMatchObject([{ type: "child", attempts: 1 }]);
+});
+
+test("a worker bound to a tenant has children of that tenant", async ({ db }) => {
+  const { id } = await enqueue(db, { tenant_id: U });
+  await claim(db);
+  const worker = await boundLogin(db, U, "jobforge_worker");
+  expect(outcomes(await settle(worker, [success(id, { children: [{ type: "child" }] })]))).toEqual(["ok"]);
+  expect(await jobsOf(db)).toMatchObject([{ tenant_id: U }]);
+});
+
+test.for<[string, Report]>([
+  ["failed and will be retried", { status: "failed" }],
+  ["failed for good", { status: "failed", retry: false }],
+  ["was deferred", { status: "deferred" }],
+  ["was released", { status: "released" }],
+])("a run that %s has no children", async ([, end], { db }) => {
+  const { id } = await enqueue(db);
+  await claim(db);
+  await settle(db, [{ id, attempt: 1, ...end, children: [{ type: "child" }] }]);
+  expect(await countJobs(db)).toBe(1);
+});
+
+test("a run whose job was canceled, or that the fence refuses, has no children", async ({ db }) => {
+  const [canceled, refused] = await enqueueAll(db, [{}, {}]);
+  await claimAll(db);
+  await cancel(db, canceled);
+  const children = [{ type: "child" }];
+  const call = [success(canceled, { children }), { ...success(refused, { children }), attempt: 2 }];
+  expect(outcomes(await settle(db, call))).toEqual(["ok", "stale"]);
+  expect(await find(db, canceled)).toMatchObject({ status: "canceled" });
+  expect(await countJobs(db)).toBe(2);
+});
+
+test("children whose keys are taken give way to the jobs that have them", async ({ db }) => {
+  const [parent] = await enqueueAll(db, [
+    { type: "p", priority: 1 },
+    { type: "child", idempotency_key: "once", payload: { old: 1 } },
+    { type: "child", dedupe_key: "one", payload: { old: 2 } },
+  ]);
+  await claim(db, "w1", { limit: 1 });
+  await settle(db, [
+    success(parent, {
+      children: [
+        { type: "child", idempotency_key: "once" },
+        { type: "child", dedupe_key: "one", dedupe_mode: "replace", payload: { new: 2 } },
+        { type: "child", dedupe_key: "new", payload: { new: 3 } },
+        { type: "child", dedupe_key: "new", payload: { new: 4 } },
+      ],
+    }),
+  ]);
+  expect((await jobsOf(db)).map((job) => job.payload)).toEqual([{ old: 1 }, { new: 2 }, { new: 3 }]);
+});
+
+const held: readonly [string, NewJob][] = [
+  ["an idempotency key", { type: "child", idempotency_key: "k" }],
+  ["a dedupe key", { type: "child", dedupe_key: "k" }],
+];
+
+test.for(held.flatMap(([name, key]) => [true, false].map((commit) => ({ name, key, commit }))))(
+  "a child with $name that an open transaction holds delays no settle, and exists once after it ends (commit: $commit)",
+  async ({ key, commit }, { db }) => {
+    const { id } = await enqueue(db, { type: "p" });
+    await claim(db);
+    const [app, worker] = [await db.connect(), await impatient(db)];
+    await app.query("begin");
+    await enqueue(app, { ...key, payload: { from: "app" } });
+    const call = [success(id, { children: [{ ...key, payload: { from: "parent" } }] })];
+    expect(outcomes(await settle(worker, call, { claim: 5 }))).toEqual(["ok"]);
+    expect(outcomes(await settle(worker, call))).toEqual(["already"]);
+    expect(await find(db, id)).toMatchObject({ status: "succeeded" });
+    await maintain(worker);
+    expect(await jobsOf(db)).toEqual([]);
+    await app.query(commit ? "commit" : "rollback");
+    await maintain(db);
+    await maintain(db);
+    expect(await jobsOf(db)).toMatchObject([
+      { status: "queued", tenant_id: T, payload: { from: commit ? "app" : "parent" } },
+    ]);
+  },
+);
+
+test("a child that would change a job which an open transaction holds delays no settle, and changes it later", async ({
+  db,
+}) => {
+  const [parent, target] = await enqueueAll(db, [
+    { type: "p", priority: 1 },
+    { type: "child", dedupe_key: "k", payload: { n: 1 } },
+  ]);
+  await claim(db, "w1", { limit: 1 });
+  const [app, worker] = [await db.connect(), await impatient(db)];
+  await app.query("begin");
+  await app.query("select jobforge_update_job($1, $2, $3)", [target, T, { priority: 7 }]);
+  const children = [{ type: "child", dedupe_key: "k", dedupe_mode: "replace", payload: { n: 2 } }];
+  expect(outcomes(await settle(worker, [success(parent, { children })]))).toEqual(["ok"]);
+  await app.query("commit");
+  await maintain(db);
+  expect(await jobsOf(db)).toMatchObject([{ id: target, payload: { n: 2 } }]);
+});
+
+test("only the child whose key is held waits: its siblings and other runs' children do not", async ({
+  db,
+}) => {
+  const parents = await enqueueAll(db, [{ type: "p" }, { type: "p" }, { type: "p", tenant_id: U }]);
+  await claimAll(db);
+  const [app, worker] = [await db.connect(), await impatient(db)];
+  await app.query("begin");
+  await enqueue(app, { type: "child", dedupe_key: "k" });
+  const children = [
+    [
+      { type: "child", payload: 1 },
+      { type: "child", payload: 2, dedupe_key: "k" },
+    ],
+    [
+      { type: "child", payload: 3 },
+      { type: "child", payload: 4, dedupe_key: "free" },
+    ],
+    [{ type: "child", payload: 5, dedupe_key: "k" }],
+  ];
+  await settle(
+    worker,
+    parents.map((id, n) => success(id, { children: children[n] })),
+  );
+  expect((await jobsOf(db)).map((job) => job.payload).sort()).toEqual([1, 3, 4, 5]);
+  await app.query("rollback");
+  await maintain(db);
+  expect((await jobsOf(db)).map((job) => job.payload).sort()).toEqual([1, 2, 3, 4, 5]);
+});
+
+test("workers that maintain at once enqueue a child that waited exactly once", async ({ db }) => {
+  const parents = await enqueueAll(db, Array(10).fill({ type: "p" }));
+  await claimAll(db);
+  const app = await db.connect();
+  await app.query("begin");
+  for (const n of parents.keys()) await enqueue(app, { type: "child", idempotency_key: `k${n}` });
+  for (const [n, id] of parents.entries()) {
+    const children = [{ type: "child", idempotency_key: `k${n}`, payload: { n } }];
+    await settle(db, [success(id, { children })]);
+  }
+  await app.query("rollback");
+  const workers = await Promise.all(Array.from({ length: 5 }, () => db.connect()));
+  await Promise.all(workers.map((worker) => maintain(worker)));
+  await maintain(db);
+  expect((await jobsOf(db)).map((job) => job.payload).sort()).toEqual(
+    [...parents.keys()].map((n) => ({ n })),
+  );
+});

@@ -1,0 +1,84 @@
+-- What the tables mean in public words. The private views are the owner's, whom row security does not bind: only the
+-- kernel's functions read them. The API views below have the same text and another owner.
+
+create or replace view jobforge.live_jobs as
+select
+  j.id,
+  j.tenant_id,
+  j.type,
+  coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)) as payload,
+  case j.state when 'running' then 'running' else 'queued' end as status,
+  -j.rank as priority,
+  j.attempts,
+  j.max_attempts,
+  j.run_at,
+  j.worker_id as locked_by,
+  case j.state when 'running' then j.started_at end as locked_at,
+  case j.state when 'running' then coalesce(j.heartbeat_at, j.started_at) end as heartbeat_at,
+  j.started_at,
+  null::timestamptz as finished_at,
+  j.idempotency_key,
+  j.dedupe_key,
+  j.subject,
+  j.tags,
+  j.progress,
+  exists (select from jobforge.cancel_requests c where c.job_id = j.id) as cancel_requested,
+  j.error,
+  j.error ->> 'message' as last_error,
+  null::uuid as result_id,
+  j.cost_cents,
+  j.created_at,
+  j.updated_at,
+  j.uncounted,
+  j.expires_at,
+  j.concurrency_key,
+  j.traceparent,
+  case when j.attempts > 0 then jobforge.trace_id(j.id, j.attempts) end as trace_id,
+  null::text as reason,
+  j.schedule_id,
+  j.scheduled_for
+from jobforge.jobs j;
+
+create or replace view jobforge.ended_jobs as
+select
+  f.id,
+  f.tenant_id,
+  f.type,
+  coalesce(f.payload, (select p.payload from jobforge.payloads p where p.job_id = f.id)) as payload,
+  f.status,
+  -f.rank as priority,
+  f.attempts,
+  f.max_attempts,
+  f.run_at,
+  null::text as locked_by,
+  null::timestamptz as locked_at,
+  null::timestamptz as heartbeat_at,
+  f.started_at,
+  f.finished_at,
+  f.idempotency_key,
+  f.dedupe_key,
+  f.subject,
+  f.tags,
+  f.progress,
+  f.status = 'canceled' and f.last_run is not null as cancel_requested,
+  f.error,
+  f.error ->> 'message' as last_error,
+  f.result_id,
+  f.cost_cents,
+  f.created_at,
+  f.finished_at as updated_at,
+  f.uncounted,
+  f.expires_at,
+  f.concurrency_key,
+  f.traceparent,
+  case when f.attempts > 0 then jobforge.trace_id(f.id, f.attempts) end as trace_id,
+  f.reason,
+  f.schedule_id,
+  f.scheduled_for
+from jobforge.archive f;
+
+do $$
+begin
+  execute format('create or replace view jobforge.all_jobs as %s union all %s',
+    rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), pg_get_viewdef('jobforge.ended_jobs'::regclass));
+end $$;

@@ -1,0 +1,15 @@
+-- Usage per tenant, type and hour, as far as it has been merged: up to ten seconds ago while workers run. Columns are only
+-- ever appended.
+create or replace view :"api_schema".jobforge_usage as
+select
+  u.tenant_id, u.type, u.hour, u.runs, u.succeeded, u.failed, u.lost, u.deferred, u.retries, u.dead, u.cost_cents, u.wait_ms, u.run_ms,
+  jobforge.percentile(u.wait_histogram, 0.5) as wait_p50_ms,
+  jobforge.percentile(u.wait_histogram, 0.95) as wait_p95_ms,
+  jobforge.percentile(u.wait_histogram, 0.99) as wait_p99_ms,
+  jobforge.percentile(u.run_histogram, 0.5) as run_p50_ms,
+  jobforge.percentile(u.run_histogram, 0.95) as run_p95_ms,
+  jobforge.percentile(u.run_histogram, 0.99) as run_p99_ms,
+  u.wait_histogram, u.run_histogram
+from jobforge.usage u;
+
+alter view :"api_schema".jobforge_usage owner to jobforge_view;
