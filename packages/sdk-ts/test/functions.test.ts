@@ -1,27 +1,52 @@
-/** The table of API functions is what the catalog says. */
-import { expect } from "vitest";
-import { test } from "../../../test/database.ts";
-import { apiFunctions } from "../src/functions.ts";
+/** The SDK's signatures are generated from sql/api.json, which a test of sql/ compares to the catalog. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
 
-test("the SDK knows every API function with its parameters, their types and what it returns", async ({
-  db,
-}) => {
-  const functions = await db.query<{ name: string; parameters: string[]; returns: string }>(`
-    select p.proname as name,
-      case when p.proretset then 'rows' when p.prorettype = 'jsonb'::regtype then 'json' else replace(format_type(p.prorettype, null), 'timestamp with time zone', 'timestamptz') end as returns,
-      array(
-        select p.proargnames[a.place] || ' ' || replace(format_type(a.type, null), 'timestamp with time zone', 'timestamptz')
-        from unnest(p.proargtypes::oid[]) with ordinality a(type, place)
-        order by a.place) as parameters
-    from pg_proc p
-    where p.pronamespace = 'public'::regnamespace and p.proname like 'jobforge\\_%'
-    order by 1`);
-  const known = [...apiFunctions]
-    .map(([name, { parameters, returns }]) => ({
-      name,
-      returns,
-      parameters: [...parameters].map(([parameter, type]) => `${parameter} ${type}`),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  expect(known).toEqual(functions);
+interface ApiFunction {
+  readonly name: string;
+  readonly parameters: readonly { readonly name: string; readonly type: string }[];
+  readonly returns: { readonly type: string; readonly rows: boolean };
+}
+
+const api: { readonly functions: readonly ApiFunction[] } = JSON.parse(
+  readFileSync(new URL("../../../sql/api.json", import.meta.url), "utf8"),
+);
+
+/** How a client reads the result of each type. */
+const returns: Readonly<Record<string, string>> = {
+  jsonb: "json",
+  text: "text",
+  timestamptz: "timestamptz",
+  void: "void",
+};
+
+function generated(): string {
+  const lines = api.functions.map(({ name, parameters, returns: { type, rows } }) => {
+    const kind = rows ? "rows" : returns[type];
+    if (kind === undefined) throw new Error(`${name} returns ${type}, which clients cannot read yet`);
+    const listed = parameters.map((each) => `${each.name}: "${each.type}"`).join(", ");
+    return `  ${name}: { returns: "${kind}", parameters: {${listed === "" ? "" : ` ${listed} `}} },`;
+  });
+  return `/** Written from sql/api.json by \`npm run golden\`. Do not edit. */
+
+/**
+ * What a call returns: one JSON value; rows, which clients get as an array of objects; a JSON document as a text, which
+ * clients get parsed; a time; or nothing.
+ */
+export type ApiReturns = "json" | "rows" | "text" | "timestamptz" | "void";
+
+interface Signature {
+  readonly returns: ApiReturns;
+  /** Names with SQL types. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export const signatures: Readonly<Record<string, Signature>> = {
+${lines.join("\n")}
+};
+`;
+}
+
+test("the SDK knows every public function (if the change is intended: npm run golden)", async () => {
+  await expect(generated()).toMatchFileSnapshot("../src/api.generated.ts");
 });
