@@ -1,14 +1,15 @@
--- When a cron expression runs next. First on the wall clock, field by field, without a time zone; then as an instant, where the
--- time zone decides. Nothing is tried minute by minute or day by day, so a run that is far away costs little more than a near one.
--- Instants are timestamps in UTC in here, because adding an interval to a timestamptz depends on the session's time zone.
+-- Finds the next run of a cron expression: first on the wall clock, field by field and without a time zone, then as
+-- an instant, where the time zone decides. It does not try minute by minute or day by day, so a distant run costs
+-- little more than a near one. Instants in this file are timestamps in UTC, because adding an interval to a
+-- timestamptz depends on the session's time zone.
 
--- The days of a month that an expression names, from the 1st on; p_month is its first day.
+-- Returns the days of a month that an expression names, starting with the 1st. p_month is the first day of the month.
 create or replace function jobforge.cron_month(p_cron jobforge.cron, p_month date) returns bit varying
 language plpgsql immutable as $$
 declare
   v_length constant integer := (p_month + interval '1 month')::date - p_month;
   v_start constant integer := extract(dow from p_month)::integer;
-  -- Two weeks of a week's bits hold the week that begins with any weekday.
+  -- Two copies of the week's bits contain a week that starts on any weekday.
   v_last constant bit(14) := substring(p_cron.weekdays from 36) || substring(p_cron.weekdays from 36);
   v_days bit(31) := substring(p_cron.days from 1 for 31);
 begin
@@ -27,7 +28,7 @@ begin
   return substring(v_days from 1 for v_length);
 end $$;
 
--- The first day at or after p_from that an expression names. read_cron has made sure that there is one.
+-- Returns the first day at or after p_from that an expression names. read_cron has checked that there is one.
 create or replace function jobforge.cron_date(p_cron jobforge.cron, p_from date) returns date
 language plpgsql immutable as $$
 declare
@@ -36,7 +37,7 @@ declare
   v_ahead integer;
 begin
   loop
-    -- To the first of its months from here on, in the year that begins now.
+    -- Go to the next month that the expression names, within the twelve months that start here.
     v_ahead := extract(month from v_month)::integer;
     v_ahead := position(B'1' in substring(p_cron.months || p_cron.months from v_ahead for 12)) - 1;
     if v_ahead > 0 then
@@ -52,7 +53,7 @@ begin
   end loop;
 end $$;
 
--- The first time at or after p_from, on a wall clock that is never changed, that an expression names.
+-- Returns the first time at or after p_from that an expression names, on a wall clock that is never changed.
 create or replace function jobforge.cron_wall(p_cron jobforge.cron, p_from timestamp) returns timestamp
 language plpgsql immutable as $$
 declare
@@ -64,7 +65,7 @@ declare
   v_ahead integer;
 begin
   if v_date = v_today then
-    -- Later in this minute, else in this hour, else in this day.
+    -- Look later in this minute, then in this hour, then in this day.
     if get_bit(p_cron.hours, v_hour) = 1 then
       if get_bit(p_cron.minutes, v_minute) = 1 then
         v_ahead := position(B'1' in substring(p_cron.seconds from extract(second from p_from)::integer + 1));
@@ -87,14 +88,14 @@ begin
   return v_date + make_time(position(B'1' in p_cron.hours) - 1, position(B'1' in p_cron.minutes) - 1, v_second);
 end $$;
 
--- What the wall clock shows at an instant.
+-- Returns what the wall clock shows at an instant.
 create or replace function jobforge.wall_clock(p_timezone text, p_at timestamp) returns timestamp
 language sql immutable parallel safe as $$
   select p_at at time zone 'UTC' at time zone p_timezone
 $$;
 
--- The first instant of a new offset after p_from, not later than p_to; null when both have the same. Since 1900 no zone has
--- changed its clock twice within three days, and what is asked for here is a day.
+-- Returns the first instant of a new offset after p_from and not after p_to; null if both have the same offset. Since
+-- 1900 no zone has changed its clock twice within three days, and callers ask about one day.
 create or replace function jobforge.shift_between(p_timezone text, p_from timestamp, p_to timestamp) returns timestamp
 language plpgsql immutable as $$
 declare
@@ -117,12 +118,14 @@ begin
   return v_after;
 end $$;
 
--- The first instant at which the wall clock shows p_wall or more: of a time that comes twice the first, of one that is skipped
--- the instant of the shift. The largest shift, across the date line, is a day.
+-- Returns the first instant at which the wall clock shows p_wall or a later time. For a time that occurs twice this
+-- is its first occurrence; for a skipped time it is the instant of the shift. The largest shift, across the date
+-- line, is one day.
 create or replace function jobforge.first_instant(p_timezone text, p_wall timestamp) returns timestamp
 language plpgsql immutable as $$
 declare
-  -- Of a time that comes twice Postgres takes the second, and a skipped one it counts on from before the shift.
+  -- Postgres takes the second occurrence of a time that occurs twice, and counts a skipped time from before the
+  -- shift.
   v_at constant timestamp := p_wall at time zone p_timezone at time zone 'UTC';
   v_shift constant timestamp := jobforge.shift_between(p_timezone, v_at - interval '25 hours', v_at);
   v_end timestamp;
@@ -130,7 +133,7 @@ begin
   if v_shift is null then
     return v_at;
   end if;
-  -- Where the clock stood when it was changed.
+  -- The time that the clock showed when it was changed.
   v_end := jobforge.wall_clock(p_timezone, v_shift - interval '1 second') + interval '1 second';
   return case
     when p_wall < v_end then v_shift - (v_end - p_wall)
@@ -139,14 +142,14 @@ begin
   end;
 end $$;
 
--- When an expression runs next after an instant. The rule for clock changes, in full:
--- - An expression that does not name every hour names times of the wall clock. Each of them runs once, at the first
---   instant at which the clock shows it or a later time. So a time that is skipped runs at the shift (several skipped ones
---   run there once), and one that comes twice runs the first time.
--- - An expression that names all 24 hours (its hour is *, */1 or 0-23) is about how often, not when. It runs whenever the clock
---   shows a time that it names: through a repeated hour as well, and not for times that are skipped, because the
---   next one is less than an hour away.
--- - @every counts on from p_after, whatever the clock shows.
+-- Returns the next run of an expression after an instant. The complete rule for clock changes:
+--- An expression that does not name every hour names times of the wall clock. Each time runs once, at the first instant
+--  at which the clock shows it or a later time. So a skipped time runs at the shift (several skipped times run there
+--  once), and a time that occurs twice runs at its first occurrence.
+--- An expression that names all 24 hours (its hour is *, */1 or 0-23) says how often, not when. It runs whenever the
+--  clock shows a time that it names: also during a repeated hour, and not for skipped times, because the next run is
+--  less than an hour away.
+--- @every counts from p_after, whatever the clock shows.
 create or replace function jobforge.cron_after(p_cron jobforge.cron, p_timezone text, p_after timestamptz) returns timestamptz
 language plpgsql immutable as $$
 declare
@@ -162,7 +165,7 @@ begin
     return p_after + p_cron.every;
   elsif position(B'0' in p_cron.hours) > 0 then
     v_wall := jobforge.wall_clock(p_timezone, v_after);
-    -- If the clock was set back of late, it has shown later times than now, and these have run.
+    -- If the clock was set back recently, it has already shown later times than now, and their runs have happened.
     v_shift := jobforge.shift_between(p_timezone, v_after - v_day, v_after);
     v_wall := greatest(v_wall, jobforge.wall_clock(p_timezone, v_shift - v_second));
     return jobforge.first_instant(p_timezone, jobforge.cron_wall(p_cron, v_wall + v_second)) at time zone 'UTC';
@@ -171,8 +174,8 @@ begin
   loop
     v_wall := jobforge.wall_clock(p_timezone, v_from);
     v_next := jobforge.cron_wall(p_cron, v_wall);
-    -- Until the clock is changed, the way to v_next is as long in real time; from a shift on, look anew. That is done for
-    -- a day: no clock that is set back later comes back to times before v_wall.
+    -- Until the clock changes, the distance to v_next is the same in real time. After a shift, look again. One day is
+    -- enough: a clock that is set back later does not return to times before v_wall.
     v_shift := jobforge.shift_between(p_timezone, v_from, v_from + least(v_next - v_wall, v_day));
     if v_shift is null and v_next - v_wall <= v_day then
       return (v_from + (v_next - v_wall)) at time zone 'UTC';
@@ -186,7 +189,7 @@ begin
   end loop;
 end $$;
 
--- The next runs of an expression that nobody has checked yet.
+-- Returns the next runs of an expression that has not been checked yet.
 create or replace function jobforge.cron_runs(p_expression text, p_timezone text, p_after timestamptz, p_count integer)
 returns setof timestamptz
 language plpgsql stable as $$
@@ -206,8 +209,9 @@ begin
   end loop;
 end $$;
 
--- When an expression runs next after an instant, not at it; null: after now. jobforge.cron_after has the rules.
--- Who: everybody. Locks nothing, reads no table. JF009 for a wrong expression or time zone, JF002 for a wrong time.
+-- Returns the next run of an expression after an instant, not at it. Without p_after, the instant is now.
+-- jobforge.cron_after has the rules.
+-- Who: everyone. Locks nothing, reads no table. JF009 for a wrong expression or time zone, JF002 for a wrong time.
 create or replace function :"api_schema".jobforge_cron_next(
   p_expression text, p_timezone text default 'UTC', p_after timestamptz default null
 ) returns timestamptz
@@ -217,8 +221,8 @@ set search_path = jobforge, pg_temp as $$
   select * from cron_runs(p_expression, p_timezone, p_after, 1)
 $$;
 
--- The next runs of an expression in their order, for people to see what they have written.
--- Who: everybody. Locks nothing, reads no table. JF009 as above, JF002 for a wrong time or count.
+-- Returns the next runs of an expression in order, so that people can check what they have written.
+-- Who: everyone. Locks nothing, reads no table. JF009 as above, JF002 for a wrong time or count.
 create or replace function :"api_schema".jobforge_cron_runs(
   p_expression text, p_timezone text default 'UTC', p_after timestamptz default null, p_count integer default 5
 ) returns setof timestamptz

@@ -1,19 +1,20 @@
--- Reads and checks cron expressions and time zones. Whatever is wrong is JF009, at once and with what to write instead.
+-- Reads and checks cron expressions and time zones. Every mistake raises JF009 at once and says what to write
+-- instead.
 
--- JF009: a schedule that cannot be.
+-- Raises JF009: the schedule is invalid.
 create or replace function jobforge.fail_schedule(p_field text, p_message text, p_hint text) returns void
 language sql as $$
   select jobforge.fail('JF009', 'Invalid schedule: ' || p_message, 'invalid_schedule', p_field, p_hint)
 $$;
 
--- A number of digits only; null when it is none. Inlined, and without a regular expression: with them, reading an expression
--- took five times as long.
+-- Converts a text of digits to a number; null for any other text. The function is inlined and uses no regular
+-- expression, because with one, reading an expression took five times as long.
 create or replace function jobforge.digits_or_null(p_text text) returns integer
 language sql immutable parallel safe as $$
   select case when length(p_text) between 1 and 9 and translate(p_text, '0123456789', '') = '' then p_text::integer end
 $$;
 
--- One value of a field, a number or a name. A weekday may be 7, which is Sunday.
+-- Reads one value of a field, a number or a name. A weekday may be 7, which is Sunday.
 create or replace function jobforge.cron_value(
   p_field text, p_text text, p_low integer, p_high integer, p_names text[]
 ) returns integer
@@ -32,8 +33,8 @@ begin
   return v_value;
 end $$;
 
--- The values that one term of a field's list means, as {from, to, step}: *, 5, 1-5, each with or without a step. 5/10
--- goes on to the field's end.
+-- Reads one term of a field's list as {from, to, step}: *, 5 or 1-5, each with or without a step. 5/10 runs to the
+-- end of the field.
 create or replace function jobforge.cron_range(
   p_field text, p_term text, p_low integer, p_high integer, p_names text[]
 ) returns integer[]
@@ -69,13 +70,14 @@ begin
   return array[v_from, v_to, v_step];
 end $$;
 
--- The terms of a field's list. An empty text is one term, a wrong one, where string_to_array sees none.
+-- Splits a field into the terms of its list. An empty text is one invalid term, where string_to_array would return
+-- none.
 create or replace function jobforge.cron_terms(p_text text) returns text[]
 language sql immutable parallel safe as $$
   select case p_text when '' then array[''] else string_to_array(p_text, ',') end
 $$;
 
--- A field of which every term is a plain one, as bits from p_low to p_high.
+-- Reads a field that has plain terms only, as bits from p_low to p_high.
 create or replace function jobforge.cron_field(
   p_field text, p_text text, p_low integer, p_high integer, p_names text[] default null
 ) returns bit varying
@@ -96,7 +98,7 @@ begin
   return v_bits;
 end $$;
 
--- Days of the month: plain terms, and L for the last one.
+-- Reads days of the month: plain terms, and L for the last day.
 create or replace function jobforge.cron_days_of_month(p_text text) returns bit varying
 language plpgsql immutable as $$
 declare
@@ -114,7 +116,7 @@ begin
   return v_days || case when v_plain = v_terms then B'0' else B'1' end;
 end $$;
 
--- Days of the week, as six weeks of bits: plain terms are in the first five, 5#2 in the second, 5#L in the last.
+-- Reads days of the week as six weeks of bits. Plain terms set the first five weeks, 5#2 the second, 5#L the last.
 create or replace function jobforge.cron_days_of_week(p_text text) returns bit varying
 language plpgsql immutable as $$
 declare
@@ -151,7 +153,7 @@ begin
   return v_bits;
 end $$;
 
--- The time between two runs of @every, from text such as 1h30m.
+-- Reads the interval of @every from a text such as 1h30m.
 create or replace function jobforge.cron_every(p_text text) returns interval
 language plpgsql immutable as $$
 declare
@@ -167,8 +169,8 @@ begin
   return make_interval(secs => v_seconds);
 end $$;
 
--- Fails when no month that the expression names has a day that it names, such as 0 0 30 2 *. Everything else comes
--- round: 29 February after eight years at most, a fifth Monday in February after forty.
+-- Raises if no month that the expression names has a day that it names, such as 0 0 30 2 *. Every other date occurs:
+-- 29 February after at most eight years, a fifth Monday in February after at most forty.
 create or replace function jobforge.require_possible(p_cron jobforge.cron) returns void
 language plpgsql immutable as $$
 declare
@@ -182,9 +184,9 @@ begin
   end if;
 end $$;
 
--- What an expression means. 5 fields (minute, hour, day of month, month, day of week), 6 with seconds first, @daily and its
--- like, or @every. JF009 when it is wrong or never runs. A day field is free when it is * or ?; when neither is free, a day
--- that either names is enough, as in classic cron.
+-- Reads an expression: 5 fields (minute, hour, day of month, month, day of week), 6 fields with seconds first, @daily
+-- and similar names, or @every. Raises JF009 if it is wrong or never runs. A day field is free if it is * or ?. If
+-- neither day field is free, a day runs when one of them names it, as in classic cron.
 create or replace function jobforge.read_cron(p_expression text) returns jobforge.cron
 language plpgsql immutable as $$
 declare
@@ -195,7 +197,7 @@ begin
   if length(p_expression) > 200 then
     perform jobforge.fail_schedule('expression', 'the expression has more than 200 characters', 'Use ranges and steps.');
   end if;
-  -- Only these characters and letters, whatever the database's locale thinks of others.
+  -- Allow only these characters and letters, independent of the database's locale.
   v_text := btrim(regexp_replace(lower(p_expression collate "C"), '[ \t\r\n\f\v]+', ' ', 'g'), ' ');
   if v_text like '@every %' then
     v_cron.every := jobforge.cron_every(substr(v_text, 8));
@@ -223,7 +225,7 @@ begin
   v_cron.minutes := jobforge.cron_field('minute', v_fields[2], 0, 59);
   v_cron.hours := jobforge.cron_field('hour', v_fields[3], 0, 23);
   v_cron.months := jobforge.cron_field('month', v_fields[5], 1, 12, '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}');
-  -- A free field leaves the choice to the other one.
+  -- A free field leaves the choice to the other field.
   v_cron.days := case when v_fields[4] in ('*', '?') and v_fields[6] not in ('*', '?') then B'0'::bit(32)
     else jobforge.cron_days_of_month(replace(v_fields[4], '?', '*')) end;
   v_cron.weekdays := case when v_fields[6] in ('*', '?') then B'0'::bit(42)
@@ -232,9 +234,9 @@ begin
   return v_cron;
 end $$;
 
--- The name of a time zone as the server's own database spells it; null when it has none of that name. A scan of
--- pg_timezone_names reads every file there is, which takes a tenth of a second; this reads one. The setting ends with the
--- function.
+-- Returns the name of a time zone as the server's own time zone database spells it; null if it has no such zone.
+-- Scanning pg_timezone_names reads every file, which takes a tenth of a second; this reads one. The setting ends with
+-- the function.
 create or replace function jobforge.zone_spelling(p_timezone text) returns text
 language plpgsql stable
 set timezone = 'UTC' as $$
@@ -245,8 +247,9 @@ exception when invalid_parameter_value then
   return null;
 end $$;
 
--- Fails unless it is UTC, GMT or the IANA name of a place. Postgres would take much more: +05:00, FOO5, and CET as a fixed
--- offset without summer time. Such a name has no small letters, or is spelt back in capitals.
+-- Raises unless the text is UTC, GMT or the IANA name of a place. Postgres would accept much more: +05:00, FOO5, and
+-- CET as a fixed offset without summer time. Such a name has no lower-case letters, or Postgres spells it in
+-- capitals.
 create or replace function jobforge.require_zone(p_timezone text) returns void
 language plpgsql stable as $$
 declare

@@ -1,7 +1,8 @@
--- Cancels a job. A queued one is canceled at once. A running one stays running with cancel_requested until its run ends,
--- and is canceled then, however the run ends; asking again is no error. Answers {id, status, cancel_requested}.
--- Who: the tenant itself, operators. JF005 when there is no such job or it has ended. Locks a queued row; appends a
--- request for a running one, so no settle waits for the caller's transaction.
+-- Cancels a job. A queued job is canceled at once. A running job stays running with cancel_requested until its run
+-- ends, and is canceled then, however the run ends. Repeating the call is not an error. Returns {id, status,
+-- cancel_requested}.
+-- Who: the tenant itself, operators. JF005 if there is no such job or it is finished. Locks a queued row. For a
+-- running job it appends a request, so no settle waits for the caller's transaction.
 create or replace function :"api_schema".jobforge_cancel_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql
 security definer
@@ -12,7 +13,7 @@ declare
   v_worker_id text;
 begin
   perform require_tenant(p_tenant_id);
-  -- A run that ends between the two looks puts its job back into the queue as a new row: then look again.
+  -- A run that ends between the two reads puts its job back into the queue as a new row. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
       perform end_queued(array[p_job_id], 'canceled', v_now);
@@ -38,7 +39,7 @@ begin
   return jsonb_build_object('id', p_job_id, 'status', 'running', 'cancel_requested', true);
 end $$;
 
--- Writes down who did what to a job, in the same transaction.
+-- Records who did what to a job, in the same transaction.
 create or replace function jobforge.audit(p_tenant_id uuid, p_action text, p_job_id uuid, p_meta jsonb default '{}') returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)

@@ -1,5 +1,6 @@
--- Locks those of the jobs that are queued, in id order, without waiting, and answers them. A job that turned running
--- between the look and the lock must not stay locked by an application: then everything is undone and tried again.
+-- Locks those of the jobs that are queued, in id order and without waiting, and returns them. An application must not
+-- keep a lock on a job that started to run between the read and the lock. If that happens, everything is undone and
+-- tried again.
 create or replace function jobforge.lock_queued_jobs(p_job_ids uuid[]) returns uuid[]
 language plpgsql as $$
 declare
@@ -24,8 +25,8 @@ begin
   end loop;
 end $$;
 
--- Asks for those of the jobs that run to be canceled, and tells their workers. Answers how many were asked for. One whose
--- request another transaction has just written is left out, not waited for.
+-- Requests cancellation of those jobs that are running, and notifies their workers. Returns the number of requests. A
+-- job whose request another transaction has just written is skipped, not waited for.
 create or replace function jobforge.request_cancels(p_job_ids uuid[], p_now timestamptz) returns integer
 language plpgsql as $$
 declare
@@ -54,13 +55,14 @@ exception when lock_not_available then
   return (select sum(jobforge.request_cancels(array[i], p_now)) from unnest(p_job_ids) i);
 end $$;
 
--- Reads the filter of a bulk change of at most p_limit jobs. A page of it would be no change of what the filter means.
+-- Reads the filter of a bulk change of at most p_limit jobs. Options for pages are refused, because a page is not
+-- what the filter selects.
 create or replace function jobforge.read_bulk_filters(p_filters jsonb, p_limit integer) returns jobforge.job_filter
 language plpgsql stable as $$
 declare
   v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
 begin
-  -- What was read counts, not what was written: a client whose variable is null must not change everything.
+  -- Check what was read, not what was written: a client whose variable is null must not change every job.
   if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject, v_filter.error_contains,
     v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after, v_filter.finished_before) = 0
   then
@@ -74,7 +76,7 @@ begin
   return v_filter;
 end $$;
 
--- The statuses of the jobs that a bulk change can touch. JF002 for a change that there is not.
+-- Returns the statuses of the jobs that a bulk change can affect. Raises JF002 for an unknown change.
 create or replace function jobforge.changeable(p_change text) returns text[]
 language plpgsql immutable as $$
 begin
@@ -86,7 +88,7 @@ begin
   end case;
 end $$;
 
--- The filter with those of its statuses only that are among p_statuses: an empty list when none is.
+-- Restricts a filter to those of its statuses that are in p_statuses. The list is empty if there are none.
 create or replace function jobforge.narrowed(p_filter jobforge.job_filter, p_statuses text[]) returns jobforge.job_filter
 language plpgsql immutable as $$
 begin
@@ -95,7 +97,7 @@ begin
   return p_filter;
 end $$;
 
--- The page of jobs that a filter means; none when it was narrowed to no status.
+-- Returns the page of jobs that a filter selects; no job if the filter was restricted to no status.
 create or replace function jobforge.find_narrowed(p_tenant_id uuid, p_filter jobforge.job_filter)
 returns table (id uuid, finished_at timestamptz)
 language plpgsql stable as $$
@@ -105,8 +107,9 @@ begin
   end if;
 end $$;
 
--- Cancels up to p_limit jobs of a tenant that a filter means: queued ones at once, running ones when their run ends. Answers
--- {matched, changed}: fewer change than match when another transaction holds some, or they were asked to cancel before.
+-- Cancels up to p_limit jobs of a tenant that a filter selects: queued jobs at once, running jobs when their run
+-- ends. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them, or if
+-- their cancellation was requested before.
 -- Who: the tenant itself, operators. Never waits.
 create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
 returns jsonb
@@ -131,9 +134,9 @@ begin
   return v_answer;
 end $$;
 
--- Runs up to p_limit queued, failed or dead jobs of a tenant that a filter means now, the ended ones with a fresh budget.
--- Answers {matched, changed}: fewer change than match when another transaction holds some, or a live job has taken the
--- dedupe key.
+-- Makes up to p_limit queued, failed or dead jobs of a tenant that a filter selects run now. Finished jobs get a
+-- fresh budget. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them,
+-- or if a live job has taken the dedupe key.
 -- Who: the tenant itself, operators.
 create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
 returns jsonb
@@ -154,7 +157,8 @@ begin
   perform require_tenant(p_tenant_id);
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('reschedule'));
   v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p order by p.id);
-  -- Keys first, which may have to be waited for; rows then, which are not: whoever waits holds no row that others wait for.
+  -- Take keys first, because that may wait. Lock rows after that, because that does not. So a waiting transaction
+  -- holds no row that another one waits for.
   v_revived := array(select r.id from revive(v_found, p_tenant_id, v_now, null, v_now) r);
   v_queued := lock_queued_jobs(array(select i from unnest(v_found) i where i <> all (v_revived)));
   perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
@@ -165,7 +169,7 @@ begin
   return v_answer;
 end $$;
 
--- Writes down a bulk change: the filter, and what came of it.
+-- Records a bulk change in the audit log: the filter and the result.
 create or replace function jobforge.audit_bulk(p_tenant_id uuid, p_action text, p_filters jsonb, p_answer jsonb) returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)

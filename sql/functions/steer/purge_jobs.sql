@@ -1,6 +1,6 @@
--- Forgets up to p_limit ended jobs of a tenant that a filter means, before their time: rows, results, attempts, large payloads
--- and idempotency keys, which are free again. Answers {matched, changed}: fewer change than match when another transaction
--- is bringing some of them back.
+-- Deletes up to p_limit finished jobs of a tenant that a filter selects, before their retention ends: rows, results,
+-- attempts, large payloads and idempotency keys, which become free again. Returns {matched, changed}. Fewer jobs
+-- change than match if another transaction is rescheduling some of them.
 -- Who: operators. Locks the rows it deletes; never waits.
 create or replace function :"api_schema".jobforge_purge_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
 returns jsonb

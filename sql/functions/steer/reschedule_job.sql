@@ -1,7 +1,8 @@
--- Runs a job at another time (null: now). A queued one is moved; a failed or dead one comes back with a fresh budget:
--- p_max_attempts more executions, else as many as it was given at first. Answers {id, status, run_at, max_attempts}.
--- Who: the tenant itself, operators. JF006 when there is no such job, it runs, succeeded or was canceled, or another live
--- job has taken its dedupe key or is a run of the same schedule.
+-- Runs a job at another time (null: now). A queued job is moved. A failed or dead job returns to the queue with a
+-- fresh budget: p_max_attempts more executions, by default as many as it had at first. Returns {id, status, run_at,
+-- max_attempts}.
+-- Who: the tenant itself, operators. JF006 if there is no such job, if it is running, succeeded or canceled, or if
+-- another live job has taken its dedupe key or is a run of the same schedule.
 create or replace function :"api_schema".jobforge_reschedule_job(
   p_job_id uuid,
   p_tenant_id uuid,
@@ -23,7 +24,7 @@ begin
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;
-  -- A run that ends between the two looks puts its job back into the queue as a new row: then look again.
+  -- A run that ends between the two reads puts its job back into the queue as a new row. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
       v_max_attempts := postpone(p_job_id, v_run_at, p_max_attempts, v_now);
@@ -41,7 +42,7 @@ begin
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);
 end $$;
 
--- Moves a queued job that the caller has locked to another time. Answers its max_attempts.
+-- Moves a queued job that the caller has locked to another time. Returns its max_attempts.
 create or replace function jobforge.postpone(
   p_job_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
 ) returns integer
@@ -65,9 +66,9 @@ begin
   return v_job.max_attempts;
 end $$;
 
--- Brings failed and dead jobs back from the archive with a fresh budget. Their last attempt, which was part of the archived
--- row, becomes a row of its own. Answers those that came back: not one whose dedupe key another live job has taken, and no run
--- of a schedule that may not overlap and has a live one.
+-- Returns failed and dead jobs from the archive to the queue with a fresh budget. Their last attempt, which was part
+-- of the archived row, becomes a row of its own. Returns the jobs that were moved. A job stays in the archive if a
+-- live job has taken its dedupe key, or if it is a run of a schedule that may not overlap and has a live run.
 create or replace function jobforge.revive(
   p_job_ids uuid[], p_tenant_id uuid, p_run_at timestamptz, p_max_attempts integer, p_now timestamptz
 ) returns table (id uuid, type text, max_attempts integer)
@@ -85,7 +86,7 @@ begin
         and f.tenant_id = p_tenant_id
         and f.status in ('failed', 'dead')
         and f.finished_at >= jobforge.time_of(i.id) - interval '1 day'
-        -- What is being forgotten does not come back in part.
+        -- A job that retention is deleting must not return without its payload and attempts.
         and f.finished_at + make_interval(days => f.keep_days) > p_now
       for update skip locked
     ) f
@@ -113,7 +114,7 @@ begin
     join back b on b.id = d.id
     where d.last_run is not null
   ), gone as (
-    -- By ids, not by a join: planned on empty tables that would read the whole archive.
+    -- Select by ids, not by a join: a join that was planned on empty tables would read the whole archive.
     delete from jobforge.archive f
     where f.id = any (array(select b.id from back b))
       and f.status in ('failed', 'dead')

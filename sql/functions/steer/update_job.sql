@@ -1,5 +1,6 @@
--- Changes a queued job: payload, priority, tags, run_at; only the keys given. Answers the job's columns.
--- Who: the tenant itself, operators. JF006 when there is no such job or it is not queued, JF002 and JF008 as for an enqueue.
+-- Changes a queued job: payload, priority, tags, run_at; only the given keys. Returns the job's columns.
+-- Who: the tenant itself, operators. JF006 if there is no such job or it is not queued; JF002 and JF008 as for an
+-- enqueue.
 -- Locks the queued row.
 create or replace function :"api_schema".jobforge_update_job(p_job_id uuid, p_tenant_id uuid, p_changes jsonb) returns jsonb
 language plpgsql
@@ -41,8 +42,8 @@ begin
   return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
 end $$;
 
--- The job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would not. JF002 for a
--- value of the wrong kind.
+-- Returns the job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would
+-- refuse. Raises JF002 for a value of the wrong kind.
 create or replace function jobforge.changed_job(p_job jobforge.jobs, p_changes jsonb) returns jobforge.new_job
 language plpgsql as $$
 declare

@@ -1,11 +1,11 @@
--- The bucket of a histogram that a number of milliseconds falls into. Bucket 0 is below one millisecond; four buckets to each
--- doubling follow, up to bucket 128, which has everything from about 40 days on.
+-- Returns the bin of a histogram for a number of milliseconds. Bin 0 is below one millisecond. Each doubling has four
+-- bins, up to bin 128, which contains everything from about 40 days on.
 create or replace function jobforge.bin_of(p_ms bigint) returns integer
 language sql immutable as $$
   select case when p_ms < 1 then 0 else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
 $$;
 
--- The histogram of how many runs there are in each bucket, up to the last that is not empty.
+-- Builds a histogram from the number of runs in each bin, up to the last bin that is not empty.
 create or replace function jobforge.histogram_of(p_buckets integer[], p_runs integer[]) returns integer[]
 language sql immutable as $$
   select array(
@@ -15,7 +15,7 @@ language sql immutable as $$
     order by b)
 $$;
 
--- Two histograms as one.
+-- Adds two histograms.
 create or replace function jobforge.add_histograms(p_a integer[], p_b integer[]) returns integer[]
 language sql immutable parallel safe as $$
   select array(
@@ -28,7 +28,8 @@ create or replace aggregate jobforge.sum_histograms(integer[]) (
   sfunc = jobforge.add_histograms, stype = integer[], initcond = '{}', combinefunc = jobforge.add_histograms, parallel = safe
 );
 
--- The number of milliseconds that a share of the runs in a histogram do not exceed, to a fifth of it; null without runs.
+-- Returns a percentile: the number of milliseconds that p_share of the runs do not exceed, accurate to a fifth; null
+-- without runs.
 create or replace function jobforge.percentile(p_histogram integer[], p_share numeric) returns bigint
 language sql immutable parallel safe as $$
   select case when c.bucket = 1 then 0

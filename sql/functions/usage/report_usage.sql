@@ -1,5 +1,5 @@
--- The tenant whose numbers the caller may see: the one it is bound to, else the one it asks for; null for all, which only
--- operators and readers may ask for. 42501 for another tenant's.
+-- Returns the tenant whose figures the caller may see: the tenant it is bound to, otherwise the one it asks for. Null
+-- means all tenants, which only operators and readers may ask for. Raises 42501 for another tenant.
 create or replace function jobforge.countable_tenant(p_tenant_id uuid) returns uuid
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$
@@ -12,11 +12,12 @@ begin
   return v_tenant_id;
 end $$;
 
--- Usage from p_from (a day ago) up to p_to (now), added up per p_bucket: hour, day, week, month, or total for the whole time; days
--- and longer begin as in p_timezone. p_by: what else has a row of its own, of tenant and type; p_types: only these. Whole
--- hours are counted: p_from goes back to the start of its hour, and the hour of p_to counts when it began before. Runs that
--- ended in the last ten seconds may be missing.
--- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing.
+-- Returns usage from p_from (default: a day ago) up to p_to (default: now), summed per p_bucket: hour, day, week,
+-- month, or total for the whole time. Days and longer steps start at midnight in p_timezone. p_by splits rows
+-- further, by tenant and type. p_types restricts the types. Whole hours are counted: p_from is moved back to the
+-- start of its hour, and the hour of p_to counts if it started before. Runs that ended in the last ten seconds may be
+-- missing.
+-- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_report_usage(
   p_tenant_id uuid default null,
   p_from timestamptz default null,
@@ -34,7 +35,7 @@ language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
 set jit = off
--- One tenant's few hours and everybody's many need different plans.
+-- A few hours of one tenant and many hours of all tenants need different plans.
 set plan_cache_mode = force_custom_plan as $$
 declare
   v_tenant_id uuid := countable_tenant(p_tenant_id);

@@ -1,7 +1,7 @@
--- Merges what ended runs have appended into the usage of their hour: the oldest, up to 20,000 rows and about 200,000 runs.
--- Whatever is committed is merged once, however late it was committed: it is taken away in the transaction that adds it. Answers
--- how many rows it merged, and whether there may be more. The caller holds the task "usage", so that nobody else takes from
--- the one table or writes to the other. Never waits.
+-- Merges the rows that ended runs have appended into the usage of their hour: the oldest first, up to 20,000 rows and
+-- about 200,000 runs. Every committed row is merged once, however late it was committed, because the same transaction
+-- deletes and adds it. Returns the number of merged rows, and whether there may be more. The caller holds the task
+-- "usage", so no other session reads from or writes to these tables at the same time. Never waits.
 create or replace function jobforge.roll_up_usage(p_now timestamptz, out merged integer, out unfinished boolean)
 language plpgsql
 set search_path = jobforge, pg_temp as $$
