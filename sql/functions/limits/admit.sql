@@ -1,10 +1,10 @@
--- Admission: which of the jobs that a claim has locked may start.
+-- Admission: decides which of the jobs that a claim has locked may start.
 
--- Decides about jobs that the caller has locked: p_most of them at most are admitted, tokens are spent for those. What has no room in a
--- bucket of a tenant or a key is parked there. What has no room in its type stays in the queue, whose turns go on, and so
--- does what falls into a bucket that another transaction is deciding about. Answers where the admitted jobs are, how many were
--- passed over, the types that are full, and when it is worth asking again. From the narrowest scope to the widest, so that a
--- job which one refuses takes no room in the next. Never waits.
+-- Decides about jobs that the caller has locked: admits up to p_most of them and takes their tokens. A job without
+-- room in a bucket of a tenant or a key is parked in that bucket. A job without room in its type stays in the queue,
+-- where turns continue. So does a job in a bucket that another transaction is deciding about. Returns the places of
+-- the admitted jobs, the number of skipped jobs, the types that are full, and when it is worth trying again. Scopes
+-- go from the narrowest to the widest, so that a job refused by one takes no room in the next. Never waits.
 create or replace function jobforge.admit(
   p_places tid[], p_most integer, p_now timestamptz,
   out places tid[], out passed_over integer, out full_types text[], out again_at timestamptz
@@ -35,7 +35,7 @@ begin
   passed_over := cardinality(p_places) - cardinality(places);
 end $$;
 
--- The same for the buckets of one scope.
+-- Does the same for the buckets of one scope.
 create or replace function jobforge.admit_to(
   p_scope text, p_wanted jobforge.candidate[], p_now timestamptz,
   out admitted jobforge.candidate[], out full_types text[], out again_at timestamptz
@@ -56,7 +56,8 @@ begin
     return;
   end if;
   v_mine := array(select b.id from unnest(v_buckets) b where jobforge.try_bucket(b.id, p_scope));
-  -- Another statement than the one that took the locks: it sees what was committed before they were had.
+  -- This is a later statement than the one that took the locks, so it sees everything that was committed before they
+  -- were taken.
   with room as materialized (
     select b.id, b.type, b.id = any (v_mine) as mine, r.room, r.next_at, r.only_id
     from unnest(v_buckets) b
@@ -93,8 +94,8 @@ begin
   end if;
 end $$;
 
--- Takes locked jobs out of the index that claims walk, each into its bucket. A bucket that waits for a token is looked at when it
--- comes; one that is full, when a run ends. The caller holds the buckets' locks.
+-- Takes locked jobs out of the index that claims read, each into its bucket. A bucket that waits for a token is
+-- checked when the token comes; a full bucket is checked when a run ends. The caller holds the buckets' locks.
 create or replace function jobforge.park(
   p_job_ids uuid[], p_parks bigint[], p_buckets jobforge.bucket[], p_now timestamptz
 ) returns void
@@ -115,7 +116,7 @@ begin
     and not exists (select from jobforge.unpark_requests r where r.bucket = b.id and r.due_at > p_now);
 end $$;
 
--- Takes a token for each job out of every bucket with a rate that it falls into. The caller holds the buckets' locks.
+-- Takes a token for each job from every bucket with a rate that it belongs to. The caller holds the buckets' locks.
 create or replace function jobforge.spend_tokens(p_jobs jobforge.candidate[], p_now timestamptz) returns void
 language plpgsql
 set enable_hashjoin = on as $$

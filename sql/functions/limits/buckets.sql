@@ -1,8 +1,10 @@
--- Limits: which of them a job falls under, and how much room they leave. Running rows are what is counted, so a slot comes back
--- however a run ends, and nothing drifts. Each thing that is counted is a bucket; whoever counts, parks or unparks holds its
--- lock, which lasts until the transaction ends and is only ever tried for, so nobody waits and no two can deadlock.
+-- Limits: which of them apply to a job, and how much room they leave. Running rows are counted, so a slot becomes
+-- free however a run ends, and no counter can drift. Each counted thing is a bucket. A transaction that counts, parks
+-- or unparks holds the bucket's lock until it ends. Locks are only tried, so no transaction waits and no two can
+-- deadlock.
 
--- What a claim has to mind beside gates; null when there is nothing, which is one look into empty tables.
+-- Returns the rules that a claim must respect in addition to gates; null if there are none, which costs one read of
+-- empty tables.
 create or replace function jobforge.claim_rules() returns jobforge.claim_rules
 language plpgsql as $$
 declare
@@ -28,7 +30,8 @@ begin
   return v;
 end $$;
 
--- The keys of limits that a job falls under in a scope: its own, then that of its type's tenants. The default '*' comes after them.
+-- Returns the keys of limits that apply to a job in a scope: its own key, then that of its type's tenants. The
+-- default '*' comes after them.
 create or replace function jobforge.limit_keys(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns text[]
 language sql immutable as $$
   select case p_scope
@@ -39,7 +42,7 @@ language sql immutable as $$
   end
 $$;
 
--- The name of a bucket. What is not part of its scope does not matter. One expression, so that it is inlined.
+-- Returns the id of a bucket. What is not part of its scope is ignored. It is one expression, so that it is inlined.
 create or replace function jobforge.bucket_id(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns bigint
 language sql immutable as $$
   select hashtextextended(p_scope
@@ -48,11 +51,11 @@ language sql immutable as $$
     || case when p_scope = 'key' then chr(31) || p_concurrency_key else '' end, 0)
 $$;
 
--- The buckets of a scope that jobs fall into, each once; those that no limit holds for are left out.
+-- Returns the buckets of a scope that jobs belong to, each once, without those that have no limit.
 create or replace function jobforge.buckets_of(p_scope text, p_slots jobforge.slot[]) returns setof jobforge.bucket
 language plpgsql stable as $$
 declare
-  -- Often there is nothing but the default, which is read once and not for every job.
+  -- Often there is only the default limit, which is read once and not for every job.
   v_own boolean := exists (select from jobforge.limits l where l.scope = p_scope and l.key <> '*');
 begin
   return query
@@ -85,8 +88,8 @@ begin
   where num_nonnulls(l.max_running, l.rate) > 0;
 end $$;
 
--- Tries for the lock of a bucket. There are 2,048 of them and 1,024 for types, so that a thousand keys in one claim do not fill
--- the server's table of locks. Never waits.
+-- Tries to take the lock of a bucket. There are 2,048 locks and 1,024 for types, so that a thousand keys in one claim
+-- do not fill the server's lock table. Never waits.
 create or replace function jobforge.try_bucket(p_id bigint, p_scope text) returns boolean
 language plpgsql as $$
 begin
@@ -94,7 +97,7 @@ begin
     case p_scope when 'type' then 2048 + (p_id & 1023)::integer else (p_id & 2047)::integer end);
 end $$;
 
--- How many jobs of a bucket run, counted up to its limit.
+-- Returns how many jobs of a bucket are running, counted up to its limit.
 create or replace function jobforge.running_in(p_bucket jobforge.bucket) returns integer
 language plpgsql stable as $$
 declare
@@ -129,9 +132,9 @@ begin
   return v_count;
 end $$;
 
--- Marks the runs that began before there was a limit, so that they are counted like the others. For the first seconds of a limit,
--- while claims that did not know of it may still come to their end; then until none is left. Never waits: what somebody holds
--- just now is counted one by one meanwhile.
+-- Marks the runs that started before there was a limit, so that they count like the others. This continues for the
+-- first seconds of a limit, while claims that did not see it may still commit, and until no such run is left. Never
+-- waits: a run that another transaction holds is counted individually in the meantime.
 create or replace function jobforge.count_early_runs(p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -152,13 +155,14 @@ begin
   end if;
 end $$;
 
--- The time between two tokens, in microseconds, rounded up so that no window ever holds more than the rate allows.
+-- Returns the time between two tokens in microseconds, rounded up so that no window has more starts than the rate
+-- allows.
 create or replace function jobforge.token_time(p_rate integer, p_per interval) returns bigint
 language sql immutable as $$
   select ceil(extract(epoch from p_per) * 1000000 / p_rate)::bigint
 $$;
 
--- How many tokens a bucket has, and when the next one comes if it has none.
+-- Returns how many tokens a bucket has, and when the next one comes if it has none.
 create or replace function jobforge.tokens_in(
   p_bucket jobforge.bucket, p_now timestamptz, out tokens integer, out next_at timestamptz
 )
@@ -176,9 +180,10 @@ begin
   end if;
 end $$;
 
--- How many jobs of a bucket may start now (null: any number); when to ask again, if it is the rate that says no; and which one
--- alone may, for a concurrency key of which one may run: the one that has begun, be it that it waits for its retry, else the
--- first in the queue. So the jobs of such a key start in their order. The caller holds the bucket's lock, or wants advice only.
+-- Returns how many jobs of a bucket may start now (null: unlimited), and when to try again if the rate is the reason.
+-- For a concurrency key with a limit of one, it also returns the only job that may start: the one that has already
+-- begun, even if it waits for its retry, otherwise the first in the queue. So the jobs of such a key start in order.
+-- The caller holds the bucket's lock, or needs advice only.
 create or replace function jobforge.room_in(
   p_bucket jobforge.bucket, p_now timestamptz, out room integer, out next_at timestamptz, out only_id uuid
 )
@@ -213,8 +218,8 @@ begin
   end if;
 end $$;
 
--- Those of the types that have no room, and when the first of them has a token again. Advice, read without a lock: it spares a
--- claim the look at jobs that it could not start.
+-- Returns those of the types that have no room, and when the first of them has a token again. This is advice, read
+-- without a lock: it saves a claim from reading jobs that it could not start.
 create or replace function jobforge.full_types(
   p_types text[], p_now timestamptz, out types text[], out next_at timestamptz
 )
@@ -230,7 +235,7 @@ begin
   end if;
 end $$;
 
--- The types without those that are full.
+-- Returns the types without those that are full.
 create or replace function jobforge.without_types(p_types text[], p_full text[]) returns text[]
 language plpgsql immutable as $$
 begin

@@ -1,9 +1,10 @@
--- Quotas. What a tenant with a quota has pending (queued or running) is the sum of pending_deltas: whoever makes or ends jobs
--- appends by how many, in the same transaction, so nobody waits for anybody. The sum is exact up to transactions in flight:
--- several at once may each see room for the last job.
+-- Quotas. The pending jobs (queued or running) of a tenant with a quota are the sum of pending_deltas. Every
+-- transaction that creates or finishes jobs appends the difference, so no transaction waits for another. The sum is
+-- exact except for transactions in flight: several at once may each see room for the last job.
 
--- Notes that a tenant has so many pending jobs more, when it has a quota. The jobs have been written before: a change
--- whose transaction began before the quota is waited for by count_pending, a look at the quota that came too early is not.
+-- Records that a tenant has p_delta more pending jobs, if it has a quota. The jobs have been written before.
+-- count_pending waits for transactions that began before the quota, so a change that did not see the quota is
+-- counted; reading the quota before writing the jobs would not be safe.
 create or replace function jobforge.note_pending(p_tenant_id uuid, p_delta bigint) returns void
 language plpgsql as $$
 begin
@@ -12,11 +13,11 @@ begin
   end if;
 end $$;
 
--- Notes the same of jobs of several tenants, one more or (-1) less for each time that a tenant is named.
+-- Records the same for jobs of several tenants: one more, or one less (-1), for each occurrence of a tenant.
 create or replace function jobforge.note_all_pending(p_tenant_ids uuid[], p_sign integer) returns void
 language plpgsql as $$
 begin
-  -- Mostly there are no quotas.
+  -- Usually there are no quotas.
   if exists (select from jobforge.tenants) then
     insert into jobforge.pending_deltas (tenant_id, delta)
     select t.tenant_id, p_sign * i.jobs
@@ -26,7 +27,7 @@ begin
   end if;
 end $$;
 
--- How many jobs a tenant has queued and running, counted one by one but no further than p_most.
+-- Counts the queued and running jobs of a tenant, up to p_most.
 create or replace function jobforge.count_pending_jobs(p_tenant_id uuid, p_most bigint) returns bigint
 language sql stable as $$
   select count(*)
@@ -40,8 +41,8 @@ language sql stable as $$
   ) j
 $$;
 
--- How many jobs more a tenant may have pending; null without a quota, negative when it has more than its quota. Adds up what
--- was appended; where that is much, and it can be done without an error, it leaves less behind.
+-- Returns how many more jobs a tenant may have pending: null without a quota, negative if it has more than its quota.
+-- Sums up the appended rows. If there are many, and it can do so without an error, it also compacts them.
 create or replace function jobforge.room_of(p_tenant_id uuid) returns bigint
 language plpgsql as $$
 declare
@@ -64,7 +65,7 @@ begin
   return v_tenant.max_pending - v_pending;
 end $$;
 
--- JF007 when a tenant with a quota has no room for so many jobs more.
+-- Raises JF007 if a tenant with a quota has no room for p_more jobs.
 create or replace function jobforge.require_room(p_tenant_id uuid, p_more integer) returns void
 language plpgsql as $$
 begin
@@ -75,8 +76,8 @@ begin
   end if;
 end $$;
 
--- Which jobs of a call a tenant has room for, by their places: those that a job which is there already answers for, which need
--- none, and of the others the first so many. Two with the same key need one place.
+-- Returns the positions of the jobs of a call that a tenant has room for: the jobs that already exist by their key,
+-- which need no room, and the first p_room of the others. Two jobs with the same key need one place.
 create or replace function jobforge.fitting(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint) returns integer[]
 language sql stable as $$
   with asked as materialized (
@@ -103,8 +104,8 @@ language sql stable as $$
     order by p.ord)
 $$;
 
--- Adds up what was appended for a tenant, up to p_limit rows, as one row. Others see it before or after, never in between.
--- Never waits.
+-- Merges the rows that were appended for a tenant, up to p_limit, into one row. Other transactions see the state
+-- before or after, never in between. Never waits.
 create or replace function jobforge.compact_pending(p_tenant_id uuid, p_limit integer) returns void
 language plpgsql as $$
 begin
@@ -120,10 +121,11 @@ begin
   having count(*) > 0;
 end $$;
 
--- Keeps the sums of quotas right and short. A tenant whose quota is new is counted when every transaction has ended that may not
--- have seen the quota: from then on every change is noted, and the rest is made up for. Once a day each is counted again, in case
--- that an application's transaction with an old snapshot slipped through. Jobs and notes are counted in one statement, so
--- that what others are doing is in both or in neither. The caller holds the task "quota". Never waits.
+-- Keeps the sums of quotas correct and short. A tenant with a new quota is counted once every transaction has ended
+-- that may not have seen the quota: from then on every change is recorded, and the difference is added. Each tenant
+-- is counted again once a day, in case an application's transaction with an old snapshot was missed. Jobs and
+-- recorded changes are counted in one statement, so concurrent changes are in both or in neither. The caller holds
+-- the task "quota". Never waits.
 create or replace function jobforge.count_pending(p_now timestamptz, p_limit integer) returns void
 language plpgsql as $$
 declare

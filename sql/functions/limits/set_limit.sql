@@ -1,13 +1,14 @@
 -- Limits as operators set and read them.
 
--- A limit as it is answered.
+-- Returns a limit as clients see it.
 create or replace function jobforge.limit_document(p_limit jobforge.limits) returns jsonb
 language sql stable as $$
   select jsonb_build_object('scope', p_limit.scope, 'key', p_limit.key, 'max_running', p_limit.max_running,
     'rate', p_limit.rate, 'per', p_limit.per, 'burst', p_limit.burst, 'set_at', p_limit.set_at, 'set_by', p_limit.set_by)
 $$;
 
--- The key of a limit as it is kept: ids of tenants in small letters. Raises JF002 when it does not fit the scope.
+-- Returns the key of a limit as it is stored: tenant ids in lower case. Raises JF002 if the key does not fit the
+-- scope.
 create or replace function jobforge.limit_key(p_scope text, p_key text) returns text
 language plpgsql stable as $$
 declare
@@ -34,7 +35,7 @@ begin
   return left(p_key, -length(v_tenant)) || coalesce(jobforge.uuid_or_null(v_tenant)::text, v_tenant);
 end $$;
 
--- Writes down who changed a limit, has what it parked looked at, and wakes workers that sleep.
+-- Records who changed a limit, requests a check of the jobs it parked, and wakes idle workers.
 create or replace function jobforge.limit_changed(p_action text, p_scope text, p_key text, p_meta jsonb, p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -47,11 +48,12 @@ begin
   perform jobforge.wake_all(p_now);
 end $$;
 
--- Limits how many jobs run at once (p_max_running), how many start in a time (p_rate in each p_per, up to p_burst at once;
--- p_rate unless said), or both. Holds for each type, tenant, type of a tenant or concurrency key by itself; the key '*' is the
--- default of those without a limit of their own. With neither number the key has no limit, whatever the default says. Replaces
--- the limit that was there. What runs goes on. Answers the limit.
--- Who: operators. JF002 for a scope, key or number that makes no sense. Operators wait for each other, and nobody for them.
+-- Limits how many jobs run at once (p_max_running), how many start in a period (p_rate in each p_per, up to p_burst
+-- at once; default p_rate), or both. The limit counts for each type, tenant, type of a tenant or concurrency key
+-- separately. The key '*' is the default for those without their own limit. With neither number the key has no limit,
+-- whatever the default is. Replaces the existing limit. Running jobs continue. Returns the limit.
+-- Who: operators. JF002 for an invalid scope, key or number. Operators wait for each other; no other caller waits for
+-- them.
 create or replace function :"api_schema".jobforge_set_limit(
   p_scope text,
   p_key text,
@@ -84,7 +86,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('jobforge.limits', 0));
   insert into limits (scope, key, max_running, rate, per, burst, in_force, set_at, set_by)
   values (p_scope, v_key, p_max_running, p_rate, p_per, coalesce(p_burst, p_rate),
-    -- While another one is in force, every run is counted.
+    -- While another limit is in force, every run is counted already.
     p_max_running is null or p_scope = 'key'
       or exists (select from limits l where l.in_force and l.max_running is not null and l.scope <> 'key'),
     v_now, caller())
@@ -97,8 +99,8 @@ begin
   return limit_document(v_new);
 end $$;
 
--- Removes a limit. What it held back starts as soon as nothing else does. Answers {scope, key, removed}; removed is false when
--- there was none.
+-- Removes a limit. The jobs it held back start as soon as nothing else holds them back. Returns {scope, key,
+-- removed}; removed is false if there was no such limit.
 -- Who: operators.
 create or replace function :"api_schema".jobforge_remove_limit(p_scope text, p_key text) returns jsonb
 language plpgsql
@@ -120,7 +122,8 @@ begin
   return jsonb_build_object('scope', p_scope, 'key', v_key, 'removed', v_removed);
 end $$;
 
--- Whether a caller may read a limit: one that is bound to a tenant, those that concern it, but no other tenant's keys.
+-- Returns whether a caller may read a limit. A caller that is bound to a tenant may read limits that concern its
+-- tenant, but no other tenant's keys.
 create or replace function jobforge.limit_concerns(p_limit jobforge.limits, p_tenant_id uuid) returns boolean
 language sql immutable as $$
   select p_tenant_id is null or p_limit.scope = 'type' or p_limit.key = '*'
@@ -128,8 +131,8 @@ language sql immutable as $$
     or (p_limit.scope in ('tenant', 'type_tenant') and right(p_limit.key, 36) = p_tenant_id::text)
 $$;
 
--- The limit of exactly this scope and key; null when there is none.
--- Who: operators, readers; a role that is bound to a tenant sees those that concern it.
+-- Returns the limit of exactly this scope and key; null if there is none.
+-- Who: operators, readers; a role that is bound to a tenant sees the limits that concern it.
 create or replace function :"api_schema".jobforge_get_limit(p_scope text, p_key text) returns jsonb
 language plpgsql stable
 security definer
@@ -141,8 +144,8 @@ begin
     select limit_document(l) from limits l where l.scope = p_scope and l.key = v_key and limit_concerns(l, bound_tenant()));
 end $$;
 
--- The limits there are.
--- Who: operators, readers; a role that is bound to a tenant sees those that concern it.
+-- Returns all limits.
+-- Who: operators, readers; a role that is bound to a tenant sees the limits that concern it.
 create or replace function :"api_schema".jobforge_list_limits()
 returns table (
   scope text, key text, max_running integer, rate integer, per interval, burst integer, set_at timestamptz, set_by text

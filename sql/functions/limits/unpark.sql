@@ -1,8 +1,8 @@
--- Release: parked jobs come back when there is room for them.
+-- Unparking: parked jobs return to the queue when there is room for them.
 
--- Gives back the slots of jobs that left the queue or ended: unparks what has room now, or leaves that to the next claim where
--- somebody else holds the bucket. Wakes workers for types that may go on. Nothing but one look where there are no limits.
--- Never waits.
+-- Frees the slots of jobs that left the queue or whose runs ended: unparks jobs that have room now, or leaves that to
+-- the next claim if another transaction holds the bucket. Wakes workers for types that may continue. Without limits
+-- it costs one read. Never waits.
 create or replace function jobforge.free_slots(p_slots jobforge.slot[], p_now timestamptz) returns void
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -34,8 +34,8 @@ begin
   end if;
 end $$;
 
--- Leaves it to the next claim to look at the buckets of jobs that an application takes out of the queue, or moves in it: its
--- transaction may stay open, and must not hold the buckets' locks. Nothing but one look where there are no limits.
+-- Leaves the buckets of jobs that an application takes out of the queue, or moves within it, to the next claim: the
+-- application's transaction may stay open and must not hold the buckets' locks. Without limits it costs one read.
 create or replace function jobforge.leave_slots(p_slots jobforge.slot[], p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -47,8 +47,8 @@ begin
   end if;
 end $$;
 
--- Looks at buckets that are due, up to a hundred a call. One that somebody else holds is looked at a little later. Answers how
--- many jobs came back. Never waits.
+-- Checks buckets that are due, up to a hundred per call. A bucket that another transaction holds is checked a little
+-- later. Returns how many jobs were unparked. Never waits.
 create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
 language plpgsql as $$
 declare
@@ -75,7 +75,7 @@ begin
   update jobforge.unpark_requests r
   set due_at = p_now + interval '20 milliseconds'
   where r.id = any (v_due) and r.bucket is not null and r.bucket <> all (v_mine);
-  -- Those of a sweep have no row yet.
+  -- Buckets from a sweep have no row yet.
   insert into jobforge.unpark_requests (bucket, due_at)
   select b, p_now + interval '20 milliseconds'
   from unnest(v_buckets) b
@@ -83,8 +83,8 @@ begin
   return jobforge.unpark_buckets(v_mine, p_now);
 end $$;
 
--- Goes on with the rounds through all buckets that have parked jobs, which a changed limit has asked for: answers the next of them,
--- and moves each round on, or ends it.
+-- Continues the rounds through all buckets that have parked jobs, which a changed limit has requested. Returns the
+-- next buckets, and moves each round forward or ends it.
 create or replace function jobforge.sweep(p_due bigint[], p_now timestamptz) returns bigint[]
 language plpgsql
 set enable_sort = off as $$
@@ -115,8 +115,9 @@ begin
   return v_buckets;
 end $$;
 
--- Unparks what has room in the buckets, whose locks the caller holds; answers how many jobs came back. A bucket that no limit
--- holds for any more is emptied, in large steps. Jobs that an application holds stay, and are looked at again a second later.
+-- Unparks the jobs that have room in the buckets, whose locks the caller holds. Returns how many jobs were unparked.
+-- A bucket that no longer has a limit is emptied in large steps. Jobs that an application holds stay parked and are
+-- checked again a second later.
 create or replace function jobforge.unpark_buckets(p_buckets bigint[], p_now timestamptz) returns integer
 language plpgsql as $$
 declare
@@ -127,7 +128,7 @@ declare
   v_again_at timestamptz;
 begin
   for v_bucket in
-    -- Whatever is parked in a bucket tells what the bucket is.
+    -- Any job that is parked in a bucket tells what the bucket is.
     select i.id, l.bucket
     from unnest(p_buckets) i(id)
     cross join lateral (
@@ -153,7 +154,7 @@ begin
         and exists (select from jobforge.jobs j where j.id = v_room.only_id and j.state = 'parked' and j.parked_in = v_bucket.id)
         then p_now + interval '1 second'
     end;
-    -- When the last token has been handed to a job that came back, the next one is some time away.
+    -- Once an unparked job has the last token, the next token comes after some time.
     if (v_bucket.bucket).rate is not null then
       v_again_at := least(v_again_at, coalesce(v_room.next_at,
         p_now + jobforge.token_time((v_bucket.bucket).rate, (v_bucket.bucket).per) * interval '1 microsecond'));
@@ -169,9 +170,10 @@ begin
   return v_count;
 end $$;
 
--- Puts parked jobs of a bucket back into the queue: that one alone, or up to p_most of each type, the first in their order, and
--- wakes workers for them. Of each type, because a bucket of a tenant has several, and one that no worker handles must not take
--- the room of the others. Answers how many of the type that got most. Passes over what somebody holds.
+-- Returns parked jobs of a bucket to the queue, and wakes workers for them: only p_only, or up to p_most of each
+-- type, in the order of claims. The number counts per type, because a tenant's bucket has several types, and a type
+-- without a worker must not take the room of the others. Returns the number for the type that got most. Skips jobs
+-- that another transaction holds.
 create or replace function jobforge.unpark(p_bucket bigint, p_most integer, p_only uuid, p_now timestamptz) returns integer
 language plpgsql
 set enable_sort = off as $$

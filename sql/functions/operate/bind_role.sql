@@ -1,6 +1,6 @@
--- Binds a login to one tenant, or with a null tenant unbinds it. A bound role acts for its tenant only, whatever it sets
--- and whatever other JobForge role it has. Takes effect with the role's next call.
--- Who: operators. JF002 when there is no such role.
+-- Binds a login to one tenant; a null tenant removes the binding. A bound role acts for its tenant only, whatever it
+-- sets and whatever other JobForge role it has. The change takes effect with the role's next call.
+-- Who: operators. JF002 if there is no such role.
 create or replace function :"api_schema".jobforge_bind_role(p_role text, p_tenant_id uuid) returns jsonb
 language plpgsql
 security definer

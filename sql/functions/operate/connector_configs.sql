@@ -1,5 +1,5 @@
--- Sets how a tenant's connector is configured; a null config removes it. Keep no secrets in it: name the environment
--- variable that holds one.
+-- Sets the configuration of a tenant's connector; a null config removes it. Store no secrets in it: name the
+-- environment variable that holds the secret.
 -- Who: servers that name their tenant (jobforge_app), operators.
 create or replace function :"api_schema".jobforge_set_connector_config(p_tenant_id uuid, p_connector_type text, p_config jsonb)
 returns jsonb
@@ -28,7 +28,7 @@ begin
   return jsonb_build_object('tenant_id', p_tenant_id, 'connector_type', p_connector_type, 'config', p_config);
 end $$;
 
--- How a tenant's connector is configured; null when it is not. For workers, which read no views.
+-- Returns the configuration of a tenant's connector; null if there is none. It serves workers, which read no views.
 -- Who: workers, operators.
 create or replace function :"api_schema".jobforge_get_connector_config(p_tenant_id uuid, p_connector_type text) returns jsonb
 language plpgsql stable

@@ -1,5 +1,5 @@
--- Forgets what nobody needs any more: keys of jobs without history after a day, watches that ran out, idle marks and
--- workers of processes long gone, token buckets that are full again, audit rows after a year. Never waits.
+-- Deletes what is no longer needed: keys of jobs without history after a day, expired watches, idle marks and workers
+-- of processes that ended long ago, token buckets that are full again, audit rows after a year. Never waits.
 create or replace function jobforge.forget(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare

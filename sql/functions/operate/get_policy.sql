@@ -1,4 +1,4 @@
--- The policy a type has: its own, or the default one, whose type is then '*'.
+-- Returns the policy of a type: its own, or the default policy, whose type is '*'.
 -- Who: operators, workers.
 create or replace function :"api_schema".jobforge_get_policy(p_type text) returns jsonb
 language sql stable

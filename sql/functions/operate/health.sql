@@ -1,7 +1,8 @@
--- Facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions, what differs from
--- the list of grants, tables without row security, the hot table's rows and size, how far leaves reach ahead, what lies in
--- default leaves, when maintenance last ran. Numbers only, nothing of any tenant; the judgement is the reader's.
--- Who: operators, readers; not when they are bound to a tenant, because this concerns every tenant. Locks nothing.
+-- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
+-- differences from the list of grants, tables without row security, rows and size of the hot table, how far ahead
+-- leaves exist, rows in default leaves, and when maintenance last ran. It returns numbers only and nothing about a
+-- tenant. The reader judges them.
+-- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
 security definer

@@ -1,6 +1,7 @@
--- The gates that are closed now, with how many due jobs wait behind each; to a role that is bound to a tenant, those that concern
--- it, with that tenant's jobs. A job behind two gates counts at both. Up to 10,000 live jobs they are counted; beyond, the
--- gate of a type or tenant with at most 1,000 jobs is counted, and others are estimates: exact is false.
+-- Returns the gates that are closed now, with the number of due jobs that wait behind each. A role that is bound to a
+-- tenant sees the gates that concern its tenant, with that tenant's jobs. A job behind two gates counts at both. With
+-- up to 10,000 live jobs the number is exact. With more, the gate of a type or tenant with at most 1,000 jobs is
+-- counted and others are estimated: exact is false.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_gates()
 returns table (
@@ -28,8 +29,9 @@ begin
   order by g.scope, g.key;
 end $$;
 
--- How many due jobs wait behind a gate, and whether that is counted. p_live: what is live of the tenant (null: of all), which is
--- the answer when it was counted; where it was estimated and the gate has few jobs, these are counted.
+-- Returns how many due jobs wait behind a gate, and whether that number is exact. p_live has the live jobs of the
+-- tenant (null: of all tenants). If p_live is exact, it is the result. If it is an estimate and the gate has few
+-- jobs, these are counted.
 create or replace function jobforge.waiting_behind(
   p_scope text,
   p_key text,

@@ -1,5 +1,5 @@
--- What keeps the tables in shape: partitions made ahead, whole leaves retired, leftovers forgotten. Each at its own pace
--- unless forced. Answers what it did.
+-- Maintains the tables: makes partitions ahead of time, retires whole leaves, deletes leftovers. Each task has its
+-- own interval unless forced. Returns what it did.
 create or replace function jobforge.maintain_tables(p_now timestamptz, p_limit integer, p_force boolean) returns jsonb
 language plpgsql as $$
 declare
@@ -28,26 +28,27 @@ begin
     v_made := jobforge.maintain_next_leaves(p_now);
     v_done := v_done || jsonb_build_object('leaves', v_made);
     if v_made > 0 then
-      -- There may be more: the next call goes on with it. What was attached stays locked until this one ends, so that is soon.
+      -- There may be more work, and the next call continues. Attached partitions stay locked until this transaction
+      -- ends, so end soon.
       update jobforge.maintenance set ran_at = '-infinity' where task = 'leaves';
       return v_done;
     end if;
   end if;
-  -- Last: what it drops stays locked until the end of the transaction.
+  -- This comes last, because dropped tables stay locked until the end of the transaction.
   if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
     v_retired := jobforge.empty_defaults(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
     v_done := v_done || jsonb_build_object('retired', v_retired);
     if v_retired > 0 then
-      -- There is more: the next heartbeat goes on with it.
+      -- There is more work. The next heartbeat continues.
       update jobforge.maintenance set ran_at = '-infinity' where task = 'retire';
     end if;
   end if;
   return v_done;
 end $$;
 
--- Does a bounded slice of everything that keeps JobForge going: promotes due jobs, takes back lost leases, ends expired jobs,
--- makes and drops partitions, cleans up. Workers do it by themselves with their heartbeats; call it from a cron when there
--- may be none. Any number of callers at once; what another one is at is left to it. Answers what it did.
+-- Does a bounded amount of maintenance: promotes due jobs, reclaims lost leases, cancels expired jobs, makes and
+-- drops partitions, cleans up. Workers do this themselves with their heartbeats. Call it from a cron job where there
+-- may be no worker. Any number of callers may run at once; each skips what another one is doing. Returns what it did.
 -- Who: workers, operators. Never waits longer than 50 ms.
 create or replace function :"api_schema".jobforge_maintain(p_limit integer default 1000) returns jsonb
 language plpgsql

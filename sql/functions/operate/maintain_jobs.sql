@@ -1,4 +1,4 @@
--- Ends queued jobs whose expires_at has passed. Never waits.
+-- Cancels queued jobs whose expires_at has passed. Never waits.
 create or replace function jobforge.expire(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 begin
@@ -11,8 +11,8 @@ begin
     for update skip locked), 'expired', p_now);
 end $$;
 
--- Settles the requests to cancel that no run's end answered, because it came between the look and the request: a job
--- that is queued again is canceled, a job that has ended needs nothing. Never waits.
+-- Applies cancel requests that no end of a run has applied, because the request was written after the run's end had
+-- read them. A job that is queued again is canceled. A finished job needs nothing. Never waits.
 create or replace function jobforge.apply_cancel_requests(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
@@ -21,7 +21,8 @@ begin
   if not exists (select from jobforge.cancel_requests) then
     return 0;
   end if;
-  -- From the requests to their jobs, in a way that no planner turns round: there may be a million jobs.
+  -- This goes from the requests to their jobs in a way that the planner cannot turn around: there may be a million
+  -- jobs.
   v_ids := array(
     select x.id
     from jobforge.cancel_requests c
@@ -40,7 +41,8 @@ begin
   return jobforge.end_queued(v_ids, 'canceled', p_now);
 end $$;
 
--- Enqueues the children that waited for somebody else's key. Gives up after ten that still would wait.
+-- Enqueues the children that waited for a key which another transaction held. Stops after ten children that would
+-- still wait.
 create or replace function jobforge.empty_outbox(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
@@ -62,8 +64,8 @@ begin
   return v_count;
 end $$;
 
--- What keeps work flowing: lost leases, expired jobs, cancels and children that fell between two calls. At most every five
--- seconds unless forced. True when something went back into the queue or left it.
+-- Keeps work flowing: lost leases, expired jobs, and cancel requests and children that fell between two calls. Runs
+-- at most every five seconds unless forced. Returns true if a job returned to the queue or left it.
 create or replace function jobforge.maintain_jobs(p_now timestamptz, p_limit integer, p_force boolean) returns boolean
 language plpgsql as $$
 begin

@@ -1,5 +1,5 @@
--- Pauses or resumes everything ('all'), a type or a tenant. Read inside every claim; what runs goes on, with its heartbeats
--- and its end. p_until ends the pause by itself. Answers the gate.
+-- Pauses or resumes everything ('all'), a type or a tenant. Every claim reads gates. Running jobs continue, with
+-- their heartbeats and their ends. p_until ends the pause automatically. Returns the gate.
 -- Who: operators. JF002 for an unknown scope or a key that does not fit it.
 create or replace function :"api_schema".jobforge_set_gate(
   p_scope text,

@@ -1,5 +1,5 @@
--- Sets how a type behaves, or with '*' how every type behaves that has no policy of its own. Only the keys given change;
--- preset (jobforge, harmonyk, atlas, processing) fills in the retry numbers first. Answers the policy.
+-- Sets the policy of a type; with '*' that of every type without its own policy. Only the given keys change. preset
+-- (jobforge, harmonyk, atlas, processing) fills in the retry numbers first. Returns the policy.
 -- Who: operators. JF002 for an unknown key or a value out of range.
 create or replace function :"api_schema".jobforge_set_policy(p_type text, p_policy jsonb) returns jsonb
 language plpgsql
@@ -27,7 +27,7 @@ begin
     perform fail_argument(v_unknown, format('unknown policy key %s', v_unknown),
       'Known keys: ' || array_to_string(v_known, ', ') || '.');
   end if;
-  -- Columns that the JSON does not name keep the value of the row it is read over.
+  -- Columns that the JSON does not name keep the values of the existing row.
   select * into v_policy
   from jsonb_populate_record(
     (select p from policy_of(p_type) p),

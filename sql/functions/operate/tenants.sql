@@ -1,6 +1,6 @@
--- Sets what is special about a tenant: max_pending, how many jobs it may have queued and running (null: any number), and weight, how
--- many turns it gets where others get one (1 to 100). What is not named stays. Answers {tenant_id, max_pending, weight}.
--- A new quota counts from the commit on; jobs that are there stay.
+-- Sets the settings of a tenant: max_pending, the number of jobs it may have queued and running (null: unlimited),
+-- and weight, the number of turns it gets where other tenants get one (1 to 100). Keys that are not given stay as
+-- they are. Returns {tenant_id, max_pending, weight}. A new quota counts from its commit on; existing jobs stay.
 -- Who: operators. JF002 for an unknown key or a value out of range.
 create or replace function :"api_schema".jobforge_set_tenant(p_tenant_id uuid, p_settings jsonb) returns jsonb
 language plpgsql
@@ -31,7 +31,7 @@ begin
   on conflict (tenant_id) do update
   set max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
     weight = case when p_settings ? 'weight' then excluded.weight else t.weight end,
-    -- Without a quota nothing is noted, so a later one begins anew.
+    -- Without a quota no changes are recorded, so a later quota starts counting again.
     counting_since = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counting_since end,
     counted_at = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counted_at end,
     updated_at = excluded.updated_at,
@@ -42,7 +42,7 @@ begin
   return jsonb_build_object('tenant_id', p_tenant_id, 'max_pending', v_tenant.max_pending, 'weight', v_tenant.weight);
 end $$;
 
--- Whether a setting is a whole number in a range; also when it is not given or null.
+-- Returns whether a setting is a whole number in a range, or null, or not given.
 create or replace function jobforge.setting_is_between(p_value jsonb, p_least integer, p_most integer) returns boolean
 language sql immutable as $$
   select case jsonb_typeof(p_value)
@@ -52,7 +52,8 @@ language sql immutable as $$
   end
 $$;
 
--- What is set for a tenant: {tenant_id, max_pending, pending, weight}; pending is counted for tenants with a quota only.
+-- Returns the settings of a tenant: {tenant_id, max_pending, pending, weight}. pending is counted only for tenants
+-- with a quota.
 -- Who: the tenant itself, readers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_tenant(p_tenant_id uuid) returns jsonb
 language plpgsql

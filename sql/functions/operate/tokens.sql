@@ -1,6 +1,7 @@
--- Makes a key for the HTTP server. The answer is the only place where the key can ever be read; what is kept is its SHA-256. 256 bits
--- come from three random uuids, which Postgres makes with the system's strong source.
--- Who: operators. JF002 for a role that a key cannot have, a tenant that does not fit it, or a time that has passed.
+-- Creates a key for the HTTP server. The result is the only place where the key can be read; the database stores its
+-- SHA-256. Its 256 bits come from three random uuids, which Postgres takes from the system's strong random source.
+-- Who: operators. JF002 for a role that a key cannot have, a tenant that does not fit the role, or a time in the
+-- past.
 create or replace function :"api_schema".jobforge_create_token(
   p_name text,
   p_role text,
@@ -41,7 +42,7 @@ begin
     'role', p_role, 'tenant_id', p_tenant_id, 'created_at', v_now, 'expires_at', p_expires_at);
 end $$;
 
--- The keys there are and were, newest first; never their secrets.
+-- Returns all keys, also expired and revoked ones, newest first, without their secrets.
 -- Who: operators. Locks nothing.
 create or replace function :"api_schema".jobforge_list_tokens()
 returns table (
@@ -59,8 +60,8 @@ begin
   order by t.created_at desc, t.id;
 end $$;
 
--- Ends a key, at once and for good. Asking again changes nothing.
--- Who: operators. JF002 when there is no such key. Locks the key's row.
+-- Revokes a key, at once and permanently. Repeating the call changes nothing.
+-- Who: operators. JF002 if there is no such key. Locks the key's row.
 create or replace function :"api_schema".jobforge_revoke_token(p_token_id uuid) returns jsonb
 language plpgsql
 security definer
@@ -87,9 +88,10 @@ begin
   return jsonb_build_object('id', v_token.id, 'name', v_token.name, 'prefix', v_token.prefix, 'revoked_at', v_token.revoked_at);
 end $$;
 
--- Whose key has this SHA-256, in hex: {id, role, tenant_id}, or null for one that is unknown, revoked or over. Says nothing to who does not
--- hold the key already. Remembers when it was used, once a minute at most, and never waits to do so.
--- Who: readers and operators, as which the HTTP server asks.
+-- Returns {id, role, tenant_id} of the key with this SHA-256 in hex; null if the key is unknown, revoked or expired.
+-- Reveals nothing to a caller without the key. Records when the key was used, at most once a minute, and never waits
+-- to do so.
+-- Who: readers and operators, the roles of the HTTP server.
 create or replace function :"api_schema".jobforge_recognise_token(p_digest text) returns jsonb
 language plpgsql
 security definer
