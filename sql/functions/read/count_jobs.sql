@@ -1,6 +1,6 @@
--- How many jobs a filter means, by tenant, type and status: what a list is out of, and what a bulk change would touch when
--- p_change names it (cancel, reschedule, purge). Counts the newest 100,000 at most.
--- Who: the tenant itself; with null, operators, for all tenants. Locks nothing.
+-- Counts the jobs that a filter selects, by tenant, type and status: the total of a list, or the jobs that a bulk
+-- change would affect if p_change names one (cancel, reschedule, purge). Counts at most the newest 100,000.
+-- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_count_jobs(
   p_tenant_id uuid default null,
   p_filters jsonb default '{}',

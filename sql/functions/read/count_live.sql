@@ -1,9 +1,10 @@
--- How many jobs are live now, per p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running, the due time
--- of the oldest that is queued and for how many milliseconds it has been. Up to p_cap live jobs (10,000) they are counted; beyond, the
--- numbers are estimates, and exact is false: a sample of the table, in which types and tenants of few jobs may be missing. Over all
--- tenants, types with at most 1,000 jobs of each kind are counted all the same.
--- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing; reads a few thousand pages at
--- most, however many jobs there are.
+-- Counts live jobs, grouped by p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running,
+-- with the due time of the oldest queued job and the milliseconds since then. Up to p_cap live jobs (10,000) the
+-- counts are exact. Beyond that they are estimates from a sample of the table, exact is false, and types and tenants
+-- with few jobs may be missing. Across all tenants, types with at most 1,000 jobs of each kind are always counted
+-- exactly.
+-- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing; reads at most a few
+-- thousand pages, however many jobs there are.
 create or replace function :"api_schema".jobforge_count_live(
   p_tenant_id uuid default null,
   p_by text[] default '{type}',
@@ -33,14 +34,14 @@ begin
   order by 1, 2;
 end $$;
 
--- Live jobs of a tenant (null: of all) by type and tenant: counted up to p_cap, estimated beyond. Small types are counted over all
--- tenants even then, unless p_by_tenant: such a count does not know the tenants. Whoever shows live jobs asks here, so that it
--- costs the same everywhere, however many there are.
+-- Returns live jobs of a tenant (null: of all tenants) by type and tenant: counted up to p_cap, estimated beyond.
+-- Small types are counted across all tenants even then, unless p_by_tenant is true, because such a count does not
+-- know the tenants. Every function that shows live jobs calls this one, so the cost is bounded everywhere.
 create or replace function jobforge.live_counts(p_tenant_id uuid, p_cap integer, p_by_tenant boolean, p_now timestamptz)
 returns jobforge.live_count[]
 language plpgsql stable
 set jit = off
--- A table that was large once stays large, and is mostly empty then: the way in is an index.
+-- A table that was large once stays large and is then mostly empty, so it must be read through an index.
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_custom_plan as $$
@@ -54,7 +55,7 @@ begin
   return case when p_tenant_id is null and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
 end $$;
 
--- Counts live jobs of a tenant (null: of all) by tenant and type; null when there are more than p_cap.
+-- Counts live jobs of a tenant (null: of all tenants) by tenant and type; returns null if there are more than p_cap.
 create or replace function jobforge.count_up_to(p_tenant_id uuid, p_cap integer, p_now timestamptz) returns jobforge.live_count[]
 language plpgsql stable as $$
 declare
@@ -96,7 +97,7 @@ begin
   return case when v_seen <= p_cap then v_counts end;
 end $$;
 
--- The same as an estimate: from a sample of about 2,000 pages of the table, or all of it when it has no more.
+-- Estimates the same numbers from a sample of about 2,000 pages of the table, or from all of it if it has fewer.
 create or replace function jobforge.estimate_live(p_tenant_id uuid, p_now timestamptz) returns jobforge.live_count[]
 language plpgsql stable
 set enable_seqscan = on as $$
@@ -119,7 +120,7 @@ begin
     ) s);
 end $$;
 
--- Puts counted numbers in the place of estimated ones, for the types that have at most 1,000 jobs of each kind; at most 200 types.
+-- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types.
 create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz) returns jobforge.live_count[]
 language sql stable as $$
   with counted as materialized (
@@ -141,7 +142,7 @@ language sql stable as $$
     ) c)
 $$;
 
--- Counts the jobs of one type over all tenants, each kind up to 1,001 by its index; exact when none has more.
+-- Counts the jobs of one type across all tenants, each kind up to 1,001 through its index; exact if no kind has more.
 create or replace function jobforge.count_small_type(p_type text, p_now timestamptz) returns setof jobforge.live_count
 language sql stable as $$
   select null::uuid, p_type, r.jobs + d.jobs, s.jobs, u.jobs, least(r.oldest, d.oldest),

@@ -1,7 +1,9 @@
--- Why a job is not running now, or what became of it: [{code, message, details}], the first reason first. From what the
--- tables say now; null when the tenant has no such job. Secrets are masked as in stored errors.
---   queued   cancel_requested, expired, paused, scheduled, deferred, retrying, those of limits, no_worker, behind, next
---   running  cancel_requested, running, worker_silent · ended: succeeded, failed, dead, canceled, expired
+-- Explains why a job is not running now, or how it finished: [{code, message, details}], most important reason first.
+-- Reads the current state of the tables; returns null if the tenant has no such job. Secrets are masked as in stored
+-- errors.
+--  queued   cancel_requested, expired, paused, scheduled, deferred, retrying, those of limits, no_worker, behind, next
+--  running  cancel_requested, running, worker_silent
+--  finished succeeded, failed, dead, canceled, expired
 -- Who: the tenant itself, operators. Locks nothing; counts at most 1,000 jobs.
 create or replace function :"api_schema".jobforge_explain_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql
@@ -17,7 +19,7 @@ declare
   v_reasons jsonb;
 begin
   perform require_tenant(p_tenant_id);
-  -- A job that comes back from the archive between the two looks is found by a second round.
+  -- A job that leaves the archive between the two reads is found by a second round.
   for i in 1 .. 2 loop
     select j.* into v_job from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id;
     if found then
@@ -35,19 +37,19 @@ begin
   return redact(v_reasons, (select p.redact from policy_of(coalesce(v_job.type, v_ended.type)) p));
 end $$;
 
--- One reason; details without nulls.
+-- Builds one reason; details have no nulls.
 create or replace function jobforge.reason_for(p_code text, p_message text, p_details jsonb default '{}') returns jsonb
 language sql immutable as $$
   select jsonb_build_object('code', p_code, 'message', p_message, 'details', jsonb_strip_nulls(p_details))
 $$;
 
--- A time as people read it: in UTC, to the second.
+-- Formats a time for people: in UTC, to the second.
 create or replace function jobforge.shown(p_at timestamptz) returns text
 language sql immutable as $$
   select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
--- The reasons of a queued job.
+-- Returns the reasons of a queued job.
 create or replace function jobforge.why_queued(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql as $$
 declare
@@ -66,7 +68,7 @@ begin
   return v_reasons;
 end $$;
 
--- Somebody asked for the job to be canceled.
+-- The job's cancellation was requested.
 create or replace function jobforge.why_canceling(p_job jobforge.jobs) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('cancel_requested',
@@ -77,7 +79,7 @@ language sql stable as $$
   where c.job_id = p_job.id
 $$;
 
--- The gates that are closed to the job.
+-- Gates are closed for the job.
 create or replace function jobforge.why_paused(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
@@ -91,8 +93,8 @@ language sql stable as $$
     and (g.until is null or g.until > p_now)
 $$;
 
--- The job's time has not come, and why: it is planned so, it was put off, or it failed and waits for its next try. A job that failed
--- says so also when its time has come again.
+-- The job is not due yet, because it was planned for later, was deferred, or failed and waits for its retry. A job
+-- that failed says so also after its retry became due.
 create or replace function jobforge.why_later(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
@@ -116,7 +118,8 @@ begin
     format('Scheduled for %s', jobforge.shown(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
 end $$;
 
--- The limits that hold the job back, each as one reason: at_limit with who holds the places, rate_limited with when the next token comes.
+-- Limits hold the job back, each as one reason: at_limit with the jobs that hold the places, rate_limited with the
+-- time of the next token.
 create or replace function jobforge.why_limited(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
@@ -151,7 +154,7 @@ begin
   return v_reasons;
 end $$;
 
--- Who holds the places of a limit: up to ten of its jobs that run.
+-- Returns up to ten of the running jobs that hold the places of a limit.
 create or replace function jobforge.held_in(p_bucket jobforge.bucket) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(to_jsonb(h)), '[]')
@@ -167,7 +170,7 @@ language sql stable as $$
   ) h
 $$;
 
--- No worker that heartbeats has a handler for the type, for this tenant.
+-- No worker that heartbeats has a handler for the type and serves this tenant.
 create or replace function jobforge.why_no_worker(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language sql stable as $$
   select case when count(*) filter (where w.types is null or p_job.type = any (w.types)) > 0 then '[]'
@@ -183,8 +186,8 @@ language sql stable as $$
   ) w
 $$;
 
--- How many of the tenant's jobs of this type come first: of a higher priority, or older. Counted up to 1,000, priority by priority,
--- because only within one are a tenant's jobs side by side in the index.
+-- Counts how many of the tenant's jobs of this type come first: those with a higher priority, or older. Counts up to
+-- 1,000, priority by priority, because a tenant's jobs are adjacent in the index only within one priority.
 create or replace function jobforge.why_behind(p_job jobforge.jobs) returns jsonb
 language plpgsql stable as $$
 declare
@@ -220,7 +223,7 @@ begin
     jsonb_build_object('ahead', v_ahead, 'exact', v_ahead < v_most and v_ranks < 100)));
 end $$;
 
--- The reasons of a job that runs: who holds the lease, and whether that one is still heard of.
+-- Returns the reasons of a running job: who holds the lease, and whether that worker is still alive.
 create or replace function jobforge.why_running(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
@@ -243,7 +246,7 @@ begin
   return v_reasons;
 end $$;
 
--- The reason of a job that has ended.
+-- Returns the reason of a finished job.
 create or replace function jobforge.why_ended(p_job jobforge.archive) returns jsonb
 language sql stable as $$
   select jsonb_build_array(jobforge.reason_for(

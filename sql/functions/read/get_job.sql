@@ -1,4 +1,4 @@
--- One job of a tenant, live or ended; no row when there is none.
+-- Returns one job of a tenant, live or finished; no row if there is none.
 -- Who: the tenant itself, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_job(p_job_id uuid, p_tenant_id uuid)
 returns setof :"api_schema".jobforge_jobs
@@ -10,7 +10,7 @@ begin
   return query select j.* from find_job(p_job_id) j where j.tenant_id = p_tenant_id;
 end $$;
 
--- The jobs of all tenants, newest first: the filters of jobforge_list_jobs, and tenant_id.
+-- Returns the jobs of all tenants, newest first. Filters are those of jobforge_list_jobs, and tenant_id.
 -- Who: operators. Locks nothing.
 create or replace function :"api_schema".jobforge_search_jobs(p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_jobs

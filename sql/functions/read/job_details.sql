@@ -1,5 +1,6 @@
--- What became of a job, in one document: {id, type, status, reason, attempts, error, result, artifact_ref, finished_at}, with
--- nulls while it has not ended. Null when the tenant has no such job. For those who wait for a result.
+-- Returns how a job finished in one document: {id, type, status, reason, attempts, error, result, artifact_ref,
+-- finished_at}, with nulls until it is finished; null if the tenant has no such job. It serves callers that wait for
+-- a result.
 -- Who: the tenant itself, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_result(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql stable
@@ -18,7 +19,7 @@ begin
     where j.tenant_id = p_tenant_id);
 end $$;
 
--- The executions of a job, in their order. No row when the tenant has no such job.
+-- Returns the executions of a job in order; no row if the tenant has no such job.
 -- Who: the tenant itself, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_list_attempts(p_job_id uuid, p_tenant_id uuid)
 returns setof :"api_schema".jobforge_job_attempts

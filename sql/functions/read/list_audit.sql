@@ -1,7 +1,7 @@
--- The audit log, newest first: of one tenant, or with null of everybody. Filters: action, entity_type, entity_id, actor, after,
--- before (from, up to but not including), limit (50, at most 1000), cursor (the id of the last row of the page before). JF002
--- for an unknown or malformed filter.
--- Who: the tenant itself; with null, operators. Locks nothing.
+-- Returns the audit log, newest first: of one tenant, or with null of all tenants. Filters: action, entity_type,
+-- entity_id, actor, after (inclusive), before (exclusive), limit (50, at most 1000), cursor (the id of the last row
+-- of the previous page). JF002 for an unknown or malformed filter.
+-- Who: the tenant itself; operators, with null. Locks nothing.
 create or replace function :"api_schema".jobforge_list_audit(p_tenant_id uuid default null, p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_audit_log
 language plpgsql stable

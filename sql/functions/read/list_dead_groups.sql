@@ -1,7 +1,7 @@
--- Failed and dead jobs by type and kind of error, the largest group first: what went wrong, how often, since when, and for
--- whom. Filters are those of a list; limit is of groups. Looks at the newest 100,000 at most. error_group is a filter of
--- lists and bulk changes, so that a group can be listed, run again or purged.
--- Who: the tenant itself; with null, operators, for all tenants. Locks nothing.
+-- Returns failed and dead jobs by type and kind of error, the largest group first: what went wrong, how often, since
+-- when, and for which tenants. Filters are those of a list; limit counts groups. Reads at most the newest 100,000
+-- jobs. error_group is a filter of lists and bulk changes, so that a group can be listed, rescheduled or purged.
+-- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null, p_filters jsonb default '{}')
 returns table (
   error_group text, type text, message text, jobs integer, tenant_ids uuid[], first_at timestamptz, last_at timestamptz,

@@ -1,9 +1,9 @@
--- The types there are: with jobs, with jobs that ended within p_span (an hour; at most seven days), with a policy of their own,
--- or with a worker. For each: due, scheduled and running jobs, the time of the oldest that is due, how runs ended within the
--- span with the median of waiting and of running in milliseconds, how many workers are alive for it, and whether it is paused.
--- exact is false where due, scheduled and running were estimated, as jobforge_count_live does. A role that is bound to a tenant
--- counts that tenant's jobs.
--- Who: operators, readers. Locks nothing; reads those that ended within the span.
+-- Returns all types: those with live jobs, with jobs that finished within p_span (an hour; at most seven days), with
+-- their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the oldest due job,
+-- how runs ended within the span with the median wait and run times in milliseconds, the number of live workers for
+-- it, and whether it is paused. exact is false where due, scheduled and running were estimated, as in
+-- jobforge_count_live. A role that is bound to a tenant counts that tenant's jobs.
+-- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
   type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer, failed integer,

@@ -1,9 +1,12 @@
--- What a metrics endpoint shows, of every tenant, or of the one that the role is bound to: {at, until, jobs, ended, wait, run, workers,
--- reports}. jobs counts what is live by type and status, or estimates it, as jobforge_count_live does. ended counts jobs that ended from p_since up to until, which is two seconds ago, so that nothing
--- is committed before it any more; ask the next time with p_since = until, and every job is counted once. wait and run say how long they
--- waited and ran: per bucket (place in p_buckets, in seconds; 0 is below the first) how many and how many seconds on average. reports are
--- what workers said of themselves with their last heartbeat: {worker, metrics}; none of workers that are bound to a tenant,
--- which could make the others' numbers look as they like, unless the caller is bound to the same.
+-- Returns the data of a metrics endpoint, of every tenant or of the one that the role is bound to: {at, until, jobs,
+-- ended, wait, run, workers, reports}.
+--  jobs     live jobs by type and status, counted or estimated as in jobforge_count_live
+--  ended    jobs that finished from p_since up to until, which is two seconds ago, so that no earlier row is committed
+--           later; pass p_since = until with the next call, and every job is counted once
+--  wait,run how long these jobs waited and ran: for each bin (its position in p_buckets, in seconds; 0 is below the first)
+--           the number of jobs and their average in seconds
+--  reports  what workers reported with their last heartbeat: {worker, metrics}. Workers that are bound to a tenant are left
+--           out, because they could falsify the figures of others, unless the caller is bound to the same tenant
 -- Who: readers and operators. Locks nothing.
 create or replace function :"api_schema".jobforge_metrics(
   p_since timestamptz default null,

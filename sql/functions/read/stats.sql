@@ -1,12 +1,12 @@
--- What there is and what happened since a time (an hour ago unless told): {at, since, exact, totals, types}, each with queued,
--- scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since. exact is false where what is live was
--- estimated, as jobforge_count_live does.
--- Who: the tenant itself; with null operators and readers, for every tenant. Locks nothing.
+-- Returns the current state and what happened since a time (default: an hour ago): {at, since, exact, totals, types},
+-- each with queued, scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since then.
+-- exact is false where live jobs were estimated, as in jobforge_count_live.
+-- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null) returns jsonb
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
--- One tenant's few jobs and everybody's many need different plans.
+-- A few jobs of one tenant and many jobs of all tenants need different plans.
 set plan_cache_mode = force_custom_plan as $$
 declare
   v_now timestamptz := jobforge.now();

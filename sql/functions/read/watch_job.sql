@@ -1,6 +1,6 @@
--- Asks for a NOTIFY on jobforge_done with the job's id when it ends, within ten minutes. Answers {id, status}: listen, watch,
--- and when the status is already an end do not wait.
--- Who: the tenant itself, operators. JF002 when there is no such job.
+-- Requests a NOTIFY on jobforge_done with the job's id when it finishes, within ten minutes. Returns {id, status}. To
+-- use it: listen, watch, and wait only if the status is not final yet.
+-- Who: the tenant itself, operators. JF002 if there is no such job.
 create or replace function :"api_schema".jobforge_watch_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql
 security definer

@@ -1,6 +1,6 @@
--- The due times of schedules that have a rhythm. Nothing here reads a table.
+-- Computes the due times of schedules that have a rhythm. Nothing in this file reads a table.
 
--- The first due time after an instant; null for a dynamic schedule, and when the schedule ends before.
+-- Returns the first due time after an instant; null for a dynamic schedule, and if the schedule ends before.
 create or replace function jobforge.due_after(p_schedule jobforge.schedules, p_after timestamptz) returns timestamptz
 language plpgsql volatile as $$
 declare
@@ -11,7 +11,7 @@ begin
       v_next := jobforge.cron_after(jobforge.read_cron(p_schedule.cron), p_schedule.timezone, p_after);
     when 'every' then
       v_next := date_bin(p_schedule.every, p_after, p_schedule.anchor) + p_schedule.every;
-      -- Before its origin date_bin of some releases counts a whole interval as the one before.
+      -- Before its origin, date_bin of some Postgres releases returns a bin that is one interval too early.
       if v_next <= p_after then
         v_next := v_next + p_schedule.every;
       end if;
@@ -22,7 +22,7 @@ begin
   return case when v_next > p_schedule.ends_at then null else v_next end;
 end $$;
 
--- The first due time of a new rhythm: of an interval without an anchor at once, else the next one that comes.
+-- Returns the first due time of a new rhythm: now for an interval without an anchor, otherwise the next due time.
 create or replace function jobforge.first_due(p_schedule jobforge.schedules, p_now timestamptz) returns timestamptz
 language plpgsql volatile as $$
 declare
@@ -31,13 +31,13 @@ begin
   if p_schedule.kind = 'dynamic' or p_schedule.anchor = v_from then
     return case when v_from > p_schedule.ends_at then null else v_from end;
   end if;
-  -- A due time may be the very start.
+  -- The start itself may be a due time.
   return jobforge.due_after(p_schedule, case when v_from > p_now then v_from - interval '1 microsecond' else p_now end);
 end $$;
 
--- The last due time of an expression after p_first, not later than p_until; p_first itself when there is none. Looked for from
--- the end, at first as far back as two due times lie apart, which mostly finds it; then by halves: an expression for every second
--- has thirty million of them in a year.
+-- Returns the last due time of an expression after p_first and not after p_until; p_first if there is none. It
+-- searches from the end, first as far back as the distance of two due times, which usually finds it, then by halves:
+-- an expression for every second has thirty million due times in a year.
 create or replace function jobforge.last_cron_due(
   p_cron jobforge.cron, p_timezone text, p_first timestamptz, p_until timestamptz
 ) returns timestamptz
@@ -85,7 +85,7 @@ begin
   return v_low;
 end $$;
 
--- The last due time from next_run_at on that has come by p_until.
+-- Returns the last due time from next_run_at on that has passed by p_until.
 create or replace function jobforge.last_due(p_schedule jobforge.schedules, p_until timestamptz) returns timestamptz
 language plpgsql immutable as $$
 declare
@@ -94,7 +94,7 @@ begin
   return case p_schedule.kind
     when 'cron' then jobforge.last_cron_due(
       jobforge.read_cron(p_schedule.cron), p_schedule.timezone, p_schedule.next_run_at, v_until)
-    -- With jitter the interval after the one of next_run_at may have begun and its due time not have come.
+    -- With jitter, the interval after that of next_run_at may have begun although its due time has not passed.
     when 'every' then case
       when date_bin(p_schedule.every, p_schedule.next_run_at, p_schedule.anchor) + p_schedule.every + p_schedule.jitter > v_until
         then p_schedule.next_run_at
@@ -104,7 +104,8 @@ begin
   end;
 end $$;
 
--- The due times from next_run_at on that have come, oldest first: all of them, or the last missed_limit when there are more.
+-- Returns the due times from next_run_at on that have passed, oldest first: all of them, or the last missed_limit if
+-- there are more.
 create or replace function jobforge.missed_times(p_schedule jobforge.schedules, p_now timestamptz) returns timestamptz[]
 language plpgsql volatile as $$
 declare

@@ -1,7 +1,7 @@
--- The ends of runs, written back to their schedules.
+-- Writes the ends of runs back to their schedules.
 
--- When a claim has to look at a schedule that is not being fired: at once for a run that was asked for; at its time while it is
--- enabled. A time that has passed counts as one run from now on, unless every missed one is to run.
+-- Returns when a claim must look at a schedule that is not being fired: at once if a run was requested, at its time
+-- while it is enabled. A time that has passed counts as one run from now, unless every missed run must happen.
 create or replace function jobforge.due_of(p_schedule jobforge.schedules, p_now timestamptz) returns timestamptz
 language sql immutable as $$
   select case
@@ -12,9 +12,9 @@ language sql immutable as $$
   end
 $$;
 
--- Writes the ends of runs to their schedules: at once where the row is free, else it is appended, shown by the view, and folded
--- in later. A run whose schedule was deleted meanwhile has ended, and that is all. Locks schedules in id order, and waits for
--- nobody.
+-- Writes the ends of runs to their schedules: at once if the row is free. Otherwise the end is appended, shown by the
+-- view, and folded in later. The end of a run whose schedule was deleted changes nothing else. Locks schedules in id
+-- order and never waits.
 create or replace function jobforge.end_scheduled_runs(p_ends jobforge.schedule_end[], p_now timestamptz) returns void
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -41,8 +41,8 @@ begin
   perform fold(v_free, array(select e from unnest(v_ends) e where e.schedule_id = any (v_free)), p_now);
 end $$;
 
--- When a dynamic schedule runs next whose handler did not say it: after a success not at all, else after the backoff of its
--- type. Null for a schedule with a rhythm, which it keeps.
+-- Returns the next run of a dynamic schedule whose handler did not name a time: none after a success, otherwise after
+-- the backoff of its type. Null for a schedule with a rhythm, which keeps its rhythm.
 create or replace function jobforge.time_unnamed(p_schedule jobforge.schedules, p_status text, p_now timestamptz)
 returns timestamptz
 language plpgsql volatile as $$
@@ -56,8 +56,8 @@ begin
     cross join (select a.consecutive_failures from jobforge.all_schedules a where a.id = p_schedule.id) s);
 end $$;
 
--- Folds ends into schedules that the caller has locked, after those that have waited for it, and wakes workers for what comes
--- next.
+-- Folds ends into schedules that the caller has locked, after the ends that were appended earlier, and wakes workers
+-- for the next runs.
 create or replace function jobforge.fold(p_ids uuid[], p_ends jobforge.schedule_end[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -101,8 +101,8 @@ begin
   end loop;
 end $$;
 
--- Folds in the ends that had to wait for somebody who held their schedule and has let go. Forgets those of schedules that are
--- gone. Answers how many schedules it wrote. Never waits.
+-- Folds in the appended ends of schedules that are free again. Deletes those of schedules that no longer exist.
+-- Returns how many schedules it wrote. Never waits.
 create or replace function jobforge.fold_ends(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- A schedule that says nothing yet.
+-- Returns a schedule with default values.
 create or replace function jobforge.new_schedule(p_tenant_id uuid, p_type text, p_key text, p_now timestamptz)
 returns jobforge.schedules
 language plpgsql as $$
@@ -23,9 +23,9 @@ begin
   return v;
 end $$;
 
--- The schedule that an old one becomes by a whole declaration: what the declaration leaves out is as for a new one, but whether
--- it is enabled, its anchor and its next run stay. All that has happened stays. An application that begins to declare a schedule
--- which none declared enables it.
+-- Returns what an existing schedule becomes by a complete declaration. Options that the declaration omits get their
+-- defaults, but enabled, the anchor and the next run stay. The history stays. An application that starts to declare a
+-- schedule which no application declared enables it.
 create or replace function jobforge.redeclared(
   p_old jobforge.schedules, p_declared jobforge.schedules, p_options jsonb, p_now timestamptz
 ) returns jobforge.schedules
@@ -54,8 +54,9 @@ begin
   return jobforge.with_times(p_old, v, p_options, p_now);
 end $$;
 
--- Makes sure that a schedule is there and is as declared, in the caller's transaction: o_outcome is created, existing (nothing
--- was written or locked) or updated. Declared by an application, unless p_declared_by is null, which changes nothing about that.
+-- Ensures that a schedule exists as declared, in the caller's transaction. o_outcome is created, existing (nothing
+-- was written or locked) or updated. p_declared_by names the application that declares it; null leaves that
+-- unchanged.
 create or replace function jobforge.declare_schedule(
   p_tenant_id uuid, p_type text, p_key text, p_options jsonb, p_declared_by text, out o_id uuid, out o_outcome text
 )
@@ -86,7 +87,7 @@ begin
     else
       v_new := redeclared(v_old, v_declared, p_options, v_now);
       if v_new is distinct from v_old then
-        -- Again, under the lock; when it is gone by then, from the start.
+        -- Read again under the lock. If the schedule is gone by then, start over.
         v_old := lock_schedule(p_tenant_id, p_type, p_key);
         continue when v_old.id is null;
         v_new := redeclared(v_old, v_declared, p_options, v_now);
@@ -101,10 +102,11 @@ begin
   o_id := v_new.id;
 end $$;
 
--- Makes sure that a schedule is there and is as declared, in the caller's transaction. One row per tenant, type and key, however
--- many call at once. Keeps an existing next_run_at, unless the options name one, ask for a reset, or the rhythm is another.
--- Answers the schedule's columns and outcome: created, existing (nothing was written or locked) or updated.
--- Who: the tenant itself, workers, operators. JF009 naming the option that is wrong, JF002 for type and key, JF008. Waits only
+-- Ensures that a schedule exists as declared, in the caller's transaction. There is one row per tenant, type and key,
+-- however many callers run at once. Keeps an existing next_run_at, unless the options name one, request a reset, or
+-- change the rhythm. Returns the schedule's columns and outcome: created, existing (nothing was written or locked) or
+-- updated.
+-- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008. Waits only
 -- for another application that holds the same schedule.
 create or replace function :"api_schema".jobforge_ensure_schedule(
   p_tenant_id uuid,

@@ -1,8 +1,8 @@
--- Firing: a due time becomes a job, exactly once, by whichever worker of the type claims next.
+-- Firing: a due time becomes a job, exactly once, by the next claim of any worker of the type.
 
--- Fires the schedules of the types that are due, about a hundred a call, so that ten thousand due at once stall no claim. True
--- when there may be more. One probe per type when nothing is due. A schedule that somebody holds is left for later. Never
--- waits.
+-- Fires the schedules of the types that are due, about a hundred per call, so that ten thousand due at once do not
+-- stall a claim. Returns true if there may be more. If nothing is due it costs one probe per type. A schedule that
+-- another transaction holds is left for later. Never waits.
 create or replace function jobforge.fire(p_types text[], p_now timestamptz, p_floor timestamptz) returns boolean
 language plpgsql as $$
 declare
@@ -24,7 +24,7 @@ begin
     exists (select from jobforge.schedule_ends)
   into v_due, v_ended;
   if v_ended then
-    -- What has ended may make its schedule due: the next look sees it.
+    -- The end of a run may make its schedule due. The next read sees it.
     v_ended := jobforge.fold_ends(p_now, 100) > 0;
   end if;
   if cardinality(v_due) > 0 then
@@ -33,8 +33,8 @@ begin
   return v_ended or cardinality(v_due) >= v_limit;
 end $$;
 
--- Fires schedules that the caller has locked, and moves each on. Stops after about a hundred runs: what is left is as due as
--- before.
+-- Fires schedules that the caller has locked, and moves each forward. Stops after about a hundred runs; the rest
+-- stays due.
 create or replace function jobforge.fire_schedules(p_ids uuid[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -43,16 +43,19 @@ declare
   v_ids uuid[] := '{}';
   v_times timestamptz[] := '{}';
 begin
-  -- Another statement than the one that locked them: it sees what was committed before the locks were had.
+  -- This is a later statement than the one that locked the schedules, so it sees everything that was committed
+  -- before.
   for v_schedule in
-    -- Those that may make a hundred runs each come last, or others would wait behind one of them in every claim.
+    -- Schedules that may make a hundred runs each come last, otherwise others would wait behind one of them in every
+    -- claim.
     select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all' and s.overlap = 'allow', s.due_at
   loop
     begin
       v_plan := jobforge.plan_runs(v_schedule,
         (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id), p_now);
     exception when others then
-      -- One that cannot be evaluated any more, because the server has forgotten its time zone, must not stop every claim.
+      -- A schedule that can no longer be evaluated, because the server dropped its time zone, must not stop every
+      -- claim.
       perform jobforge.give_up(v_schedule, sqlerrm, p_now);
       continue;
     end;
@@ -66,7 +69,7 @@ begin
   perform jobforge.insert_runs(v_ids, v_times, p_now);
 end $$;
 
--- Disables a schedule that cannot be evaluated, and says why where its owner will look.
+-- Disables a schedule that cannot be evaluated, and records the reason where its owner will look.
 create or replace function jobforge.give_up(p_schedule jobforge.schedules, p_error text, p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -78,14 +81,14 @@ begin
     consecutive_failures = s.consecutive_failures + 1,
     updated_at = p_now
   where s.id = p_schedule.id;
-  -- Not by whoever claims, which may be another tenant's worker.
+  -- The actor is not the claiming role, which may be another tenant's worker.
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (p_now, p_schedule.tenant_id, 'jobforge', 'SCHEDULE_DISABLED', 'schedule', p_schedule.id::text,
     jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key, 'error', left(p_error, 2000)));
 end $$;
 
--- What a schedule that is due does now: for which due times runs start, and how it goes on. p_live_since: when its youngest
--- live run was made; null when none is live.
+-- Returns what a due schedule does now: the due times for which runs start, and its next state. p_live_since is when
+-- its youngest live run was created; null if it has none.
 create or replace function jobforge.plan_runs(
   p_schedule jobforge.schedules, p_live_since timestamptz, p_now timestamptz,
   out times timestamptz[], out next_run_at timestamptz, out due_at timestamptz, out run_requested boolean
@@ -103,7 +106,7 @@ begin
   end if;
   if p_live_since is not null and p_schedule.overlap <> 'allow' then
     if v_due and p_schedule.kind = 'dynamic' then
-      -- Somebody named a time, and it came during the run: right after it then.
+      -- A caller named a time, and it came during the run. So it runs right after the current run.
       run_requested := true;
       next_run_at := null;
     elsif v_due and p_schedule.overlap = 'skip' and not run_requested
@@ -112,7 +115,7 @@ begin
       next_run_at := jobforge.due_after(p_schedule, p_now);
       due_at := next_run_at;
     end if;
-    -- Whatever else there is waits for the run's end, which makes it due again.
+    -- Everything else waits for the end of the run, which makes the schedule due again.
     return;
   end if;
 
@@ -126,9 +129,9 @@ begin
   due_at := case when p_schedule.enabled then next_run_at end;
 end $$;
 
--- The due times that a schedule runs for now, by its rule for missed ones, and the one after. A time is missed when it is more
--- than a minute old or another has come after it. When the row was made due later than its time, by the end of a run or by
--- somebody who enabled it, it runs once.
+-- Returns the due times that a schedule runs for now, by its rule for missed runs, and the next due time. A time is
+-- missed if it is more than a minute old or if another one has passed since. If the row became due later than its
+-- time, because a run ended or a caller enabled it, it runs once.
 create or replace function jobforge.due_runs(
   p_schedule jobforge.schedules, p_now timestamptz, out times timestamptz[], out next_run_at timestamptz
 )
@@ -182,7 +185,7 @@ begin
   select r.id, r.tenant_id, r.payload
   from runs r
   where r.inline_payload is null;
-  -- A schedule's runs count like other jobs, but are not held up by a quota.
+  -- A schedule's runs count towards a quota like other jobs, but a quota does not stop them.
   perform jobforge.note_all_pending(array(
     select s.tenant_id
     from unnest(p_schedule_ids) i(id)

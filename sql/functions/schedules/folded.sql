@@ -1,7 +1,7 @@
--- A schedule as it is after some runs have ended, in their order. The only place where a run's end becomes a schedule's state,
--- for rows that are written and for those that a view shows while an application holds them.
--- A handler's time is exact and counts, whatever else was said; one that nobody named fills a gap only. Reads no table: it is
--- the owner's only because readers of the view may not name the kernel's types.
+-- Returns a schedule as it is after some runs have ended, in their order. This is the only place where the end of a
+-- run becomes the state of a schedule, for rows that are written and for those that a view shows while an application
+-- holds them. A time that a handler names is exact and always counts. A computed time only fills a gap. The function
+-- reads no table. It is security definer because readers of the view may not use the kernel's types.
 create or replace function jobforge.folded(p_schedule jobforge.schedules, p_ends jobforge.schedule_end[])
 returns jobforge.schedules
 language plpgsql immutable
@@ -15,7 +15,7 @@ begin
     return v;
   end if;
   foreach v_end in array p_ends loop
-    -- A run that was canceled says nothing about the task.
+    -- A canceled run says nothing about the task.
     if v_end.status <> 'canceled' then
       v.consecutive_failures := case v_end.status when 'succeeded' then 0 else v.consecutive_failures + 1 end;
       v.last_error := case when v_end.status <> 'succeeded' then coalesce(v_end.error, '') end;

@@ -1,4 +1,4 @@
--- One schedule of a tenant; no row when there is none.
+-- Returns one schedule of a tenant; no row if there is none.
 -- Who: the tenant itself, workers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_schedule(p_tenant_id uuid, p_type text, p_key text)
 returns setof :"api_schema".jobforge_schedules
@@ -12,10 +12,10 @@ begin
   select s.* from all_schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
 end $$;
 
--- The schedules of a tenant, or with null of everybody, in the order of tenant, type and key. Filters: type (a text or an
--- array), enabled, failing (whether the last run failed), limit (50, at most 1000), cursor (the id of the last schedule of the
--- page before). JF002 for an unknown or malformed filter.
--- Who: the tenant itself, workers; with null, operators. Locks nothing.
+-- Returns the schedules of a tenant, or with null of all tenants, ordered by tenant, type and key. Filters: type (a
+-- text or an array), enabled, failing (whether the last run failed), limit (50, at most 1000), cursor (the id of the
+-- last schedule of the previous page). JF002 for an unknown or malformed filter.
+-- Who: the tenant itself, workers; operators, with null. Locks nothing.
 create or replace function :"api_schema".jobforge_list_schedules(p_tenant_id uuid default null, p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_schedules
 language plpgsql stable
@@ -53,9 +53,10 @@ begin
   limit filter_limit(v_filters);
 end $$;
 
--- The runs of a schedule, newest first, live and ended, as far as its type keeps history. Filters: status (a text or an array),
--- limit (50, at most 1000), cursor (the id of the last run of the page before). JF002 for an unknown or malformed filter.
--- Who: the tenant itself, workers, operators. JF010 when there is no such schedule. Locks nothing.
+-- Returns the runs of a schedule, newest first, live and finished, as far as its type keeps history. Filters: status
+-- (a text or an array), limit (50, at most 1000), cursor (the id of the last run of the previous page). JF002 for an
+-- unknown or malformed filter.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks nothing.
 create or replace function :"api_schema".jobforge_list_schedule_runs(
   p_tenant_id uuid, p_type text, p_key text, p_filters jsonb default '{}'
 ) returns setof :"api_schema".jobforge_jobs

@@ -1,5 +1,5 @@
--- Locks the row of a schedule for the caller's transaction, which may have to wait for another application, and folds in what
--- ended meanwhile. Answers nothing when there is none.
+-- Locks the row of a schedule for the caller's transaction, which may wait for another application, and folds in the
+-- runs that ended in the meantime. Returns nothing if there is no such schedule.
 create or replace function jobforge.lock_schedule(p_tenant_id uuid, p_type text, p_key text) returns jobforge.schedules
 language plpgsql
 set enable_seqscan = off as $$
@@ -17,7 +17,7 @@ begin
   return v;
 end $$;
 
--- The same for a call that needs one: JF010 when there is none.
+-- Does the same for a call that requires the schedule: raises JF010 if there is none.
 create or replace function jobforge.require_schedule_row(p_tenant_id uuid, p_type text, p_key text) returns jobforge.schedules
 language plpgsql as $$
 declare
@@ -29,7 +29,7 @@ begin
   return v;
 end $$;
 
--- JF010: there is no such schedule.
+-- Raises JF010: there is no such schedule.
 create or replace function jobforge.fail_no_schedule(p_type text, p_key text) returns void
 language sql as $$
   select jobforge.fail('JF010', format('Schedule not found: the tenant has no schedule %s of the type %s',
@@ -37,7 +37,7 @@ language sql as $$
     'schedule_not_found', 'key', 'Create it with jobforge_ensure_schedule.')
 $$;
 
--- A schedule as every call answers it: the columns of jobforge_schedules.
+-- Returns a schedule as every call returns it: the columns of jobforge_schedules.
 create or replace function jobforge.schedule_document(p_id uuid) returns jsonb
 language plpgsql stable
 set enable_seqscan = off as $$

@@ -1,6 +1,6 @@
--- Reads the options of a schedule. Whatever is wrong is JF009 with the option's name, at once, and nothing is written.
+-- Reads the options of a schedule. Every mistake raises JF009 with the option's name at once, and nothing is written.
 
--- An option that is a text; null when it is not given.
+-- Reads an option that is a text; null if it is not given.
 create or replace function jobforge.option_text(p_options jsonb, p_key text) returns text
 language plpgsql immutable as $$
 begin
@@ -10,7 +10,7 @@ begin
   return p_options ->> p_key;
 end $$;
 
--- One of some words; the first of them when it is not given.
+-- Reads an option that is one of several words; the first word if it is not given.
 create or replace function jobforge.option_word(p_options jsonb, p_key text, p_words text[]) returns text
 language plpgsql immutable as $$
 declare
@@ -23,7 +23,7 @@ begin
   return v_word;
 end $$;
 
--- True or false; what it is by default when it is not given.
+-- Reads an option that is true or false; p_default if it is not given.
 create or replace function jobforge.option_flag(p_options jsonb, p_key text, p_default boolean) returns boolean
 language plpgsql immutable as $$
 begin
@@ -33,7 +33,7 @@ begin
   return coalesce((p_options ->> p_key)::boolean, p_default);
 end $$;
 
--- A whole number; what it is by default when it is not given.
+-- Reads an option that is a whole number; p_default if it is not given.
 create or replace function jobforge.option_number(p_options jsonb, p_key text, p_default integer) returns integer
 language plpgsql immutable as $$
 begin
@@ -45,7 +45,7 @@ exception when data_exception then
   perform jobforge.fail_schedule(p_key, p_key || ' must be a whole number', 'See the table of options in the reference.');
 end $$;
 
--- A time; null when it is not given.
+-- Reads an option that is a time; null if it is not given.
 create or replace function jobforge.option_time(p_options jsonb, p_key text) returns timestamptz
 language plpgsql stable as $$
 declare
@@ -58,7 +58,7 @@ begin
   return v_text::timestamptz;
 end $$;
 
--- The text as an interval; null when it is none.
+-- Converts a text to an interval; null if it is not a valid interval.
 create or replace function jobforge.interval_or_null(p_text text) returns interval
 language plpgsql stable as $$
 begin
@@ -67,8 +67,8 @@ exception when data_exception then
   return null;
 end $$;
 
--- A length of time from one second to 366 days, such as 5m, 1h30m or 90 seconds; null when it is not given. Kept in seconds,
--- because adding days to a timestamptz depends on the session's time zone.
+-- Reads a duration from one second to 366 days, such as 5m, 1h30m or 90 seconds; null if it is not given. Durations
+-- are kept in seconds, because adding days to a timestamptz depends on the session's time zone.
 create or replace function jobforge.option_interval(p_options jsonb, p_key text) returns interval
 language plpgsql stable as $$
 declare
@@ -86,7 +86,7 @@ begin
   return make_interval(secs => extract(epoch from v_interval)::double precision);
 end $$;
 
--- Fails with the option's name when an expression is wrong or never runs.
+-- Raises with the option's name if an expression is wrong or never runs.
 create or replace function jobforge.require_cron(p_cron text) returns void
 language plpgsql stable as $$
 declare
@@ -98,7 +98,7 @@ exception when sqlstate 'JF009' then
   perform jobforge.fail('JF009', sqlerrm, 'invalid_schedule', 'cron', v_hint);
 end $$;
 
--- The rhythm that the options name, in place of the one that a schedule has. One kind, and what belongs to it.
+-- Reads the rhythm that the options name, in place of the schedule's own: one kind and what belongs to it.
 create or replace function jobforge.read_rhythm(p_schedule jobforge.schedules, p_options jsonb)
 returns jobforge.schedules
 language plpgsql stable as $$
@@ -143,7 +143,8 @@ begin
   return v;
 end $$;
 
--- A schedule with the options in place of what it has; those that are not named stay. The rhythm's first time is not found here.
+-- Returns a schedule with the options applied. Options that are not given stay as they are. The first time of the
+-- rhythm is computed elsewhere.
 create or replace function jobforge.read_options(p_schedule jobforge.schedules, p_options jsonb, p_now timestamptz)
 returns jobforge.schedules
 language plpgsql stable as $$
@@ -185,7 +186,7 @@ begin
   return v;
 end $$;
 
--- The tags that runs get.
+-- Reads the tags of runs.
 create or replace function jobforge.option_tags(p_options jsonb) returns text[]
 language plpgsql stable as $$
 begin
@@ -194,8 +195,8 @@ exception when sqlstate 'JF002' then
   perform jobforge.fail_schedule('tags', 'tags must be an array of texts', 'See the table of options in the reference.');
 end $$;
 
--- Fails when a schedule cannot be, or its runs could not be enqueued. JF002 for its type and key, JF008 for a payload over the
--- cap.
+-- Raises if a schedule is invalid, or if its runs could not be enqueued. JF002 for its type and key, JF008 for a
+-- payload over the cap.
 create or replace function jobforge.require_schedule(p_schedule jobforge.schedules, p_now timestamptz) returns void
 language plpgsql stable as $$
 declare

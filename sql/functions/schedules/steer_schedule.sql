@@ -1,7 +1,7 @@
--- Changes a schedule: only the options given, null being an option's default. A new rhythm finds its next run anew, and
--- next_run_at overrides it. Answers the schedule's columns.
--- Who: the tenant itself, workers, operators. JF009 naming the option that is wrong, JF010 when there is no such schedule. Locks
--- the schedule's row: firing passes it over meanwhile, and a run's end is folded in afterwards.
+-- Changes a schedule: only the given options; null sets an option to its default. A new rhythm computes the next run
+-- again, and next_run_at overrides it. Returns the schedule's columns.
+-- Who: the tenant itself, workers, operators. JF009 names the wrong option, JF010 if there is no such schedule. Locks
+-- the schedule's row: firing skips it in the meantime, and the end of a run is folded in afterwards.
 create or replace function :"api_schema".jobforge_update_schedule(
   p_tenant_id uuid, p_type text, p_key text, p_changes jsonb
 ) returns jsonb
@@ -22,10 +22,10 @@ begin
   return schedule_document(v_old.id);
 end $$;
 
--- Enables or disables a schedule; nothing is written when it is so already. Answers the schedule's columns. A disabled one
--- keeps next_run_at: its run that has begun ends as usual, one that waits is taken out of the queue. Enabled again it runs at
--- that time, or at once when that has passed.
--- Who: the tenant itself, workers, operators. JF010 when there is no such schedule. Locks the schedule's row.
+-- Enables or disables a schedule; writes nothing if it already has that state. Returns the schedule's columns. A
+-- disabled schedule keeps next_run_at. Its running run ends as usual, a queued run is taken out of the queue. When
+-- enabled again it runs at next_run_at, or at once if that time has passed.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks the schedule's row.
 create or replace function :"api_schema".jobforge_set_schedule_enabled(
   p_tenant_id uuid, p_type text, p_key text, p_enabled boolean
 ) returns jsonb
@@ -38,7 +38,7 @@ begin
 end $$;
 
 -- Enables a schedule: jobforge_set_schedule_enabled with true.
--- Who, errors, locks: as there.
+-- Who, errors, locks: as for jobforge_set_schedule_enabled.
 create or replace function :"api_schema".jobforge_enable_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
 language plpgsql
 security definer
@@ -49,7 +49,7 @@ begin
 end $$;
 
 -- Disables a schedule: jobforge_set_schedule_enabled with false.
--- Who, errors, locks: as there.
+-- Who, errors, locks: as for jobforge_set_schedule_enabled.
 create or replace function :"api_schema".jobforge_disable_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
 language plpgsql
 security definer
@@ -59,7 +59,7 @@ begin
   return set_enabled(p_tenant_id, p_type, p_key, false);
 end $$;
 
--- What the three of them do.
+-- Implements the three functions above.
 create or replace function jobforge.set_enabled(p_tenant_id uuid, p_type text, p_key text, p_enabled boolean) returns jsonb
 language plpgsql as $$
 declare
@@ -78,10 +78,10 @@ begin
   return jobforge.schedule_document(v_old.id);
 end $$;
 
--- Locks a schedule until the caller's transaction ends, so that what the next statement reads is still true when it changes the
--- schedule: jobforge_set_schedule_enabled(…, exists (select …)). Answers the schedule's columns.
--- Who: the tenant itself, workers, operators. JF010 when there is no such schedule. Waits for others who hold it; no worker waits
--- for this lock.
+-- Locks a schedule until the caller's transaction ends, so that what the next statement reads is still true when it
+-- changes the schedule: jobforge_set_schedule_enabled(…, exists (select …)). Returns the schedule's columns.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Waits for other transactions that
+-- hold it; no worker waits for this lock.
 create or replace function :"api_schema".jobforge_lock_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
 language plpgsql
 security definer
@@ -91,9 +91,10 @@ begin
   return schedule_document((require_schedule_row(p_tenant_id, p_type, p_key)).id);
 end $$;
 
--- Asks for a run now, beside the next one, also of a disabled schedule. During a run it is remembered, and follows right after
--- it; a run that waits to begin is as good. Answers the schedule's columns.
--- Who: the tenant itself, workers, operators. JF010 when there is no such schedule. Locks the schedule's row.
+-- Requests a run now, in addition to the next one, also for a disabled schedule. During a run the request is
+-- remembered, and the new run follows right after it. If a run is queued, the request changes nothing. Returns the
+-- schedule's columns.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks the schedule's row.
 create or replace function :"api_schema".jobforge_run_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
 language plpgsql
 security definer
@@ -116,9 +117,9 @@ begin
   return schedule_document(v_old.id);
 end $$;
 
--- Deletes a schedule. A run that has begun ends as usual, and is accepted; one that waits is taken out of the queue. What has
--- run stays in the history of jobs. Answers {id, type, key, deleted}.
--- Who: the tenant itself, workers, operators. JF010 when there is no such schedule. Locks the schedule's row.
+-- Deletes a schedule. A running run ends as usual and its end is accepted; a queued run is taken out of the queue.
+-- Finished runs stay in the history of jobs. Returns {id, type, key, deleted}.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks the schedule's row.
 create or replace function :"api_schema".jobforge_delete_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
 language plpgsql
 security definer

@@ -1,6 +1,7 @@
--- The schedules that an application declares in its code, brought in line with it.
+-- Brings schedules in line with what an application declares in its code.
 
--- The schedules of a declaration, one row each: its place, whose it is, and what is left of it as its options.
+-- Returns the schedules of a declaration, one row each: its position, its tenant, type and key, and the rest as its
+-- options.
 create or replace function jobforge.read_declarations(p_schedules jsonb, p_tenant_id uuid)
 returns table (place text, tenant_id uuid, type text, key text, options jsonb)
 language sql immutable as $$
@@ -10,8 +11,8 @@ language sql immutable as $$
   from jsonb_array_elements(p_schedules) with ordinality s(item, ord)
 $$;
 
--- Fails when a declaration is no array of objects, is too long, names a tenant that it is not for, or says the same schedule
--- twice; then when one of its schedules cannot be.
+-- Raises if a declaration is not an array of objects, is too long, names a tenant that it is not for, or names a
+-- schedule twice; then if one of its schedules is invalid.
 create or replace function jobforge.require_declarations(p_schedules jsonb, p_tenant_id uuid, p_now timestamptz) returns void
 language plpgsql stable as $$
 declare
@@ -43,8 +44,8 @@ begin
   from jobforge.read_declarations(p_schedules, p_tenant_id) d;
 end $$;
 
--- Fails when a schedule cannot be declared so, with its place in the declaration before the name of the option. Times that would
--- move its next run whenever a process starts are for jobforge_update_schedule.
+-- Raises if a schedule cannot be declared this way, with its position in the declaration before the name of the
+-- option. Times that would move its next run whenever a process starts belong to jobforge_update_schedule.
 create or replace function jobforge.require_declaration(
   p_place text, p_tenant_id uuid, p_type text, p_key text, p_options jsonb, p_now timestamptz
 ) returns void
@@ -65,7 +66,7 @@ exception when sqlstate 'JF001' or sqlstate 'JF002' or sqlstate 'JF008' or sqlst
   perform jobforge.fail(sqlstate, sqlerrm, v_detail::jsonb ->> 'name', p_place || (v_detail::jsonb ->> 'field'), v_hint);
 end $$;
 
--- What is different about a schedule, as [{key, from, to}].
+-- Returns the differences of a schedule as [{key, from, to}].
 create or replace function jobforge.schedule_differences(p_before jsonb, p_after jsonb) returns jsonb
 language sql immutable as $$
   select coalesce(jsonb_agg(jsonb_build_object('key', k.name, 'from', p_before -> k.name, 'to', p_after -> k.name) order by k.ord), '[]')
@@ -75,8 +76,8 @@ language sql immutable as $$
   where p_before -> k.name is distinct from p_after -> k.name
 $$;
 
--- Disables a schedule that its application no longer declares, and lets go of it: who enables it afterwards keeps it. Answers
--- whether there was anything to do.
+-- Disables a schedule that its application no longer declares, and removes its owner: if an operator enables it
+-- afterwards, it stays enabled. Returns whether there was anything to do.
 create or replace function jobforge.retire_schedule(p_app text, p_tenant_id uuid, p_type text, p_key text) returns boolean
 language plpgsql as $$
 declare
@@ -92,8 +93,8 @@ begin
   return true;
 end $$;
 
--- Does what jobforge_sync_schedules promises, and answers it. All rows in one order, so that processes of an old and a new
--- version of an application wait for each other and never in a circle.
+-- Implements jobforge_sync_schedules. It takes all rows in one order, so that processes of an old and a new version
+-- of an application wait for each other and never deadlock.
 create or replace function jobforge.sync_schedules(p_app text, p_schedules jsonb, p_tenant_id uuid) returns jsonb
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -138,16 +139,17 @@ begin
   return v_answers;
 end $$;
 
--- Brings schedules in line with what an application declares in its code, all of it or nothing: makes those that are missing,
--- changes those that differ, and disables those that it declared before and no longer does. Whether one is enabled stays as
--- operators have set it, unless the declaration says it. Schedules that other applications declare or that were made while
--- running are not touched, unless this one declares them too: then they are its own.
---   p_schedules [{type, key, tenant_id, ...options}]; tenant_id may be left out when p_tenant_id is given
--- Answers [{tenant_id, type, key, action, changes: [{key, from, to}], next_run_at}] in the order of tenant, type and key; action is
--- created, changed, unchanged or disabled. With p_dry_run it does the same and takes it back. Call it from as many processes as
--- there are: where all is as declared nothing is written or locked.
--- Who: with null, operators, for every tenant; else the tenant itself, workers. JF009 naming the place of what is wrong, JF001,
--- JF002, JF008. Locks the rows that differ, in order.
+-- Brings schedules in line with what an application declares in its code, all or nothing: creates those that are
+-- missing, changes those that differ, and disables those that it declared before and no longer does. Whether a
+-- schedule is enabled stays as operators have set it, unless the declaration says otherwise. Schedules that other
+-- applications declare, or that were created at run time, are not touched, unless this application declares them too:
+-- then it owns them.
+--  p_schedules [{type, key, tenant_id, ...options}]; tenant_id may be left out if p_tenant_id is given
+-- Returns [{tenant_id, type, key, action, changes: [{key, from, to}], next_run_at}] ordered by tenant, type and key;
+-- action is created, changed, unchanged or disabled. With p_dry_run it does the same and undoes it. Call it from any
+-- number of processes: if everything is as declared, nothing is written or locked.
+-- Who: operators, with null for every tenant; otherwise the tenant itself, workers. JF009 names the position of the
+-- mistake; JF001, JF002, JF008. Locks the rows that differ, in order.
 create or replace function :"api_schema".jobforge_sync_schedules(
   p_app text,
   p_schedules jsonb,

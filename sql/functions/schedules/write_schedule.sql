@@ -1,8 +1,8 @@
--- What all changes of a schedule share: finding it, locking it, writing it down.
+-- Holds what all changes of a schedule share.
 
--- Takes the runs of a schedule that wait and have not begun out of the queue. Answers the earliest due time that they were
--- for; a run that somebody asked for is for none, unless its handler names the times. The caller holds the schedule's row, so no
--- other run is made meanwhile; one that a worker claims meanwhile runs.
+-- Takes the queued runs of a schedule out of the queue. Returns the earliest due time that they were for. A requested
+-- run has no due time, unless its handler names the times. The caller holds the schedule's row, so no other run is
+-- created in the meantime. A run that a worker claims in the meantime continues.
 create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules) returns timestamptz
 language plpgsql
 set enable_seqscan = off as $$
@@ -11,7 +11,7 @@ declare
   v_earliest timestamptz;
 begin
   for v_run in
-    -- What is asked for is made for the moment at which it is made.
+    -- A requested run gets the time of the request as its due time.
     select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot,
       case when p_schedule.kind = 'dynamic' or j.scheduled_for < j.created_at then j.scheduled_for end as due
     from jobforge.jobs j
@@ -30,8 +30,8 @@ begin
   return v_earliest;
 end $$;
 
--- Writes a schedule that the caller has locked as it shall be: finds when it is due, takes back what has not begun when it is
--- disabled, tells sleeping workers and the audit log.
+-- Writes a schedule that the caller has locked: computes when it is due, takes queued runs back if it is disabled,
+-- wakes idle workers, and records the change in the audit log.
 create or replace function jobforge.write_schedule(
   p_old jobforge.schedules, p_new jobforge.schedules, p_now timestamptz, p_options jsonb default '{}'
 ) returns void
@@ -44,7 +44,7 @@ begin
   if p_old.enabled and not v.enabled then
     v.run_requested := false;
     v_withdrawn := jobforge.withdraw_runs(p_old);
-    -- The due time of what was taken back comes again, unless the same call says when to run instead.
+    -- The due time of a withdrawn run applies again, unless the same call names another time.
     if v.next_run_at is not distinct from p_old.next_run_at and not p_options ? 'next_run_at' then
       v.next_run_at := least(v.next_run_at, v_withdrawn);
     end if;
@@ -58,7 +58,7 @@ begin
     v.due_at := jobforge.due_of(v, p_now);
   end if;
   if v.enabled and not p_old.enabled and not v.run_requested then
-    -- What passed while it was disabled was not missed: one run for all of it.
+    -- Times that passed while the schedule was disabled were not missed: it runs once for all of them.
     v.due_at := case when v.next_run_at is not null then greatest(v.next_run_at, p_now) end;
   end if;
   v.updated_at := p_now;
@@ -81,7 +81,7 @@ begin
   end if;
 end $$;
 
--- Writes down who did what to a schedule, in the same transaction.
+-- Records who did what to a schedule, in the same transaction.
 create or replace function jobforge.audit_schedule(
   p_schedule jobforge.schedules, p_action text, p_now timestamptz, p_meta jsonb default '{}'
 ) returns void
@@ -91,8 +91,8 @@ language sql as $$
     jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key) || p_meta)
 $$;
 
--- The times of a schedule whose options have been read over an old one: its next run stays, unless the options name one, ask for
--- a new start, or its rhythm has changed. JF009 when the time lies after its end.
+-- Sets the times of a schedule whose options have been applied to an existing one. Its next run stays, unless the
+-- options name one, request a reset, or change its rhythm. JF009 if the time is after its end.
 create or replace function jobforge.with_times(
   p_old jobforge.schedules, p_new jobforge.schedules, p_options jsonb, p_now timestamptz
 ) returns jobforge.schedules
@@ -121,8 +121,9 @@ begin
   return v;
 end $$;
 
--- Of ended jobs those that may come back as far as schedules are concerned: of a schedule whose runs may not overlap the newest
--- one, and that only while no other is live. Locks those schedules, so that no run is made meanwhile.
+-- Returns those of the finished jobs that may return to the queue with regard to schedules. For a schedule whose runs
+-- may not overlap this is the newest run, and only if no other run is live. Locks those schedules, so that no run is
+-- created in the meantime.
 create or replace function jobforge.without_rivals(p_job_ids uuid[]) returns uuid[]
 language plpgsql
 set enable_seqscan = off as $$
