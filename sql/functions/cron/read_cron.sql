@@ -218,7 +218,7 @@ begin
   elsif cardinality(v_fields) is distinct from 6 then
     perform jobforge.fail_schedule('expression',
       case when v_text <> '' then format('"%s" is not a cron expression', v_text) else 'the expression is empty' end,
-      'Write minute, hour, day of month, month and day of week, with the second before them if need be; '
+      'Write minute, hour, day of month, month and day of week, optionally with the second before them; '
         || 'or @yearly, @monthly, @weekly, @daily, @hourly, or @every 5m.');
   end if;
   v_cron.seconds := jobforge.cron_field('second', v_fields[1], 0, 59);
@@ -263,6 +263,6 @@ begin
     format('time zone %s is not known', coalesce('"' || left(p_timezone, 64) || '"', 'null')),
     case
       when v_spelling ~ '^[A-Z].*[a-z]' then format('Write %s.', v_spelling)
-      else 'Use the IANA name of a place, such as Europe/Berlin, or UTC. Offsets and abbreviations know no summer time.'
+      else 'Use the IANA name of a place, such as Europe/Berlin, or UTC. Offsets and abbreviations do not follow summer time.'
     end);
 end $$;

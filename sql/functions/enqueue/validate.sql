@@ -38,7 +38,7 @@ language sql stable as $$
     when array_ndims(p_job.tags) > 1 then array['tags', 'tags must be a flat array of texts']
     when cardinality(p_job.tags) > 50 or octet_length(array_to_string(p_job.tags, '')) > 4000
       or array_position(p_job.tags, null) is not null or array_position(p_job.tags, '') is not null
-      then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes altogether']
+      then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes in total']
     when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
       then array['traceparent', 'traceparent must be a W3C trace context header']
     when jobforge.is_oversized(p_job.payload) then array['payload', 'payload is larger than 1 MiB']

@@ -71,7 +71,7 @@ language plpgsql as $$
 begin
   if p_more > jobforge.room_of(p_tenant_id) then
     perform jobforge.fail('JF007', 'Job limit exceeded for tenant', 'job_limit_exceeded', null,
-      format('The tenant may have %s jobs queued and running. Enqueue again when some have ended, or raise max_pending with jobforge_set_tenant.',
+      format('The tenant may have %s jobs queued and running. Enqueue again when some have finished, or raise max_pending with jobforge_set_tenant.',
         (select t.max_pending from jobforge.tenants t where t.tenant_id = p_tenant_id)));
   end if;
 end $$;

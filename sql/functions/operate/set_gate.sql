@@ -28,7 +28,7 @@ begin
   elsif p_paused is null then
     perform fail_argument('paused', 'paused must be true or false');
   elsif p_paused and (p_until <= v_now or not is_time(p_until)) then
-    perform fail_argument('until', 'until must be a time to come');
+    perform fail_argument('until', 'until must be in the future');
   end if;
   if p_paused then
     insert into gates (scope, key, reason, until, set_at, set_by)

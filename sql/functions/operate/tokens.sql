@@ -29,7 +29,7 @@ begin
     perform fail_argument('tenant_id', format('a key of %s acts for every tenant', p_role),
       'Leave the tenant out, or make a key of jobforge_app.');
   elsif p_expires_at <= v_now or not is_time(p_expires_at) then
-    perform fail_argument('expires_at', 'expires_at must be a time to come');
+    perform fail_argument('expires_at', 'expires_at must be in the future');
   end if;
   insert into tokens (name, prefix, digest, role, tenant_id, created_at, created_by, expires_at)
   values (p_name, v_prefix, encode(sha256(convert_to(v_prefix || '_' || v_secret, 'UTF8')), 'hex'), p_role, p_tenant_id, v_now,

@@ -21,7 +21,7 @@ declare
   v_tenant_id uuid := countable_tenant(p_tenant_id);
 begin
   if p_by is null or not p_by <@ array['tenant', 'type'] then
-    perform fail_argument('by', 'by must be of tenant, type');
+    perform fail_argument('by', 'by must name tenant, type or both');
   elsif p_cap is null or p_cap not between 0 and 100000 then
     perform fail_argument('cap', 'cap must be between 0 and 100000');
   end if;

@@ -57,7 +57,7 @@ declare
 begin
   if p_job.expires_at <= p_now then
     v_reasons := v_reasons || jobforge.reason_for('expired',
-      format('Expired at %s before it started; it is canceled soon', jobforge.shown(p_job.expires_at)),
+      format('Expired at %s before it started; it will be canceled soon', jobforge.shown(p_job.expires_at)),
       jsonb_build_object('expires_at', p_job.expires_at));
   end if;
   v_reasons := v_reasons || jobforge.why_paused(p_job, p_now) || jobforge.why_later(p_job, p_now)
@@ -73,7 +73,7 @@ create or replace function jobforge.why_canceling(p_job jobforge.jobs) returns j
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('cancel_requested',
     format('%s asked at %s to cancel it', c.requested_by, jobforge.shown(c.requested_at))
-      || case p_job.state when 'running' then '; it is canceled when its run ends' else '; it is canceled soon' end,
+      || case p_job.state when 'running' then '; it is canceled when its run ends' else '; it will be canceled soon' end,
     jsonb_build_object('requested_by', c.requested_by, 'requested_at', c.requested_at))), '[]')
   from jobforge.cancel_requests c
   where c.job_id = p_job.id
@@ -112,7 +112,7 @@ begin
     return '[]';
   elsif v_last = 'deferred' then
     return jsonb_build_array(jobforge.reason_for('deferred',
-      format('Its handler put it off until %s', jobforge.shown(p_job.run_at)), v_details));
+      format('Its handler deferred it until %s', jobforge.shown(p_job.run_at)), v_details));
   end if;
   return jsonb_build_array(jobforge.reason_for('scheduled',
     format('Scheduled for %s', jobforge.shown(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
@@ -216,7 +216,7 @@ begin
   end loop;
   if v_ahead = 0 then
     return jsonb_build_array(jobforge.reason_for('next',
-      'The first of the tenant''s jobs of this type: started when a worker is free and it is the tenant''s turn'));
+      'The next of the tenant''s jobs of this type: it starts when a worker is free and it is the tenant''s turn'));
   end if;
   return jsonb_build_array(jobforge.reason_for('behind',
     format('Behind %s of the tenant''s jobs of this type', case when v_ahead < v_most then v_ahead::text else '1000 or more' end),
@@ -240,7 +240,7 @@ begin
       'heard_at', v_heard_at, 'progress', p_job.progress));
   if v_heard_at < p_now - interval '30 seconds' then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
-      format('Worker %s was last heard of at %s; when its lease runs out the run is lost', p_job.worker_id, jobforge.shown(v_heard_at)),
+      format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id, jobforge.shown(v_heard_at)),
       jsonb_build_object('worker_id', p_job.worker_id, 'heard_at', v_heard_at, 'heartbeats', v_seen_at is not null));
   end if;
   return v_reasons;
@@ -253,7 +253,7 @@ language sql stable as $$
     case p_job.reason when 'expired' then 'expired' else p_job.status end,
     format(case p_job.reason
         when 'done' then 'Succeeded at %1$s in attempt %2$s'
-        when 'refused' then 'Failed at %1$s in attempt %2$s, and its handler said not to try again: %3$s'
+        when 'refused' then 'Failed at %1$s in attempt %2$s, and its handler refused a retry: %3$s'
         when 'failed' then 'The run failed at %1$s, and its schedule goes on: %3$s'
         when 'exhausted' then 'Dead since %1$s, after its last attempt (%2$s): %3$s'
         when 'crashed' then 'Dead since %1$s: its workers were lost three times in a row, the last time in attempt %2$s: %3$s'

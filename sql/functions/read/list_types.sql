@@ -19,7 +19,7 @@ declare
   v_bound uuid := bound_tenant();
 begin
   if p_span is null or p_span <= interval '0' or p_span > interval '7 days' then
-    perform fail_argument('span', 'span must be more than nothing and at most 7 days');
+    perform fail_argument('span', 'span must be positive and at most 7 days');
   end if;
   return query
   with live as (

@@ -138,7 +138,7 @@ begin
     perform jobforge.require_zone(v.timezone);
     perform jobforge.require_cron(v.cron);
   elsif v.jitter >= v.every then
-    perform jobforge.fail_schedule('jitter', 'jitter must be shorter than the interval', 'Or due times would pass each other.');
+    perform jobforge.fail_schedule('jitter', 'jitter must be shorter than the interval', 'Otherwise due times could overtake each other.');
   end if;
   return v;
 end $$;

@@ -19,7 +19,7 @@ declare
   v record;
 begin
   if jsonb_typeof(p_schedules) is distinct from 'array' then
-    perform jobforge.fail_schedule('schedules', 'schedules must be a JSON array', 'Pass [] when nothing is declared any more.');
+    perform jobforge.fail_schedule('schedules', 'schedules must be a JSON array', 'Pass [] if nothing is declared any longer.');
   elsif jsonb_array_length(p_schedules) > 1000 then
     perform jobforge.fail_schedule('schedules', 'an application declares at most 1000 schedules',
       'Make those that come with your data with jobforge_ensure_schedule.');

@@ -87,7 +87,7 @@ begin
   v.row_limit := least(coalesce(jobforge.filter_text(v_filters, 'limit', 'number')::integer, 50), 1000);
   v.row_offset := coalesce(jobforge.filter_text(v_filters, 'offset', 'number')::integer, 0);
   if not v.statuses <@ array['queued', 'running', 'succeeded', 'failed', 'dead', 'canceled'] then
-    perform jobforge.fail_argument('status', 'status must be of queued, running, succeeded, failed, dead, canceled');
+    perform jobforge.fail_argument('status', 'status must be one of queued, running, succeeded, failed, dead, canceled');
   elsif v.row_limit < 1 then
     perform jobforge.fail_argument('limit', 'limit must be at least 1');
   elsif v.row_offset not between 0 and 100000 then

@@ -45,7 +45,7 @@ begin
   if p_bucket is null or p_bucket not in ('hour', 'day', 'week', 'month', 'total') then
     perform fail_argument('bucket', 'bucket must be hour, day, week, month or total');
   elsif p_by is null or not p_by <@ array['tenant', 'type'] then
-    perform fail_argument('by', 'by must be of tenant, type');
+    perform fail_argument('by', 'by must name tenant, type or both');
   elsif not isfinite(v_from) or not isfinite(v_to) or v_from >= v_to then
     perform fail_argument('from', 'from and to must be finite times, from before to');
   elsif p_timezone is null or not exists (select from pg_timezone_names z where lower(z.name) = lower(p_timezone)) then

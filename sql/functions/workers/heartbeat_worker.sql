@@ -38,7 +38,7 @@ begin
         and (v_new or j.started_at < v_now - interval '10 seconds')
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
-      for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
+      for update skip locked), format('Worker %s no longer lists the job', p_worker_id), v_now);
   end if;
   perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
   perform maintain_tables(v_now, 5000, false);

@@ -124,7 +124,7 @@ const wrongZones: readonly (readonly [zone: string | null, says: string])[] = [
   ["europe/berlin", "Write Europe/Berlin."],
   ["EUROPE/BERLIN", "Write Europe/Berlin."],
   [" Europe/Berlin", places],
-  ["+05:00", "Offsets and abbreviations know no summer time"],
+  ["+05:00", "Offsets and abbreviations do not follow summer time"],
   ["-3", places],
   ["5", places],
   ["UTC+2", places],

@@ -165,7 +165,7 @@ test("retrying after a lost run", async ({ db }) => {
   await db.travel("10 minutes");
   await maintain(db);
   expect((await reason(db, id, "retrying")).message).toMatch(
-    /^Attempt 1 of 5 was lost \(Worker w1 gave no sign of life\)/,
+    /^Attempt 1 of 5 was lost \(Worker w1 sent no heartbeat\)/,
   );
 });
 
@@ -261,7 +261,7 @@ test("failed because its handler said so, and succeeded", async ({ db }) => {
   expect(await explain(db, failed)).toMatchObject([
     {
       code: "failed",
-      message: expect.stringMatching(/said not to try again: boom$/),
+      message: expect.stringMatching(/refused a retry: boom$/),
       details: { reason: "refused" },
     },
   ]);
