@@ -99,12 +99,14 @@ export function brokenLinks(page: Page): string[] {
   });
 }
 
-/** The anchors that GitHub gives to headings. */
 function anchorsOf(text: string): string[] {
-  return [...withoutBlocks(text).matchAll(/^#+ +(.*)$/gm)].map((match) =>
-    (match[1] ?? "")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
+  return [...withoutBlocks(text).matchAll(/^#+ +(.*)$/gm)].map((match) => anchorOf(match[1] ?? ""));
+}
+
+/** The anchor that GitHub gives to a heading. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
 }
