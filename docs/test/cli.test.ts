@@ -1,7 +1,8 @@
 /**
- * Runs the samples of docs/reference/cli.md: `console` blocks, in order, on one database. A line that begins with `$ jobforge` is run; the lines
- * after it are what it prints, with `…` for what differs from time to time. `exit=4` in the opening line is the exit code of its last
- * command. Commands that would go on are in blocks with `run=false`: there the options must exist.
+ * Runs the samples of docs/reference/cli.md: the `console` blocks, in order, on one database. A line that starts with
+ * `$ jobforge` is a command, and the lines after it are its output. `…` stands for text that differs from run to run.
+ * `exit=4` in the opening line is the exit code of the last command of the block. Commands that run until Ctrl-C are in
+ * blocks with `run=false`. For them the test only checks that their options exist.
  */
 import { describe, expect } from "vitest";
 import { runCli } from "../../packages/cli/src/index.ts";
@@ -30,7 +31,7 @@ function samplesOf(block: Block): Sample[] {
     });
 }
 
-/** The words of a command, as a shell reads them: quotes group, and nothing else is special. */
+/** Splits a command into words, as a shell does. Quotes group words; no other character is special. */
 function wordsOf(command: string): string[] {
   return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double ?? single ?? bare ?? "",
@@ -50,11 +51,11 @@ async function run(args: readonly string[], url: string): Promise<{ exitCode: nu
 
 function patternOf(expected: string): RegExp {
   const literal = expected.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  // How wide a column is depends on what is in it.
+  // The width of a column depends on its contents, so any number of spaces matches.
   return new RegExp(`^${literal.replaceAll(/ {2,}/g, " +").replaceAll("…", "[\\s\\S]*?")}$`);
 }
 
-test("the samples print what the page says", async ({ db }) => {
+test("the samples print the output that the page shows", async ({ db }) => {
   for (const block of blocks.filter(({ options }) => options["run"] !== "false")) {
     const samples = samplesOf(block);
     for (const [index, { args, expected, place }] of samples.entries()) {
@@ -92,7 +93,7 @@ describe("every command", () => {
   });
 
   test.for(commands)(
-    "$name has a help with examples whose options it has, and answers JSON",
+    "$name has help with examples that use existing options, and offers JSON",
     async ({ name }) => {
       const { exitCode, output } = await run([...name.split(" "), "--help"], "");
       expect(exitCode).toBe(0);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A fenced block: what it is (`sql`), what its opening line says besides (`as=app error=JF003`), and its text. */
+/** A fenced block: its language (`sql`), the options of its opening line (`as=app error=JF003`), and its text. */
 export interface Block {
   readonly language: string;
   readonly options: Readonly<Record<string, string>>;
@@ -14,13 +14,13 @@ export interface Block {
 }
 
 export interface Page {
-  /** Relative to the root, such as docs/concepts/state-machine.md. */
+  /** The path relative to the root, such as docs/concepts/state-machine.md. */
   readonly name: string;
   readonly text: string;
   readonly blocks: readonly Block[];
 }
 
-/** Every page of the documentation, sorted by name. */
+/** Returns every page of the documentation, sorted by name. */
 export function readPages(): Page[] {
   const names = [
     ...readdirSync(root).filter((name) => name.endsWith(".md")),
@@ -43,7 +43,7 @@ function readBlocks(text: string): Block[] {
     const opening = /^```(\w+)(.*)$/.exec(lines[start] ?? "");
     if (!opening) continue;
     const length = lines.slice(start + 1).indexOf("```");
-    if (length < 0) throw new Error(`The block of line ${start + 1} does not end`);
+    if (length < 0) throw new Error(`The block that starts at line ${start + 1} does not end`);
     blocks.push({
       language: opening[1] ?? "",
       options: readOptions(opening[2] ?? ""),
@@ -55,13 +55,13 @@ function readBlocks(text: string): Block[] {
   return blocks;
 }
 
-/** `as=shop error=JF003 after="2 minutes"` */
+/** Parses options such as `as=shop error=JF003 after="2 minutes"`. */
 function readOptions(text: string): Record<string, string> {
   const pairs = text.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g);
   return Object.fromEntries([...pairs].map((pair) => [pair[1] ?? "", pair[2] ?? pair[3] ?? ""]));
 }
 
-/** The text from a heading to the next one of the same or a higher level; undefined when there is no such heading. */
+/** Returns the text from a heading to the next one of the same or a higher level. Undefined if there is no heading. */
 export function sectionOf(page: Page, heading: string): string | undefined {
   const lines = withoutBlocks(page.text).split("\n");
   const start = lines.findIndex((line) => line.replace(/^#+ +/, "") === heading && line.startsWith("#"));
@@ -73,12 +73,12 @@ export function sectionOf(page: Page, heading: string): string | undefined {
   return page.text.split("\n").slice(start, last).join("\n");
 }
 
-/** The same lines with those of fenced blocks empty: a comment in a sample is no heading. */
+/** Empties the lines of fenced blocks, because a comment in a sample is not a heading. Line numbers stay the same. */
 function withoutBlocks(text: string): string {
   return text.replaceAll(/^```\w+[^\n]*\n[\s\S]*?^```$/gm, (block) => block.replaceAll(/[^\n]/g, ""));
 }
 
-/** The first cells of the rows of a section's first table, without header and backticks. */
+/** Returns the first cell of each row of the first table of a section, without the header and without backticks. */
 export function firstCells(section: string): string[] {
   const table = /^\|[\s\S]*?(?=\n(?!\|)|$(?![\s\S]))/m.exec(section)?.[0] ?? "";
   return table
@@ -87,7 +87,7 @@ export function firstCells(section: string): string[] {
     .map((line) => (line.split("|")[1] ?? "").replaceAll("`", "").trim());
 }
 
-/** The relative links of a page that lead nowhere: no such file, or no such heading in it. */
+/** Returns the relative links of a page whose file or heading does not exist. */
 export function brokenLinks(page: Page): string[] {
   const links = [...withoutBlocks(page.text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
   return links.filter((link) => {
@@ -99,12 +99,14 @@ export function brokenLinks(page: Page): string[] {
   });
 }
 
-/** The anchors that GitHub gives to headings. */
 function anchorsOf(text: string): string[] {
-  return [...withoutBlocks(text).matchAll(/^#+ +(.*)$/gm)].map((match) =>
-    (match[1] ?? "")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
+  return [...withoutBlocks(text).matchAll(/^#+ +(.*)$/gm)].map((match) => anchorOf(match[1] ?? ""));
+}
+
+/** Returns the anchor that GitHub gives to a heading. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
 }

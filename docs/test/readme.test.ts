@@ -1,10 +1,13 @@
-/** The README's first job, as a newcomer does it: the handler in a folder, `jobforge dev`, and its commands in another terminal. */
+/**
+ * Follows the README's first job as a newcomer does: puts the handler into a folder, starts `jobforge dev`, and runs
+ * the commands in another terminal.
+ */
 import { expect, test } from "vitest";
 import { startJobforge } from "../../packages/cli/test/child.ts";
 import { projectFolder } from "../../packages/cli/test/files.ts";
 import { readPage } from "./markdown.ts";
 
-test("the README's first job runs as it says", async () => {
+test("the README's first job runs and prints what the README shows", async () => {
   const { blocks, text } = readPage("README.md");
   const handler = blocks.find(({ language }) => language === "js")?.text ?? "";
   const terminal = blocks.find(({ language }) => language === "console")?.text ?? "";

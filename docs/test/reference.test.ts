@@ -1,4 +1,4 @@
-/** The reference is complete and true: it is compared to the catalog of an installed JobForge. */
+/** Checks that the SQL reference is complete and correct, by comparing it with the catalog of an installed JobForge. */
 import { describe, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { firstCells, type Page, readPages, sectionOf } from "./markdown.ts";
@@ -11,7 +11,7 @@ function section(heading: string): string {
   return found[0] ?? "";
 }
 
-/** The roles named on the line that begins with "Who:". */
+/** Returns the roles on the line that starts with "Who:". */
 function whoMay(text: string): string[] {
   const line = text.split("\n").find((each) => each.startsWith("Who:")) ?? "";
   return [...line.matchAll(/`(jobforge_\w+)`/g)].map((match) => match[1] ?? "").sort();
@@ -37,14 +37,14 @@ test("every function has a section with its signature and who may call it", asyn
     expect(squeeze(written), name).toBe(squeeze(plain(signature)));
     expect(whoMay(text), `who may call ${name}`).toEqual(grantees);
     expect(text, `${name} has a sample`).toMatch(/^```sql/m);
-    // Beyond the signature, every parameter is explained.
+    // Every parameter must also be explained outside the signature.
     const explained = text.replace(written, "");
     for (const [parameter] of signature.matchAll(/\bp_\w+/g))
       expect(explained, `${name}: ${parameter} is explained`).toContain(`\`${parameter}\``);
   }
 });
 
-/** As people write it: `p_limit integer = 10`. */
+/** Writes a signature of the catalog in the style of the reference: `p_limit integer = 10`. */
 function plain(signature: string): string {
   return signature
     .replaceAll(/ DEFAULT ('[^']*'|[^,)]+?)(::[a-z ]+(\[\])?)?(?=[,)])/g, " = $1")
@@ -101,7 +101,7 @@ describe("the tables of the reference", () => {
     for (const key of known) expect(text).toContain(`\`${key}\``);
   });
 
-  test("have every action that is written to the audit log", async ({ db }) => {
+  test("have every action that the kernel writes to the audit log", async ({ db }) => {
     const actions = await db.value<string[]>(`
       select array_agg(distinct m[1] order by m[1])
       from pg_proc p, regexp_matches(p.prosrc, '''((?:JOBS?|SCHEDULE|POLICY|GATE|ROLE|TENANT|CONNECTOR_CONFIG)_[A-Z_]+)''', 'g') m
@@ -118,7 +118,7 @@ describe("the tables of the reference", () => {
   });
 });
 
-/** The keys that the hint of an error lists. */
+/** Returns the keys that the hint of an error lists. */
 async function knownKeys(call: Promise<unknown>): Promise<string[]> {
   const error: unknown = await call.catch((reason: unknown) => reason);
   const hint = error instanceof Error && "hint" in error ? String(error.hint) : "";

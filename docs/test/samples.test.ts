@@ -1,10 +1,10 @@
 /**
- * Runs the samples of the documentation. Each page has a database of its own, and its SQL blocks are run in order, as
- * superuser unless the opening line says otherwise:
- *   as=NAME        with the rights of that login, which an earlier block of the page creates
- *   error=CODE     the block fails with this SQLSTATE
- *   after="1 hour" as if that much time had passed
- * Comment lines at the end of a block that start with an arrow are the rows its last statement answers.
+ * Runs the samples of the documentation. Each page has a database of its own. Its SQL blocks run in order, as superuser
+ * unless the opening line has options:
+ *   as=NAME        run with the rights of that login, which an earlier block of the page creates
+ *   error=CODE     expect the block to fail with this SQLSTATE
+ *   after="1 hour" run as if that much time had passed
+ * Comment lines at the end of a block that start with an arrow are the rows that its last statement returns.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ describe("SQL samples", () => {
       for (const block of blocks) await runBlock(page, block, await connectionFor(block, db, connections));
     } finally {
       await Promise.all([...connections.values()].map((connection) => connection.close()));
-      // Roles belong to the whole server.
+      // Roles belong to the whole server, so they would outlive the database of the test.
       for (const role of roles) await dropRole(db, role);
     }
   });
@@ -63,16 +63,16 @@ async function connectionFor(
 
 async function runBlock(page: Page, block: Block, connection: TestConnection): Promise<void> {
   const place = `${page.name}:${block.line}`;
-  expect(block.text, `${place}: psql's own commands are no SQL`).not.toMatch(/^\\/m);
+  expect(block.text, `${place}: samples are SQL, without commands of psql`).not.toMatch(/^\\/m);
   await connection.travel(block.options["after"] ?? "0");
   let code: unknown;
   let rows: string[] = [];
   try {
-    const answer: QueryArrayResult | QueryArrayResult[] = await connection.client.query({
+    const result: QueryArrayResult | QueryArrayResult[] = await connection.client.query({
       text: block.text,
       rowMode: "array",
     });
-    rows = [answer].flat().at(-1)?.rows.map(describeRow) ?? [];
+    rows = [result].flat().at(-1)?.rows.map(describeRow) ?? [];
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
     if (error.code !== block.options["error"])
@@ -113,7 +113,7 @@ function npmScript(words: readonly string[]): string | undefined {
   return words[1] === "run" ? words.at(2) : words[1];
 }
 
-/** Runs the command against an empty database. What goes on until Ctrl-C is only asked for its help. */
+/** Runs the command against an empty database. Commands that run until Ctrl-C only print their help. */
 async function runJobforge(words: readonly string[], url: string, place: string): Promise<void> {
   const args = words.map((word) => (/^"?(\$DATABASE_URL|postgres:\/\/)/.test(word) ? url : word));
   let output = "";
@@ -130,6 +130,6 @@ async function runJobforge(words: readonly string[], url: string, place: string)
   expect(args.includes("--status") ? [0, 1] : [0], `${place}\n${output}`).toContain(exitCode);
 }
 
-test.for([...pages])("the links of $name lead somewhere", (page) => {
+test.for([...pages])("the links of $name have a target", (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Checks the types of the TypeScript samples and runs them, each page with a database of its own. See support/programs.ts. */
+/** Checks the types of the TypeScript samples and runs them. Each page has a database. See support/programs.ts. */
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,14 +33,14 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("TypeScript samples", () => {
-  // The compiler reads every library that samples import.
+  // The test is slow, because the compiler reads every library that the samples import.
   test("have no type errors", { timeout: 300_000 }, () => {
     expect(typeErrors(join(directory, "programs"), programs)).toEqual([]);
   });
 
-  test.for(programs.filter(({ runs }) => runs))("of $name print what they say", async (program, { db }) => {
+  test.for(programs.filter(({ runs }) => runs))("of $name print as expected", async (program, { db }) => {
     await using bridge = await startBridge(db);
-    // What samples read from the environment: the database as its owner, and a server for one tenant.
+    // The environment of the samples: the database as its owner, and a server for one tenant.
     const env = {
       DATABASE_URL: db.url,
       LOG_LEVEL: "silent",

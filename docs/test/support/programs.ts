@@ -1,6 +1,7 @@
 /**
- * TypeScript samples as programs. The `ts` blocks of a page are one program, in order; `program=NAME` in a block's opening line makes it
- * part of another one, `run=false` only checks its types. What a block prints must be what its comments with an arrow say:
+ * Turns TypeScript samples into programs. The `ts` blocks of a page are one program, in order. `program=NAME` in the
+ * opening line makes a block part of another program. With `run=false` only its types are checked. A block must print
+ * what its comments with an arrow say:
  *   console.log(job.status); // → queued
  */
 import { execFile } from "node:child_process";
@@ -11,7 +12,7 @@ import ts from "typescript";
 import { type Block, type Page, root } from "../markdown.ts";
 
 export interface Program {
-  /** Such as docs/guides/first-job.md, with the program's name when it has one. */
+  /** The page, such as docs/guides/first-job.md, and the name of the program if it has one. */
   readonly name: string;
   readonly file: string;
   readonly text: string;
@@ -19,10 +20,10 @@ export interface Program {
   readonly runs: boolean;
 }
 
-/** Printed before each block, so that what follows is known to be its output. */
+/** Printed before each block, to assign the output that follows to the block. */
 const marker = "\u0001block ";
 
-/** The programs of a page. Their lines have the numbers of the page's lines, so that an error leads to the sample. */
+/** Returns the programs of a page. Their line numbers are those of the page, so that an error points to the sample. */
 export function programsOf(page: Page): Program[] {
   const named = new Map<string, Block[]>();
   for (const block of page.blocks.filter(({ language }) => language === "ts")) {
@@ -46,11 +47,11 @@ function textOf(blocks: readonly Block[]): string {
     const [first = "", ...rest] = withoutRepeatedImports(block.text, imported).split("\n");
     lines.push(`console.log(${JSON.stringify(`${marker}${block.line}`)}); ${first}`, ...rest);
   }
-  // A program without an import is a module all the same.
+  // Makes a program without imports a module as well.
   return `${lines.join("\n")}\nexport {};\n`;
 }
 
-/** Each block shows what it imports; in one module a name is imported once. */
+/** Removes imports that an earlier block has: each block shows its imports, but a module imports a name only once. */
 function withoutRepeatedImports(text: string, imported: Set<string>): string {
   return text.replaceAll(
     /^import (type )?\{([^}]*)\} from ("[^"]+");$/gm,
@@ -66,7 +67,7 @@ function withoutRepeatedImports(text: string, imported: Set<string>): string {
   );
 }
 
-/** Writes programs where they find packages of the workspace, as sources. */
+/** Writes programs to a directory where they resolve the packages of the workspace to their sources. */
 export async function writePrograms(directory: string, programs: readonly Program[]): Promise<void> {
   await mkdir(directory, { recursive: true });
   await symlink(join(root, "node_modules"), join(directory, "node_modules"), "junction");
@@ -80,7 +81,7 @@ export async function writePrograms(directory: string, programs: readonly Progra
   for (const { file, text } of programs) await writeFile(join(directory, file), text);
 }
 
-/** What the type checker says about programs, each line with its page and line. */
+/** Returns the type errors of programs, each with its page and line. */
 export function typeErrors(directory: string, programs: readonly Program[]): string[] {
   const path = join(directory, "tsconfig.json");
   const { config } = ts.readConfigFile(path, ts.sys.readFile);
@@ -96,7 +97,7 @@ export function typeErrors(directory: string, programs: readonly Program[]): str
   });
 }
 
-/** Runs a program and answers what each of its blocks printed, by the block's line. */
+/** Runs a program and returns the output of each of its blocks, by the line of the block. */
 export async function runProgram(
   directory: string,
   program: Program,
@@ -123,7 +124,7 @@ export async function runProgram(
   return printed;
 }
 
-/** What a block's comments say that it prints. */
+/** Returns the output that the comments of a block announce. */
 export function expectedOutput(block: Block): string[] {
   return [...block.text.matchAll(/\/\/ → (.*)$/gm)].map((match) => match[1] ?? "");
 }

@@ -1,0 +1,29 @@
+/** Checks the form of the pages that are lists: the decisions and the glossary. */
+import { describe, expect, test } from "vitest";
+import { anchorOf, type Page, readPage, readPages } from "./markdown.ts";
+
+const index = readPage("docs/decisions/README.md");
+const topics: readonly Page[] = readPages().filter(
+  ({ name }) => name.startsWith("docs/decisions/") && name !== index.name,
+);
+
+describe("decisions", () => {
+  test.for(topics)("of $name have a date and a line in the index", ({ name, text }) => {
+    const decisions = text.split(/^## /m).slice(1);
+    expect(decisions.length).toBeGreaterThan(0);
+    for (const decision of decisions) {
+      const [heading = "", , date = ""] = decision.split("\n");
+      expect(date, heading).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+      expect(index.text).toContain(`[${heading}](${name.replace(/^.*\//, "")}#${anchorOf(heading)})`);
+    }
+  });
+});
+
+test("the glossary has at most 30 words, in alphabetical order", () => {
+  const words = [...readPage("docs/glossary.md").text.matchAll(/^- \*\*(.*):\*\*/gm)].map(
+    ([, word = ""]) => word,
+  );
+  expect(words.length).toBeGreaterThan(0);
+  expect(words.length).toBeLessThanOrEqual(30);
+  expect(words).toEqual(words.toSorted());
+});
