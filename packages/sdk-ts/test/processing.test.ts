@@ -326,12 +326,12 @@ test("a crash between the enqueue of the next stages and complete makes each of 
   await new JobForgeJobQueue(forge).enqueue(job);
   const crashed = await runStage(new JobForgeJobQueue(forge));
   await connection.travel("6 minutes");
-  await forge.maintain();
+  await forge.installation.maintain();
   const restarted = new JobForgeJobQueue(forge);
   const onlyFirst = await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id");
   expect(onlyFirst).toHaveLength(3);
-  await forge.pause({ type: "transcribe_start" });
-  await forge.pause({ type: "analyze" });
+  await forge.gates.pause({ type: "transcribe_start" });
+  await forge.gates.pause({ type: "analyze" });
   expect(await runStage(restarted)).toBe(crashed);
   await restarted.complete(crashed);
   expect(await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id")).toEqual(
@@ -357,7 +357,7 @@ test("a late end is refused by the fence, and the job is let go", async ({ db })
   const lost = await queue.claim("w1");
   await queue.heartbeat(lost?.id ?? "");
   await connection.travel("6 minutes");
-  await forge.maintain();
+  await forge.installation.maintain();
   await expect(queue.heartbeat(lost?.id ?? "")).rejects.toThrow(JobNotHeldError);
   await expect(queue.complete(lost?.id ?? "")).rejects.toThrow("not locked by worker");
   await expect(queue.complete(lost?.id ?? "")).rejects.toThrow("is not held here");
