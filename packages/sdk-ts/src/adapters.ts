@@ -18,6 +18,8 @@ export { MemoryJobQueue, type MemoryJobQueueOptions, type MemoryQueueJob } from 
 export {
   JobForgeJobQueue,
   type JobQueue,
+  type NewQueueJob,
   type QueueJob,
+  type StageOptions,
   type StageQueue,
 } from "./adapters/processing.ts";
