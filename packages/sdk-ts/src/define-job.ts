@@ -9,6 +9,7 @@ import type {
   JobDefinitionOptions,
   JobHandler,
 } from "./definition.ts";
+import { bounds } from "./words.ts";
 
 /**
  * Defines a job: what its type is called, what goes in and comes out, how it is retried. The definition types everything else: enqueue,
@@ -24,7 +25,7 @@ export function defineJob<
     ...options,
     handle: (run) => handler(definition, 1, runEach(run)),
     handleBatch: (size, run) => {
-      checkRange(size, "size", 1, 1000);
+      checkRange(size, "size", bounds.batchSize);
       return handler(definition, size, run);
     },
   };

@@ -1,8 +1,7 @@
 /** A job's definition: its type, what goes in and comes out, and how it is retried. The source of every type downstream. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JobContext } from "./context.ts";
-
-export type RetryPreset = "jobforge" | "harmonyk" | "atlas" | "processing";
+import type { DedupeMode, RetryPreset } from "./words.ts";
 
 /** How failed runs are retried: the wait after the n-th failure is `min(capMs, baseMs * factor^(n-1))`. */
 export interface RetryPolicy {
@@ -97,7 +96,7 @@ export interface EnqueueOptions {
   readonly idempotencyKey?: string | undefined;
   /** One live job per tenant, type and key. Default: what the definition's `dedupe` answers. */
   readonly dedupeKey?: string | undefined;
-  readonly dedupeMode?: "skip" | "replace" | "debounce" | undefined;
+  readonly dedupeMode?: DedupeMode | undefined;
   readonly runAt?: Date | undefined;
   readonly expiresAt?: Date | undefined;
   readonly maxAttempts?: number | undefined;

@@ -1,10 +1,10 @@
 /** Many jobs in few calls: cut by number and size, with one outcome per job in the order of the input. */
 import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
 import { InvalidArgumentError, JobForgeError } from "./errors.ts";
-import type { EnqueueOutcome } from "./job.ts";
 import { JsonText } from "./json.ts";
 import { jobJson, type PreparedJob, prepareJob } from "./prepare.ts";
 import type { Transport } from "./transport.ts";
+import type { EnqueueOutcome } from "./words.ts";
 
 /** One of many jobs to enqueue: its definition and input, and what it has of its own of the options. */
 export type NewJob<D extends JobDefinition = JobDefinition> = {
@@ -62,9 +62,9 @@ export async function enqueuePrepared(
   const outcomes: BulkOutcome[] = new Array(jobs.length);
   const send = async (through: Transport): Promise<void> => {
     for (const chunk of chunks) {
-      const answer = await sendChunk(through, chunk, partial);
+      const sent = await sendChunk(through, chunk, partial);
       for (const [index, place] of chunk.places.entries()) {
-        const outcome = answer[index];
+        const outcome = sent[index];
         if (outcome !== undefined) outcomes[place] = outcome;
       }
     }

@@ -1,15 +1,16 @@
 /** A job that somebody holds on to: what it is, and what can be done about it. */
 
 import type {
-  CancelAnswer,
+  CancelResult,
   JobChanges,
   JobForgeClient,
-  RescheduleAnswer,
   RescheduleOptions,
+  RescheduleResult,
 } from "./client.ts";
 import type { JobDefinition, JobOutput } from "./definition.ts";
-import type { EnqueueOutcome, Job, JobReason } from "./job.ts";
+import type { Job, JobReason } from "./job.ts";
 import type { WaitOptions } from "./wait.ts";
+import type { EnqueueOutcome } from "./words.ts";
 
 /** The calls of a handle go through the JobForge it came from, never through a transaction it was made in. */
 export class JobHandle<D extends JobDefinition = JobDefinition> {
@@ -43,11 +44,11 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
     return this.#forge.explain(this.id, this);
   }
 
-  cancel(): Promise<CancelAnswer> {
+  cancel(): Promise<CancelResult> {
     return this.#forge.cancel(this.id, this);
   }
 
-  reschedule(options: RescheduleOptions = {}): Promise<RescheduleAnswer> {
+  reschedule(options: RescheduleOptions = {}): Promise<RescheduleResult> {
     return this.#forge.reschedule(this.id, { ...options, tenantId: this.tenantId });
   }
 
@@ -56,7 +57,7 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
   }
 }
 
-export interface EnqueueAnswer<D extends JobDefinition = JobDefinition> {
+export interface EnqueueResult<D extends JobDefinition = JobDefinition> {
   readonly id: string;
   readonly tenantId: string;
   readonly outcome: EnqueueOutcome;
@@ -69,9 +70,9 @@ export class EnqueuedJob<D extends JobDefinition = JobDefinition> extends JobHan
   /** The job as it was then. Not after `enqueueMany`, nor when its type keeps no history and it is gone. */
   readonly job: Job<D> | undefined;
 
-  constructor(forge: JobForgeClient, definition: D | undefined, answer: EnqueueAnswer<D>) {
-    super(forge, definition, answer.id, answer.tenantId);
-    this.outcome = answer.outcome;
-    this.job = answer.job;
+  constructor(forge: JobForgeClient, definition: D | undefined, result: EnqueueResult<D>) {
+    super(forge, definition, result.id, result.tenantId);
+    this.outcome = result.outcome;
+    this.job = result.job;
   }
 }

@@ -12,6 +12,7 @@ import {
 import { apiFunctions } from "./functions.ts";
 import { JsonText } from "./json.ts";
 import type { CallArguments, CallOptions, Transport } from "./transport.ts";
+import { defaultTimeoutMs } from "./words.ts";
 
 export interface HttpOptions {
   /** The server, such as `https://project.supabase.co` or `http://127.0.0.1:4470`; `/rest/v1` is added. */
@@ -31,7 +32,7 @@ export interface HttpOptions {
 
 export function httpTransport(options: HttpOptions): Transport {
   const base = baseUrl(options.url);
-  const { timeoutMs = 30_000 } = options;
+  const { timeoutMs = defaultTimeoutMs } = options;
   return {
     call: async <T>(name: string, args: CallArguments, call: CallOptions = {}) => {
       // A fetch that nobody waits for any more is stopped.

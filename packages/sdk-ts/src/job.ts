@@ -1,7 +1,6 @@
 /** A job, its attempts and what can be asked of it, as the SDK shows them. */
 import type { JobDefinition, JobInput } from "./definition.ts";
-
-export type JobStatus = "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
+import type { AttemptStatus, JobEndReason, JobStatus } from "./words.ts";
 
 /** A value after a trip through JSON: a Date is a text, methods are gone. */
 export type Jsonified<T> = unknown extends T
@@ -55,15 +54,7 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly traceparent: string | undefined;
   readonly traceId: string | undefined;
   /** Why it ended. */
-  readonly reason:
-    | "done"
-    | "refused"
-    | "failed"
-    | "exhausted"
-    | "crashed"
-    | "canceled"
-    | "expired"
-    | undefined;
+  readonly reason: JobEndReason | undefined;
   /** Of a run: the schedule that made it. */
   readonly scheduleId: string | undefined;
   /** Of a run: the time it was due. */
@@ -85,7 +76,7 @@ export interface JobAttempt {
   readonly jobId: string;
   readonly tenantId: string;
   readonly attemptNo: number;
-  readonly status: "running" | "succeeded" | "failed" | "lost" | "deferred" | "released" | "canceled";
+  readonly status: AttemptStatus;
   readonly workerId: string | undefined;
   readonly traceId: string;
   readonly startedAt: Date;
@@ -93,9 +84,6 @@ export interface JobAttempt {
   readonly durationMs: number | undefined;
   readonly error: JobFailure | undefined;
 }
-
-/** `created`; `existing`: a job that was there before answers, unchanged; `replaced`: it was changed. */
-export type EnqueueOutcome = "created" | "existing" | "replaced";
 
 /** Whose job it is. */
 export interface OfTenant {

@@ -2,8 +2,9 @@
 import { checkDate, checkOneOf, checkRange, checkUuid } from "./arguments.ts";
 import type { JobDefinition } from "./definition.ts";
 import type { JobFilters, JobOf, OfTenant } from "./job.ts";
-import { fromRow, toKeys } from "./rows.ts";
+import { fromRows, toKeys } from "./rows.ts";
 import type { Transport } from "./transport.ts";
+import { bounds, jobStatuses } from "./words.ts";
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -51,11 +52,9 @@ export interface ListOptions<D extends JobDefinition = JobDefinition>
 export type SearchOptions<D extends JobDefinition = JobDefinition> = Omit<ListOptions<D>, "tenantId"> &
   Partial<OfTenant>;
 
-const statuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"];
-
 /** Filters under the kernel's keys. */
 export function filterKeys(filters: JobFilters): Record<string, unknown> {
-  for (const status of [filters.status ?? []].flat()) checkOneOf(status, "status", statuses);
+  for (const status of [filters.status ?? []].flat()) checkOneOf(status, "status", jobStatuses);
   const { status, type, tags, subject, errorContains, errorGroup } = filters;
   const { createdAfter, createdBefore, finishedAfter, finishedBefore } = filters;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
@@ -101,7 +100,7 @@ export function listRows<T extends { readonly id: string }>(
 ): List<T> {
   return new List(async (cursor) => {
     if (cursor !== undefined) checkUuid(cursor, "cursor");
-    const items = (await read({ limit, cursor })).map((row) => fromRow<T>(row));
+    const items = fromRows<T>(await read({ limit, cursor }));
     return { items, cursor: items.length === limit ? items.at(-1)?.id : undefined };
   });
 }
@@ -111,7 +110,7 @@ export function typesOf(jobs: JobDefinition | readonly JobDefinition[] | undefin
 }
 
 export function checkedPageSize(options: PageOptions): number {
-  const { pageSize = 100 } = options;
-  checkRange(pageSize, "pageSize", 1, 1000);
+  const { pageSize = bounds.pageSize.default } = options;
+  checkRange(pageSize, "pageSize", bounds.pageSize);
   return pageSize;
 }

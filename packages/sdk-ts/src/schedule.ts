@@ -1,6 +1,7 @@
 /** A schedule, and how one is declared, as the SDK shows them. */
 import type { JobDefinition, JobInput } from "./definition.ts";
 import type { Jsonified, OfTenant } from "./job.ts";
+import type { MissedMode, OverlapMode, ScheduleKind, ScheduleOutcome } from "./words.ts";
 
 /** At the times of a cron expression. */
 export interface CronRhythm {
@@ -44,9 +45,9 @@ export interface ScheduleSettings {
   /** Whether it runs. Default: a new one does, an existing one stays as it is. */
   readonly enabled?: boolean | undefined;
   /** What becomes of a due time that comes while a run lives. Default `skip`. */
-  readonly overlap?: "skip" | "queue" | "allow" | undefined;
+  readonly overlap?: OverlapMode | undefined;
   /** What becomes of due times that no worker was there for. Default `once`. */
-  readonly missed?: "skip" | "once" | "all" | undefined;
+  readonly missed?: MissedMode | undefined;
   /** At most so many with `missed: "all"`, the last ones: 1 to 100, the default. */
   readonly missedLimit?: number | undefined;
   readonly startsAt?: Date | undefined;
@@ -120,7 +121,7 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly tenantId: string;
   readonly type: D["type"];
   readonly key: string;
-  readonly kind: "cron" | "every" | "dynamic";
+  readonly kind: ScheduleKind;
   readonly cron: string | undefined;
   readonly timezone: string | undefined;
   /** As Postgres writes an interval, such as `00:05:00`. */
@@ -145,8 +146,8 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly runRequested: boolean;
   /** Runs that wait or run. */
   readonly liveRuns: number;
-  readonly overlap: "skip" | "queue" | "allow";
-  readonly missed: "skip" | "once" | "all";
+  readonly overlap: OverlapMode;
+  readonly missed: MissedMode;
   readonly missedLimit: number;
   readonly startsAt: Date | undefined;
   readonly endsAt: Date | undefined;
@@ -168,7 +169,7 @@ export type ScheduleOf<D extends JobDefinition> = D extends JobDefinition ? Sche
 
 /** `created`, `updated`, or `existing`: it was so already. */
 export type EnsuredSchedule<D extends JobDefinition = JobDefinition> = Schedule<D> & {
-  readonly outcome: "created" | "existing" | "updated";
+  readonly outcome: ScheduleOutcome;
 };
 
 /** How the run of a schedule before this one ended. */

@@ -13,11 +13,12 @@ import {
   JobNotFoundError,
   WaitTimeoutError,
 } from "./errors.ts";
-import type { Job, JobStatus, OfTenant } from "./job.ts";
-import { pause } from "./pause.ts";
+import type { Job, OfTenant } from "./job.ts";
 import { fromRow } from "./rows.ts";
 import { checkOutput } from "./schema.ts";
+import { sleep } from "./sleep.ts";
 import type { CallArguments, Listener, Transport } from "./transport.ts";
+import type { JobStatus } from "./words.ts";
 
 export interface WaitOptions {
   /** Stops waiting, with the signal's reason. The job goes on. */
@@ -155,7 +156,7 @@ async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: Abor
       } catch (error) {
         patience.bear(error);
       }
-      await pause(pauseBefore(looks, signals.heard), wake.signal);
+      await sleep(sleepBefore(looks, signals.heard), wake.signal);
       stop.throwIfAborted();
       if (wake.signal.aborted) wake = new AbortController();
     }
@@ -185,7 +186,7 @@ function hasEnded({ status }: Outcome): boolean {
 }
 
 /** Shorter at first, jittered; a notification makes looking less urgent. */
-function pauseBefore(looks: number, heard: boolean): number {
+function sleepBefore(looks: number, heard: boolean): number {
   const [first, longest] = heard ? [1000, 10_000] : [50, 2000];
   return Math.min(longest, first * 1.5 ** looks) * (0.75 + Math.random() / 2);
 }

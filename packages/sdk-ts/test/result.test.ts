@@ -55,8 +55,8 @@ describe("a wait", () => {
 test("calls may have any time that there is", async ({ db }) => {
   for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
     await using forge = new JobForge({ database: db.url, timeoutMs });
-    expect(await forge.gates()).toEqual([]);
-    expect(await forge.within({ timeoutMs }).gates()).toEqual([]);
+    expect(await forge.gates.list()).toEqual([]);
+    expect(await forge.within({ timeoutMs }).gates.list()).toEqual([]);
   }
 });
 

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { withDeadline } from "../deadline.ts";
 import { fromDriverError } from "../error-mapping.ts";
 import { ConnectionError, type JobForgeError } from "../errors.ts";
-import { pause } from "../pause.ts";
+import { sleep } from "../sleep.ts";
 import type { ListenEvents, Listener } from "../transport.ts";
 import type { PgListenClient } from "./pg.ts";
 
@@ -62,7 +62,7 @@ async function keepListening(
     tried();
     const longest = Math.min(longestPauseMs, 100 * 2 ** failures);
     failures += 1;
-    await pause(longest * (0.5 + Math.random() / 2), closing);
+    await sleep(longest * (0.5 + Math.random() / 2), closing);
   }
   tried();
 }
@@ -96,7 +96,7 @@ async function listenOnce(
     await answered("UNLISTEN", client.query(`unlisten "${proof}"`));
     onUp();
     for (;;) {
-      await pause(checkEveryMs, gone);
+      await sleep(checkEveryMs, gone);
       await answered("The connection that listens", client.query("select"));
     }
   } catch (error) {

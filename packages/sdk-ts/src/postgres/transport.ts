@@ -3,6 +3,7 @@ import { withDeadline } from "../deadline.ts";
 import { fromDriverError } from "../error-mapping.ts";
 import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../errors.ts";
 import type { CallOptions, Transport } from "../transport.ts";
+import { defaultTimeoutMs } from "../words.ts";
 import { type Connections, connectionsOf, type Lent } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";
@@ -27,8 +28,6 @@ export interface PostgresOptions {
 export interface SqlExecutor {
   query(text: string, values: (string | null)[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
-
-export const defaultTimeoutMs = 30_000;
 
 export function postgresTransport(options: PostgresOptions): Transport {
   const { database, poolMode = "session", timeoutMs = defaultTimeoutMs } = options;

@@ -1,14 +1,15 @@
 /** Recurring work: one schedule per task, made and steered while an application runs. */
-import { checkTenant, checkText } from "./arguments.ts";
-import { checkDates, scheduleJson } from "./define-schedule.ts";
-import type { JobDefinition } from "./definition.ts";
-import type { Job, JobStatus, OfTenant } from "./job.ts";
-import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "./list.ts";
-import { payloadJson } from "./prepare.ts";
-import { fromRow, toKeys } from "./rows.ts";
-import type { EnsuredSchedule, Schedule, ScheduleChanges, ScheduleOf, ScheduleOptions } from "./schedule.ts";
-import { checkValue } from "./schema.ts";
-import type { CallArguments, Transport } from "./transport.ts";
+import { checkTenant, checkText } from "../arguments.ts";
+import { checkDates, scheduleJson } from "../define-schedule.ts";
+import type { JobDefinition } from "../definition.ts";
+import type { Job, OfTenant } from "../job.ts";
+import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../list.ts";
+import { payloadJson } from "../prepare.ts";
+import { fromRow, toKeys } from "../rows.ts";
+import type { EnsuredSchedule, Schedule, ScheduleChanges, ScheduleOf, ScheduleOptions } from "../schedule.ts";
+import { checkValue } from "../schema.ts";
+import type { CallArguments, Transport } from "../transport.ts";
+import type { JobStatus } from "../words.ts";
 
 /** Which schedules: those that have all of what is given. */
 export interface ScheduleListOptions<D extends JobDefinition = JobDefinition> extends PageOptions {

@@ -1,11 +1,12 @@
 /** Writes the schedules that code declares to the database. */
-import { checkTenant, checkText } from "./arguments.ts";
-import { checkDates, scheduleJson } from "./define-schedule.ts";
-import { JsonText } from "./json.ts";
+import { checkTenant, checkText } from "../arguments.ts";
+import { checkDates, scheduleJson } from "../define-schedule.ts";
+import { JsonText } from "../json.ts";
+import { fromRow, nameOf } from "../rows.ts";
+import type { ScheduleDefinition } from "../schedule.ts";
+import type { Transport } from "../transport.ts";
+import { bounds } from "../words.ts";
 import type { Difference } from "./policies.ts";
-import { fromRow, nameOf } from "./rows.ts";
-import type { ScheduleDefinition } from "./schedule.ts";
-import type { Transport } from "./transport.ts";
 
 /** What a sync did, or would do, about one schedule. */
 export interface ScheduleSync {
@@ -29,7 +30,7 @@ export async function syncSchedules(
   schedules: readonly ScheduleDefinition[],
   { app, tenantId, dryRun }: ScheduleSyncOptions,
 ): Promise<ScheduleSync[]> {
-  checkText(app, "app", 200);
+  checkText(app, "app", bounds.appBytes);
   if (tenantId !== undefined) checkTenant(tenantId);
   const declared = await Promise.all(schedules.map(declaration));
   const rows = await transport.call<ScheduleSync[]>("jobforge_sync_schedules", {

@@ -1,8 +1,9 @@
 /** Limits on how many jobs run at once and how many start in a time, as operators set them. */
-import { checkRange, checkTenant, checkText, checkType } from "./arguments.ts";
-import { InvalidArgumentError } from "./errors.ts";
-import { fromRow } from "./rows.ts";
-import type { Transport } from "./transport.ts";
+import { checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { fromRow, fromRows } from "../rows.ts";
+import type { Transport } from "../transport.ts";
+import { bounds, type LimitScopeName } from "../words.ts";
 
 /**
  * What a limit counts: each type, each tenant, each type of a tenant, or each concurrency key of a tenant and type. `"*"` stands for
@@ -26,13 +27,16 @@ export interface LimitOptions {
 }
 
 export interface Limit extends LimitOptions {
-  readonly scope: "type" | "tenant" | "type_tenant" | "key";
+  readonly scope: LimitScopeName;
   /** The type, the tenant, `TYPE:TENANT`, or the concurrency key; `*` where it is a default. */
   readonly key: string;
   readonly setAt: Date;
   readonly setBy: string;
 }
 
+const intervalBytes = { min: 1, max: 100 };
+
+/** Setting and removing are for operators. */
 export class Limits {
   readonly #transport: Transport;
 
@@ -43,10 +47,10 @@ export class Limits {
   /** Sets a limit, in place of the one that was there. Without any number it frees the key from the default. What runs goes on. */
   async set(scope: LimitScope, options: LimitOptions): Promise<Limit> {
     const { maxRunning, rate, per, burst } = options;
-    if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", 0, 2_147_483_647);
-    if (rate !== undefined) checkRange(rate, "rate", 1, 1_000_000);
-    if (per !== undefined) checkText(per, "per", 100);
-    if (burst !== undefined) checkRange(burst, "burst", 1, 1_000_000);
+    if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", bounds.maxRunning);
+    if (rate !== undefined) checkRange(rate, "rate", bounds.rate);
+    if (per !== undefined) checkText(per, "per", intervalBytes);
+    if (burst !== undefined) checkRange(burst, "burst", bounds.rate);
     const limit = await this.#transport.call<object>("jobforge_set_limit", {
       ...limitArguments(scope),
       p_max_running: maxRunning,
@@ -66,20 +70,20 @@ export class Limits {
   /** The limits there are. Readers may, too. */
   async list(): Promise<Limit[]> {
     const rows = await this.#transport.call<object[]>("jobforge_list_limits", {});
-    return rows.map((row) => fromRow<Limit>(row));
+    return fromRows<Limit>(rows);
   }
 
   /** Removes a limit; what it held back starts. False when there was none. */
   async remove(scope: LimitScope): Promise<boolean> {
-    const answer = await this.#transport.call<{ removed: boolean }>(
+    const { removed } = await this.#transport.call<{ removed: boolean }>(
       "jobforge_remove_limit",
       limitArguments(scope),
     );
-    return answer.removed;
+    return removed;
   }
 }
 
-function limitArguments(scope: LimitScope): { p_scope: string; p_key: string } {
+function limitArguments(scope: LimitScope): { p_scope: LimitScopeName; p_key: string } {
   const { type, tenantId, key } = scope;
   if (key !== undefined && (type !== undefined || tenantId !== undefined)) refuseScope();
   if (type !== undefined && type !== "*") checkType(type);

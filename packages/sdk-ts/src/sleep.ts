@@ -1,7 +1,7 @@
-/** Waiting for a while. */
+/** Waiting for a time. */
 
-/** Comes back after so many milliseconds, or as soon as the signal is aborted; never fails. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Never rejects. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const wake = (): void => {
