@@ -28,11 +28,11 @@ export interface ApiResult {
   readonly columns?: readonly ApiColumn[];
 }
 
-export interface ApiView {
+export type ApiView = {
   readonly name: string;
   readonly columns: readonly ApiColumn[];
   readonly readers: readonly string[];
-}
+};
 
 export interface ApiColumn {
   readonly name: string;
