@@ -1,6 +1,8 @@
-// Guarantees a complete private copy of the PostgreSQL programs, stable by version: made under a temporary
-// name and renamed, so that several processes may copy at once, and refused when somebody else could have put
-// it there.
+/**
+ * Guarantees a complete private copy of the PostgreSQL programs, stable by version: made under a temporary
+ * name and renamed, so that several processes may copy at once, and refused when somebody else could have put
+ * it there.
+ */
 
 import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
@@ -12,7 +14,7 @@ import { isAlive } from "./processes.ts";
 import { createOpen, refusalOf } from "./shelter.ts";
 
 /** Only needed to compile against PostgreSQL. */
-const LEFT_OUT = /\.a$|^pgxs$|^pkgconfig$|^include$/;
+const leftOut = /\.a$|^pgxs$|^pkgconfig$|^include$/;
 
 /** The `native` directory of the copy. */
 export async function copyToCache(native: string, cache: string, name: string): Promise<string> {
@@ -48,7 +50,7 @@ async function copyTree(from: string, to: string): Promise<void> {
   await chmod(to, 0o755);
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (LEFT_OUT.test(entry.name)) continue;
+    if (leftOut.test(entry.name)) continue;
     if (entry.isDirectory()) await copyTree(source, target);
     else if (entry.isFile()) {
       await copyFile(source, target);

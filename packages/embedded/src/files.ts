@@ -1,5 +1,7 @@
-// Guarantees that small state files are either the old or the new text, never half of one, and that
-// writing one never follows a link somebody placed in its way.
+/**
+ * Guarantees that small state files are either the old or the new text, never half of one, and that
+ * writing one never follows a link somebody placed in its way.
+ */
 
 import { randomBytes } from "node:crypto";
 import {

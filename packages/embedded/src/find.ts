@@ -1,5 +1,7 @@
-// Guarantees the address of the server that runs in a directory, for processes that only want to connect.
-// Starts, stops and writes nothing.
+/**
+ * Guarantees the address of the server that runs in a directory, for processes that only want to connect.
+ * Starts, stops and writes nothing.
+ */
 
 import { addressOf } from "./address.ts";
 import { locateExistingData } from "./data-directory.ts";

@@ -1,5 +1,7 @@
-// Guarantees the directory that holds one server's state, and knows the files in it. Password and log are
-// private, nothing in it can be committed by accident, and a PostgreSQL somebody else made is left alone.
+/**
+ * Guarantees the directory that holds one server's state, and knows the files in it. Password and log are
+ * private, nothing in it can be committed by accident, and a PostgreSQL somebody else made is left alone.
+ */
 
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
@@ -9,7 +11,7 @@ import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { readIfThere, replaceFile } from "./files.ts";
 import { isRoot } from "./server-user.ts";
 
-export const POINTER = "data-location.json";
+export const pointerFile = "data-location.json";
 
 export interface Home {
   /** The directory the caller chose. */
@@ -34,7 +36,7 @@ export function homeOf(directory: string | undefined, version: PostgresVersion):
     logFile: join(path, "server.log"),
     passwordFile: join(path, "password"),
     portFile: join(path, "port"),
-    dataPointer: join(path, POINTER),
+    dataPointer: join(path, pointerFile),
   };
 }
 

@@ -1,5 +1,7 @@
-// Guarantees that the libraries have the link names the programs look for. npm packages cannot hold links, so
-// the package makes them in an install script, which careful package managers do not run.
+/**
+ * Guarantees that the libraries have the link names the programs look for. npm packages cannot hold links, so
+ * the package makes them in an install script, which careful package managers do not run.
+ */
 
 import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";

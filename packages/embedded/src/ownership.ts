@@ -1,6 +1,8 @@
-// Guarantees that at most one living process owns a server directory, also when several start at once and
-// when the last owner was killed. The owner is the highest numbered `owner.<n>.json`. A file is created only
-// once per number and the highest is never deleted, so the claim after a dead owner has exactly one winner.
+/**
+ * Guarantees that at most one living process owns a server directory, also when several start at once and
+ * when the last owner was killed. The owner is the highest numbered `owner.<n>.json`. A file is created only
+ * once per number and the highest is never deleted, so the claim after a dead owner has exactly one winner.
+ */
 
 import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,7 @@
-// Guarantees that the server behind a postmaster.pid is recognised as ours only when that very process
-// serves this data directory; a file left by a crash or copied from elsewhere never points us at a stranger.
+/**
+ * Guarantees that the server behind a postmaster.pid is recognised as ours only when that very process
+ * serves this data directory; a file left by a crash or copied from elsewhere never points us at a stranger.
+ */
 
 import { realpathSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";

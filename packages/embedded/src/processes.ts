@@ -1,4 +1,4 @@
-// Guarantees that a process is recognised by more than its number: numbers are reused, start times are not.
+/** Guarantees that a process is recognised by more than its number: numbers are reused, start times are not. */
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";

@@ -1,5 +1,7 @@
-// Guarantees that PostgreSQL never runs as root: as root it runs as `nobody`, or as whoever owns the data
-// already there; as anyone else it runs as that user. Tells what that user can reach on disk.
+/**
+ * Guarantees that PostgreSQL never runs as root: as root it runs as `nobody`, or as whoever owns the data
+ * already there; as anyone else it runs as that user. Tells what that user can reach on disk.
+ */
 
 import { type SpawnOptions, spawnSync } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
@@ -11,7 +13,7 @@ export interface ServerUser {
   readonly switched: boolean;
 }
 
-const NOBODY: ServerUser = { uid: 65534, gid: 65534, switched: true };
+const nobody: ServerUser = { uid: 65534, gid: 65534, switched: true };
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
@@ -19,7 +21,7 @@ export function isRoot(): boolean {
 
 /** The user for a server whose data does not exist yet. */
 export function userForNewData(): ServerUser {
-  if (isRoot()) return NOBODY;
+  if (isRoot()) return nobody;
   return { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1, switched: false };
 }
 
@@ -27,7 +29,7 @@ export function userForNewData(): ServerUser {
 export function userForData(dataDirectory: string): ServerUser {
   if (!isRoot()) return userForNewData();
   const { uid, gid } = statSync(dataDirectory);
-  return uid === 0 ? NOBODY : { uid, gid, switched: true };
+  return uid === 0 ? nobody : { uid, gid, switched: true };
 }
 
 /**

@@ -1,5 +1,7 @@
-// Guarantees a server that accepts connections: one of ours that still runs, or a new one, on the fixed port or
-// on any free one. When it cannot, the error says what the server's log said.
+/**
+ * Guarantees a server that accepts connections: one of ours that still runs, or a new one, on the fixed port or
+ * on any free one. When it cannot, the error says what the server's log said.
+ */
 
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
@@ -33,12 +35,12 @@ export interface ServerPlan {
   readonly onSpawn: (server: RunningServer) => void;
 }
 
-const POLL_MS = 10;
-const PORT_ATTEMPTS = 10;
-const PORT_IN_USE = /could not bind|could not create any TCP\/IP sockets/;
+const pollMs = 10;
+const portAttempts = 10;
+const portInUse = /could not bind|could not create any TCP\/IP sockets/;
 /** A crashed server's backends leave within moments; a server whose parent was killed at once becomes adoptable. */
-const PREDECESSOR = /pre-existing shared memory block|lock file "postmaster.pid" (already exists|is empty)/;
-const PREDECESSOR_LIMIT_MS = 30_000;
+const predecessor = /pre-existing shared memory block|lock file "postmaster.pid" (already exists|is empty)/;
+const predecessorLimitMs = 30_000;
 
 export interface Obtained {
   readonly server: RunningServer;
@@ -46,7 +48,7 @@ export interface Obtained {
 }
 
 export async function obtainServer(plan: ServerPlan): Promise<Obtained> {
-  const waitUntil = Date.now() + PREDECESSOR_LIMIT_MS;
+  const waitUntil = Date.now() + predecessorLimitMs;
   let portsTried = 0;
   for (;;) {
     const adopted = await adoptServer(plan);
@@ -54,13 +56,13 @@ export async function obtainServer(plan: ServerPlan): Promise<Obtained> {
     const port = await choosePort(plan, portsTried);
     const { server, said } = await launchOn(port, plan);
     if (server !== undefined) return { server, adopted: false };
-    if (PORT_IN_USE.test(said)) {
+    if (portInUse.test(said)) {
       if (plan.fixedPort !== undefined) throw portTaken(port);
       portsTried += 1;
-      if (portsTried < PORT_ATTEMPTS) continue;
+      if (portsTried < portAttempts) continue;
     }
-    if (!PREDECESSOR.test(said) || Date.now() > waitUntil) throw startFailed(said, plan);
-    await delay(POLL_MS);
+    if (!predecessor.test(said) || Date.now() > waitUntil) throw startFailed(said, plan);
+    await delay(pollMs);
   }
 }
 
@@ -136,7 +138,7 @@ async function waitUntilReady(server: RunningServer, log: ServerLog): Promise<La
   while (isRunning(server) || isStarting(server)) {
     const file = readPidFile(server.dataDirectory);
     if (file?.pid === server.pid && file.ready) return { server, said: "" };
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
   return { said: log.tail() };
 }
@@ -151,7 +153,7 @@ async function readyPidFile(dataDirectory: string, pid: number): Promise<PidFile
     const file = readPidFile(dataDirectory);
     if (file?.pid !== pid) return undefined;
     if (file.ready) return file;
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
   return undefined;
 }

@@ -1,17 +1,19 @@
-// Guarantees that the server listens on 127.0.0.1 only, has no Unix socket, and that callers' settings
-// cannot change that. fsync stays on unless a caller turns it off.
+/**
+ * Guarantees that the server listens on 127.0.0.1 only, has no Unix socket, and that callers' settings
+ * cannot change that. fsync stays on unless a caller turns it off.
+ */
 
 import { EmbeddedPostgresError } from "./errors.ts";
 
 /** For a laptop: many test pools at once, quiet log, no surprise from compiling queries. */
-const DEFAULTS: Readonly<Record<string, string>> = {
+const defaults: Readonly<Record<string, string>> = {
   jit: "off",
   log_checkpoints: "off",
   max_connections: "200",
 };
 
 /** Names that would move the server away from where this package looks for it. */
-const RESERVED: ReadonlySet<string> = new Set([
+const reserved: ReadonlySet<string> = new Set([
   "config_file",
   "data_directory",
   "external_pid_file",
@@ -24,7 +26,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 export function checkSettings(settings: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(settings)) {
-    if (RESERVED.has(name.toLowerCase())) {
+    if (reserved.has(name.toLowerCase())) {
       throw new EmbeddedPostgresError(
         "invalid_option",
         `The setting "${name}" is managed by JobForge.`,
@@ -48,7 +50,7 @@ export function serverArguments(
   settings: Readonly<Record<string, string>>,
 ): string[] {
   const all = {
-    ...DEFAULTS,
+    ...defaults,
     ...settings,
     listen_addresses: "127.0.0.1",
     port: String(port),

@@ -1,6 +1,8 @@
-// Guarantees a place outside the checkout that the server's user can reach when root keeps the checkout to
-// itself (below /root with mode 0700, say). Nobody else can have prepared it: it belongs to root and only
-// root can write there. The user's own directories are never opened up instead.
+/**
+ * Guarantees a place outside the checkout that the server's user can reach when root keeps the checkout to
+ * itself (below /root with mode 0700, say). Nobody else can have prepared it: it belongs to root and only
+ * root can write there. The user's own directories are never opened up instead.
+ */
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,13 @@
-// Guarantees that data kept outside its directory is found again: a pointer in the directory says where it
-// is. A copied directory gets data of its own, a moved one keeps its data.
+/**
+ * Guarantees that data kept outside its directory is found again: a pointer in the directory says where it
+ * is. A copied directory gets data of its own, a moved one keeps its data.
+ */
 
 import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readJson, replaceFile } from "./files.ts";
-import { type Home, POINTER } from "./home.ts";
+import { type Home, pointerFile } from "./home.ts";
 import { readMark, writeMark } from "./mark.ts";
 import { findPostmaster } from "./postmaster.ts";
 import type { ServerUser } from "./server-user.ts";
@@ -17,7 +19,7 @@ export function pointedData(home: Home): string | undefined {
   if (typeof data !== "string" || typeof pointedFrom !== "string" || !isShelter(dirname(data)))
     return undefined;
   if (pointedFrom === home.path) return data;
-  const { data: originals } = readJson(join(pointedFrom, POINTER)) ?? {};
+  const { data: originals } = readJson(join(pointedFrom, pointerFile)) ?? {};
   return originals === data ? undefined : data;
 }
 
@@ -48,7 +50,7 @@ function removeAbandoned(shelter: string): void {
     const data = join(shelter, name);
     const home = readMark(data)?.home;
     if (home === undefined || findPostmaster(data) !== undefined) continue;
-    const { data: pointed } = readJson(join(home, POINTER)) ?? {};
+    const { data: pointed } = readJson(join(home, pointerFile)) ?? {};
     if (pointed !== data) rmSync(data, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,7 @@
-// Guarantees one server per directory and a handle that owns it: either everything is up and owned, or the
-// directory is free again and the error says why.
+/**
+ * Guarantees one server per directory and a handle that owns it: either everything is up and owned, or the
+ * directory is free again and the error says why.
+ */
 
 import { addressOf, urlWithoutPassword } from "./address.ts";
 import { findBinaries, type PostgresVersion } from "./binaries.ts";

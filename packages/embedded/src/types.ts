@@ -1,4 +1,4 @@
-// The public shapes of this package.
+/** The public shapes of this package. */
 
 export interface EmbeddedOptions {
   /** Where data, log, lock and copied binaries live. Default: `.jobforge` in the current directory. */

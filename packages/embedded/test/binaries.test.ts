@@ -16,8 +16,8 @@ import {
   type Checkout,
   describeAsRoot,
   installCheckout,
-  QUICK,
   query,
+  quick,
   temporaryDirectory,
 } from "./support/world.ts";
 
@@ -43,7 +43,7 @@ test("missing library links are made again", async () => {
   const checkout = await installCheckout(temporaryDirectory());
   removeLinks(checkout.native);
   const directory = join(checkout.path, ".jobforge");
-  const child = await runDriver({ settings: QUICK }, placesOf(checkout));
+  const child = await runDriver({ settings: quick }, placesOf(checkout));
   const started = await child.started();
   expect(started.directory).toBe(directory);
   await works(started.url);
@@ -54,7 +54,7 @@ test("missing library links are made again", async () => {
 test("programs in a path that initdb cannot quote are run from a copy", async () => {
   const checkout = await installCheckout(join(temporaryDirectory(), `pay "$HOME"`));
   const env = { JOBFORGE_EMBEDDED_HOME: join(temporaryDirectory(), "shelter") };
-  const child = await runDriver({ settings: QUICK }, { ...placesOf(checkout), env });
+  const child = await runDriver({ settings: quick }, { ...placesOf(checkout), env });
   await works((await child.started()).url);
   expect(readdirSync(join(env.JOBFORGE_EMBEDDED_HOME, "binaries"))).toHaveLength(1);
 });
@@ -91,7 +91,7 @@ describeAsRoot("as root, in a checkout that only root may enter", () => {
     const directories = ["one", "two"].map((name) => join(checkout.path, name));
     const children = await Promise.all(
       directories.map((directory) =>
-        runDriver({ directory, settings: QUICK }, { ...placesOf(checkout), env }),
+        runDriver({ directory, settings: quick }, { ...placesOf(checkout), env }),
       ),
     );
     for (const child of children) await works((await child.started()).url);
@@ -119,7 +119,7 @@ describeAsRoot("as root, in a checkout that only root may enter", () => {
     mkdirSync(half, { recursive: true });
     writeFileSync(join(half, "postgres"), "");
     const env = { JOBFORGE_EMBEDDED_HOME: shelter };
-    const child = await runDriver({ settings: QUICK }, { ...placesOf(checkout), env });
+    const child = await runDriver({ settings: quick }, { ...placesOf(checkout), env });
     await works((await child.started()).url);
     expect(existsSync(half)).toBe(false);
   });
@@ -134,7 +134,7 @@ describeAsRoot("as another user, with node_modules that user may not change", ()
     chmodSync(home, 0o700);
     const directory = join(home, ".jobforge");
     const child = await runDriver(
-      { directory, settings: QUICK },
+      { directory, settings: quick },
       { ...placesOf(checkout), cwd: "/", uid: 1 },
     );
     await works((await child.started()).url);

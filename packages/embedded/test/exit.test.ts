@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAlive } from "../src/processes.ts";
 import { type Child, runDriver, type Started } from "./support/child.ts";
-import { log, QUICK, query, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
+import { log, query, quick, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
 
 interface Running {
   readonly child: Child;
@@ -12,7 +12,7 @@ interface Running {
 
 async function run(behaviour: string, stopOnExit = true): Promise<Running> {
   const directory = await usedDirectory();
-  const child = await runDriver({ directory, settings: QUICK, stopOnExit }, { behaviour });
+  const child = await runDriver({ directory, settings: quick, stopOnExit }, { behaviour });
   return { child, server: await child.started() };
 }
 
@@ -76,7 +76,7 @@ test.each(["own handler", "once handler"])(
 
 test("a process that is ended while it creates the data leaves nothing running", async () => {
   const directory = temporaryDirectory();
-  const child = await runDriver({ directory, settings: QUICK }, { behaviour: "terminated during init" });
+  const child = await runDriver({ directory, settings: quick }, { behaviour: "terminated during init" });
   expect((await child.ended).signal).toBe("SIGTERM");
   const server = await start({ directory });
   expect(server.adopted).toBe(false);

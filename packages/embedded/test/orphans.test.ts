@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isAlive } from "../src/processes.ts";
 import { runDriver, type Started } from "./support/child.ts";
-import { log, QUICK, query, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
+import { log, query, quick, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
 
 /** A server whose owner was killed without a chance to stop it. */
 async function orphan(directory: string): Promise<Started> {
-  const child = await runDriver({ directory, settings: QUICK });
+  const child = await runDriver({ directory, settings: quick });
   const started = await child.started();
   child.process.kill("SIGKILL");
   await child.ended;
@@ -101,7 +101,7 @@ test("a postmaster.pid that belongs to another data directory leads to no harm f
 
 test("a start that was killed while creating the data is made good", async () => {
   const directory = temporaryDirectory();
-  const child = await runDriver({ directory, settings: QUICK }, { behaviour: "killed during init" });
+  const child = await runDriver({ directory, settings: quick }, { behaviour: "killed during init" });
   expect((await child.ended).signal).toBe("SIGKILL");
   const home = join(directory, "postgres-18");
   expect(readdirSync(home).some((name) => name.startsWith("data.init-"))).toBe(true);

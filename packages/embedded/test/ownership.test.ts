@@ -6,13 +6,13 @@ import { expect, test } from "vitest";
 import { startEmbedded } from "../src/index.ts";
 import { claimOwnership } from "../src/ownership.ts";
 import { identityOf } from "../src/processes.ts";
-import { buildOnce, CLAIMANT } from "./support/build.ts";
+import { buildOnce, claimantPath } from "./support/build.ts";
 import { runDriver } from "./support/child.ts";
 import {
   failure,
   password,
-  QUICK,
   query,
+  quick,
   start,
   temporaryDirectory,
   usedDirectory,
@@ -20,7 +20,7 @@ import {
 
 test("a second start is told who owns the server, where it is and what to do", async () => {
   const directory = await usedDirectory();
-  const child = await runDriver({ directory, settings: QUICK });
+  const child = await runDriver({ directory, settings: quick });
   const { port, url } = await child.started();
   const error = await failure(startEmbedded({ directory }));
   expect(error.code).toBe("already_running");
@@ -65,7 +65,7 @@ test("of many who claim a directory, over and over and dying with it, one has it
   const home = temporaryDirectory();
   const module = join(await buildOnce(), "ownership.js");
   const claimants = Array.from({ length: 6 }, (_, index) =>
-    spawn(process.execPath, [CLAIMANT, module, home, "25", index % 2 ? "release" : "die"], {
+    spawn(process.execPath, [claimantPath, module, home, "25", index % 2 ? "release" : "die"], {
       stdio: ["ignore", "ignore", "pipe"],
     }),
   );
@@ -86,12 +86,12 @@ test("of many who claim a directory, over and over and dying with it, one has it
 
 test("of several processes that start at once after a crash, one wins and the others are told", async () => {
   const directory = await usedDirectory();
-  const crashed = await runDriver({ directory, settings: QUICK });
+  const crashed = await runDriver({ directory, settings: quick });
   const { pid } = await crashed.started();
   crashed.process.kill("SIGKILL");
   await crashed.ended;
 
-  const children = await Promise.all([1, 2, 3].map(() => runDriver({ directory, settings: QUICK })));
+  const children = await Promise.all([1, 2, 3].map(() => runDriver({ directory, settings: quick })));
   const outcomes = await Promise.all(children.map((child) => child.said("started", "failed")));
   expect(outcomes.filter(({ code }) => code === "already_running")).toHaveLength(2);
   expect(outcomes).toContainEqual(expect.objectContaining({ pid, adopted: true }));

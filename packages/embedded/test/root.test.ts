@@ -14,7 +14,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startEmbedded } from "../src/index.ts";
 import { describeAsRoot, failure, query, start, temporaryDirectory } from "./support/world.ts";
 
-const NOBODY = 65534;
+const nobodyUid = 65534;
 
 /** A directory of root's that nobody else may enter, and another place for what must be reached. */
 function closedDirectory(): { closed: string; directory: string; shelter: string } {
@@ -47,10 +47,10 @@ describeAsRoot("as root", () => {
   test("the server runs as nobody, who owns the data and nothing else", async () => {
     const directory = temporaryDirectory();
     const server = await start({ directory });
-    expect(uidOf(server.pid)).toBe(NOBODY);
+    expect(uidOf(server.pid)).toBe(nobodyUid);
     const home = join(directory, "postgres-18");
     const owners = readdirSync(home).map((name) => [name, statSync(join(home, name)).uid]);
-    expect(owners.filter(([, uid]) => uid !== 0)).toEqual([["data", NOBODY]]);
+    expect(owners.filter(([, uid]) => uid !== 0)).toEqual([["data", nobodyUid]]);
     const groups = /^Groups:[ \t]*(.*)$/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];
     expect(groups?.trim()).toBe("");
   });
@@ -70,7 +70,7 @@ describeAsRoot("as root", () => {
     await query(first.url, "create table kept as select 1 as one");
     const data = await dataOf(first.url);
     expect(dirname(data)).toBe(shelter);
-    expect(statSync(data)).toMatchObject({ uid: NOBODY, mode: 0o040700 });
+    expect(statSync(data)).toMatchObject({ uid: nobodyUid, mode: 0o040700 });
     expect(statSync(shelter)).toMatchObject({ uid: 0, mode: 0o040755 });
     expect(statSync(closed).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, "postgres-18", "password"))).toMatchObject({ uid: 0, mode: 0o100600 });

