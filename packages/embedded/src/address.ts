@@ -1,4 +1,4 @@
-/** Builds URLs. The form without a password is the only one that goes into messages. */
+/** Builds URLs. Messages contain only the form without a password. */
 
 import type { EmbeddedAddress } from "./types.ts";
 

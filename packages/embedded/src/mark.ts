@@ -1,4 +1,4 @@
-/** Guarantees that data we created can be told from anybody else's. */
+/** Guarantees that data created by this package can be distinguished from any other data. */
 
 import { join } from "node:path";
 import { readJson, replaceFile } from "./files.ts";
@@ -13,7 +13,7 @@ export interface Mark {
   readonly home: string;
 }
 
-/** Also notes a new place of that directory after it was moved. */
+/** Writes the mark. It is written again when the directory was moved, to record its new path. */
 export function writeMark(dataDirectory: string, home: Home, owner: ServerUser): void {
   const mark = { createdBy: creator, version: home.version, home: home.path };
   replaceFile(join(dataDirectory, markFile), `${JSON.stringify(mark)}\n`, { mode: 0o600, owner });

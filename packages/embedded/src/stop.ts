@@ -1,6 +1,6 @@
 /**
- * Guarantees a clean ("fast") stop of exactly the server given: open transactions are rolled back, data is
- * flushed, and a later process that got the same number is never signalled.
+ * Guarantees a clean ("fast") stop of exactly the given server: open transactions are rolled back, data is flushed,
+ * and a later process with the same process id is never signalled.
  */
 
 import { type ChildProcess, spawnSync } from "node:child_process";
@@ -15,7 +15,7 @@ export interface RunningServer extends ProcessIdentity {
   readonly dataDirectory: string;
   readonly user: ServerUser;
   readonly pgCtl: string;
-  /** Set when this process started it. */
+  /** Set if this process started the server. */
   readonly child?: ChildProcess;
 }
 
@@ -24,7 +24,7 @@ const fastLimitMs = 60_000;
 const immediateLimitMs = 10_000;
 
 export async function stopServer(server: RunningServer): Promise<void> {
-  // Fast mode flushes everything and can take long after heavy writes; immediate mode leaves that to the next start.
+  // Fast mode flushes all data, which can take long after heavy writes. Immediate mode leaves that to the next start.
   for (const [mode, limit] of [
     ["fast", fastLimitMs],
     ["immediate", immediateLimitMs],
@@ -37,11 +37,14 @@ export async function stopServer(server: RunningServer): Promise<void> {
   throw new EmbeddedPostgresError(
     "stop_failed",
     `PostgreSQL (process ${server.pid}) did not stop.`,
-    `Look at its log, then end process ${server.pid} yourself.`,
+    `Check its log, then end process ${server.pid} yourself.`,
   );
 }
 
-/** The same without the event loop, for a process that is ending. Once told, the server stops in any case. */
+/**
+ * Stops the server without the event loop, for a process that is ending. Once it has the signal, the server stops
+ * even if the wait ends early.
+ */
 export function stopServerBlocking(server: RunningServer): void {
   requestStop(server, "fast");
   const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -53,7 +56,7 @@ export function isRunning(server: RunningServer): boolean {
   const { child } = server;
   if (child !== undefined && (child.exitCode !== null || child.signalCode !== null)) return false;
   if (!isSameProcessAlive(server)) return false;
-  // Elsewhere than on Linux a child that ended looks alive while the event loop is blocked; its file is gone.
+  // Except on Linux, a child that ended looks alive while the event loop is blocked, but its pid file is gone.
   return process.platform === "linux" || readPidFile(server.dataDirectory)?.pid === server.pid;
 }
 

@@ -13,7 +13,7 @@ import {
   temporaryDirectory,
 } from "./support/world.ts";
 
-/** A system user that every Unix has. */
+/** A system user that exists on every Unix. */
 const daemonUid = 1;
 const namelessUid = 12345;
 
@@ -23,7 +23,7 @@ interface Account {
   readonly places: { cwd: string; bundle: string; driver: string; uid: number };
 }
 
-/** A user with a private home, and our package where everybody can read it. */
+/** A user with a private home directory, and our package in a place that all users can read. */
 async function account(uid: number): Promise<Account> {
   const checkout = await installCheckout(temporaryDirectory());
   const home = temporaryDirectory(0o700);
@@ -59,7 +59,7 @@ describeAsRoot("as an ordinary user", () => {
     expect(isAlive(started.pid)).toBe(false);
   });
 
-  test("root runs that user's server as that user, who can run it again afterwards", async () => {
+  test("root runs the server as the user who owns the data, and that user can run it again", async () => {
     const { directory, places } = await account(daemonUid);
     const before = await runDriver({ settings: quick }, { ...places, behaviour: "end" });
     await before.ended;
@@ -70,7 +70,7 @@ describeAsRoot("as an ordinary user", () => {
     expect(await query((await after.started()).url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("what root created is refused with advice", async () => {
+  test("a directory that root created is refused, with a hint", async () => {
     const { places } = await account(daemonUid);
     const directory = temporaryDirectory();
     await (await start({ directory })).stop();
@@ -79,7 +79,7 @@ describeAsRoot("as an ordinary user", () => {
     expect(error.hint).toContain("user who created it");
   });
 
-  test("a user without a name, whom initdb refuses, is told why", async () => {
+  test("initdb refuses a user without a name, and the error gives the reason", async () => {
     const { places } = await account(namelessUid);
     const error = await (await runDriver({}, places)).failed();
     expect(error.code).toBe("user_unknown");

@@ -18,7 +18,7 @@ import {
   usedDirectory,
 } from "./support/world.ts";
 
-test("a second start is told who owns the server, where it is and what to do", async () => {
+test("the error of a second start names the owner, the address and what to do", async () => {
   const directory = await usedDirectory();
   const child = await runDriver({ directory, settings: quick });
   const { port, url } = await child.started();
@@ -31,7 +31,7 @@ test("a second start is told who owns the server, where it is and what to do", a
   expect(await query(url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a second start in the same process is refused too, also while the first is starting", async () => {
+test("a second start in the same process is refused, even while the first is starting", async () => {
   const directory = temporaryDirectory();
   const first = start({ directory });
   const error = await failure(startEmbedded({ directory }));
@@ -40,7 +40,7 @@ test("a second start in the same process is refused too, also while the first is
   await first;
 });
 
-test("an unrelated process with the number of the dead owner is not mistaken for it", async () => {
+test("an unrelated process with the id of the dead owner is not mistaken for it", async () => {
   const directory = await usedDirectory();
   const server = await start({ directory });
   await server.stop();
@@ -53,7 +53,7 @@ test("an unrelated process with the number of the dead owner is not mistaken for
   expect((await start({ directory })).adopted).toBe(false);
 });
 
-test("a torn owner file does not lock the directory for ever", () => {
+test("an incomplete owner file does not lock the directory forever", () => {
   const home = temporaryDirectory();
   writeFileSync(join(home, "owner.4.json"), '{"pid": 1');
   const claim = claimOwnership(home);
@@ -61,7 +61,7 @@ test("a torn owner file does not lock the directory for ever", () => {
   expect(readdirSync(home)).toEqual(["owner.5.json"]);
 });
 
-test("of many who claim a directory, over and over and dying with it, one has it at a time", async () => {
+test("only one process holds a directory at a time when many claim it repeatedly and die holding it", async () => {
   const home = temporaryDirectory();
   const module = join(await buildOnce(), "ownership.js");
   const claimants = Array.from({ length: 6 }, (_, index) =>
@@ -84,7 +84,7 @@ test("of many who claim a directory, over and over and dying with it, one has it
   expect(readdirSync(home)).toEqual(["owner.150.json"]);
 });
 
-test("of several processes that start at once after a crash, one wins and the others are told", async () => {
+test("of several processes that start at once after a crash, one wins and the others get an error", async () => {
   const directory = await usedDirectory();
   const crashed = await runDriver({ directory, settings: quick });
   const { pid } = await crashed.started();
@@ -97,7 +97,7 @@ test("of several processes that start at once after a crash, one wins and the ot
   expect(outcomes).toContainEqual(expect.objectContaining({ pid, adopted: true }));
 });
 
-test("the owner file tells nothing secret", async () => {
+test("the owner file contains no secret", async () => {
   const directory = await usedDirectory();
   await start({ directory });
   const home = join(directory, "postgres-18");

@@ -1,4 +1,4 @@
-/** Builds the sources once per test file, so that child processes run what the tests test without a build step. */
+/** Builds the sources once per test file, so that child processes run the tested code without a build step. */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export const claimantPath: string = join(import.meta.dirname, "..", "fixtures", 
 
 let built: Promise<string> | undefined;
 
-/** The directory with `index.js` and `ownership.js`, inside the package so that its dependencies resolve. */
+/** Returns the directory with `index.js` and `ownership.js`. It is in the package, so that its dependencies resolve. */
 export function buildOnce(): Promise<string> {
   built ??= buildNow();
   return built;
