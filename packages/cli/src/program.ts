@@ -1,4 +1,4 @@
-/** All commands. A new family is a file in commands/ and a line here. */
+/** All commands. To add a group of commands, add a file in commands/ and a line here. */
 import { version } from "@jobforge/sql";
 import { Command } from "commander";
 import type { Cli } from "./command.ts";
@@ -44,7 +44,7 @@ export function createProgram(cli: Cli): Command {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stdout.write(text),
-      // Errors are thrown, and told by whoever catches them.
+      // Errors are thrown, and runCli reports them.
       outputError: () => undefined,
       getOutHelpWidth: () => stdout.columns ?? 100,
       getErrHelpWidth: () => stdout.columns ?? 100,

@@ -1,4 +1,4 @@
-/** `jobforge enqueue`: one job by hand. */
+/** `jobforge enqueue`: enqueues one job. */
 import { defineJob, globalTenant, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
@@ -34,7 +34,7 @@ export function enqueueCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "enqueue <type> [payload]", {
       summary: "Enqueue a job",
-      details: "The payload is JSON; @file reads it from a file, - from standard input.",
+      details: "The payload is JSON. @file reads it from a file, - reads it from standard input.",
       examples: [
         `jobforge enqueue mail.send '{"to": "ada@example.com"}'`,
         "jobforge enqueue report.build @report.json --in 2h --priority 5",
@@ -42,27 +42,34 @@ export function enqueueCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "whose job it is; without it work of no tenant", globalTenant)
-    .option("--run-at <time>", "when to run it: 2026-01-31T12:00:00Z", (given) => readTime(given, "ahead"))
-    .option("--in <span>", "run it after a span such as 90s, 15m, 2h, 7d", readSpan)
-    .option("--expires-at <time>", "do not start it after this time, or span", (given) =>
+    .option("--tenant <uuid>", "the tenant of the job; the nil UUID is the global tenant", globalTenant)
+    .option("--run-at <time>", "when to run it, such as 2026-01-31T12:00:00Z", (given) =>
       readTime(given, "ahead"),
     )
-    .option("--priority <number>", "higher first", (given) =>
+    .option("--in <span>", "run it after a time span such as 90s, 15m, 2h or 7d", readSpan)
+    .option(
+      "--expires-at <time>",
+      "do not start it after this time, or after a time span such as 2h",
+      (given) => readTime(given, "ahead"),
+    )
+    .option("--priority <number>", "jobs with a higher priority run first", (given) =>
       readWhole(given, "--priority", -1_000_000, 1_000_000),
     )
-    .option("--max-attempts <number>", "executions in total", (given) =>
+    .option("--max-attempts <number>", "the total number of executions", (given) =>
       readWhole(given, "--max-attempts", 1, 100_000),
     )
-    .option("--idempotency-key <key>", "enqueue it once for as long as it is remembered")
-    .option("--dedupe-key <key>", "one live job with this key")
-    .option("--dedupe-mode <mode>", "skip, replace or debounce")
-    .option("--concurrency-key <key>", "what limits on running at once count by")
+    .option("--idempotency-key <key>", "enqueue it only once, for as long as the job is stored")
+    .option("--dedupe-key <key>", "allow only one queued or running job with this key")
+    .option(
+      "--dedupe-mode <mode>",
+      "what happens to a queued job with the same key: skip, replace or debounce",
+    )
+    .option("--concurrency-key <key>", "the key by which concurrency limits count it")
     .option("--subject <text>", "what the job is about")
-    .option("--tag <tag>", "tags, repeated or separated by commas", collect)
+    .option("--tag <tag>", "tags; repeat the option or separate them by commas", collect)
     .option(
       "--wait [span]",
-      "wait for its end, at most so long (default: 60s), and show its result",
+      "wait until it is finished, up to this time span (default: 60s), and show its result",
       readSpan,
     )
     .action(
@@ -79,7 +86,7 @@ async function enqueue(
   options: EnqueueOptions,
 ): Promise<number> {
   if (options.runAt !== undefined && options.in !== undefined)
-    throw new UsageError("--run-at and --in are two ways to say the same: pass one.");
+    throw new UsageError("Pass either --run-at or --in, not both.");
   const payload = await readPayload(cli, given);
   return await connected(cli, options, async ({ forge }, output) => {
     const definition = defineJob({ type });
@@ -98,7 +105,7 @@ async function enqueue(
   });
 }
 
-/** The job's end: its result, or exit code 1 when it did not succeed. */
+/** Waits until the job is finished and prints its result. Exit code 1 if it did not succeed. */
 async function awaitEnd(
   cli: Cli,
   forge: JobForge,
@@ -108,7 +115,7 @@ async function awaitEnd(
   const output = outputOf(cli, options);
   const { id } = job;
   const timeoutMs = options.wait === true || options.wait === undefined ? 60_000 : options.wait;
-  output.remark(`${id} ${job.outcome}; waiting for its end …`);
+  output.remark(`${id} ${job.outcome}; waiting until it is finished …`);
   const result = await forge.result(id, { tenantId: options.tenant, timeoutMs });
   output.answer({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
     result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,

@@ -1,4 +1,4 @@
-/** `jobforge jobs`: see jobs and steer them. */
+/** `jobforge jobs`: shows and steers jobs. */
 import type { Command } from "commander";
 import { addFamily, type Cli } from "../command.ts";
 import { explainCommand } from "../jobs/explain.ts";
@@ -9,7 +9,7 @@ import { cancelCommand, retryCommand } from "../jobs/steer.ts";
 import { tailCommand } from "../jobs/tail.ts";
 
 export function jobsCommands(program: Command, cli: Cli): void {
-  const jobs = addFamily(program, "jobs", "See jobs and steer them");
+  const jobs = addFamily(program, "jobs", "Show and steer jobs");
   const commands = [
     listCommand,
     showCommand,

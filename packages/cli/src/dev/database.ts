@@ -1,4 +1,4 @@
-/** The database of `jobforge dev`: the one it is told, or an embedded PostgreSQL in the project's folder. */
+/** The database of `jobforge dev`: the given one, or an embedded PostgreSQL in the project's folder. */
 import { join } from "node:path";
 import { startEmbedded } from "@jobforge/embedded";
 import { databaseUrl, dataFolder } from "../connection.ts";
@@ -6,7 +6,7 @@ import type { CliProcess } from "../process.ts";
 
 export interface DevDatabase extends AsyncDisposable {
   readonly url: string;
-  /** For people, without its password. */
+  /** For people, without the password. */
   readonly name: string;
 }
 

@@ -1,4 +1,4 @@
-/** Changes of many jobs: how many they are, a question, and then batch after batch. */
+/** Changes many jobs: counts them, asks for confirmation, and then works batch by batch. */
 import type { BulkAnswer, BulkFilters, JobFilters, JobForge, JobStatus } from "@jobforge/sdk-ts";
 import type { Cli } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
@@ -21,10 +21,13 @@ export interface BulkOptions {
   readonly yes?: boolean | undefined;
 }
 
-/** Small batches hold few locks. A running job that is asked to stop goes on matching until it has ended, so those come in one. */
+/**
+ * Small batches hold few locks. A running job that is asked to stop still matches the filters until it is finished, so
+ * running jobs are changed in a single batch.
+ */
 const batchOf = (status: JobStatus): number => (status === "running" ? 10_000 : 1000);
 
-/** Changes what the filters mean, tenant by tenant. Exit code 1 when some could not be changed. */
+/** Changes the jobs that match the filters, tenant by tenant. Exit code 1 if some could not be changed. */
 export async function changeMany(
   cli: Cli,
   output: Output,
@@ -60,8 +63,8 @@ export async function changeMany(
   const left = Math.max(0, matched - changed);
   output.answer({ matched, changed, tenants: tenants.length }, () => {
     const remainder =
-      left === 0 ? "" : ` ${count(left, "job")} changed meanwhile or are held by another transaction.`;
-    return matched === 0 ? "No such jobs.\n" : `${count(changed, "job")} ${done}.${remainder}\n`;
+      left === 0 ? "" : ` Not changed: ${count(left, "job")}, changed or locked by another transaction.`;
+    return matched === 0 ? "No jobs match.\n" : `${count(changed, "job")} ${done}.${remainder}\n`;
   });
   return left === 0 ? exitCodes.ok : exitCodes.failed;
 }
@@ -73,10 +76,8 @@ function statusesOf(
   return counts.filter((each) => each.tenantId === tenantId).map((each) => each.status);
 }
 
-/** Changing every job of every tenant is not what somebody means who forgot the filter. */
+/** Requires a filter or --all, so that a forgotten filter does not change every job of every tenant. */
 export function requireFilter(options: FilterOptions, all: boolean | undefined): void {
   if (all || options.tenant !== undefined || hasFilters(options)) return;
-  throw new UsageError(
-    "Say which jobs: name one, or filter with --type, --status and the like. --all means every job there is.",
-  );
+  throw new UsageError("Pass the id of a job, filters such as --type or --status, or --all for all jobs.");
 }

@@ -1,4 +1,4 @@
-/** `jobforge jobs list` */
+/** `jobforge jobs list`: lists jobs. */
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { readWhole } from "../output/values.ts";
@@ -20,8 +20,13 @@ export function listCommand(jobs: Command, cli: Cli): void {
     ],
   });
   withFilters(onDatabase(command))
-    .option("--limit <number>", "jobs of a page", (given) => readWhole(given, "--limit", 1, 1000), 50)
-    .option("--cursor <cursor>", "go on after a page")
+    .option(
+      "--limit <number>",
+      "the number of jobs per page",
+      (given) => readWhole(given, "--limit", 1, 1000),
+      50,
+    )
+    .option("--cursor <cursor>", "continue after a page")
     .action(action(cli, (options: ListOptions) => list(cli, options)));
 }
 

@@ -1,4 +1,4 @@
-/** `jobforge jobs cancel` and `jobforge jobs retry`: one job by its id, or many by filters. */
+/** `jobforge jobs cancel` and `jobforge jobs retry`: change one job by its id, or many by filters. */
 import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
@@ -21,7 +21,7 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
     jobs,
     "cancel [id]",
     "Cancel a job, or many by filters",
-    "Queued jobs are canceled at once, running ones when their run ends.",
+    "Queued jobs are canceled at once, running jobs when their run ends.",
     [
       "jobforge jobs cancel 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
       "jobforge jobs cancel --type mail.send --status queued --yes",
@@ -31,7 +31,7 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
       steer(cli, id, options, cancelOne, (forge) => ({
         change: "cancel",
         verb: "cancels",
-        done: "canceled, or asked to stop",
+        done: "canceled or asked to stop",
         apply: (filters) => forge.cancelMany(filters),
       })),
     ),
@@ -42,22 +42,24 @@ export function retryCommand(jobs: Command, cli: Cli): void {
   steerCommand(
     jobs,
     "retry [id]",
-    "Run a queued, failed or dead job now, or many failed and dead ones by filters",
-    "Failed and dead jobs get a fresh budget of executions.",
+    "Run a queued, failed or dead job now, or many failed and dead jobs by filters",
+    "A failed or dead job gets its full number of executions again.",
     [
       "jobforge jobs retry 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
       "jobforge jobs retry --type mail.send --finished-after 1h",
     ],
   )
-    .option("--at <time>", "run it then instead of now; one job only", (given) => readTime(given, "ahead"))
+    .option("--at <time>", "run it at this time instead of now; only for a single job", (given) =>
+      readTime(given, "ahead"),
+    )
     .action(
       action(cli, (id: string | undefined, options: SteerOptions) => {
         const status = options.status ?? ["failed", "dead"];
-        // A queued job stays queued, so a filter that means it would mean it again and again.
+        // A queued job stays queued, so a filter that matches it would match it in every batch.
         if (id === undefined && status.some((each) => each !== "failed" && each !== "dead"))
-          throw new UsageError("Many jobs can be retried that are failed or dead: --status failed,dead.");
+          throw new UsageError("Only failed and dead jobs can be retried by filters: --status failed,dead.");
         if (id === undefined && options.at !== undefined)
-          throw new UsageError("--at is for one job by its id.");
+          throw new UsageError("--at is only for a single job, given by its id.");
         const chosen = id === undefined ? { ...options, status } : options;
         return steer(cli, id, chosen, retryOne, (forge) => retrying(forge), options);
       }),
@@ -67,7 +69,7 @@ export function retryCommand(jobs: Command, cli: Cli): void {
 export function retrying(forge: JobForge): BulkChange {
   return {
     change: "reschedule",
-    verb: "runs again",
+    verb: "retries",
     done: "queued again",
     apply: (filters) => forge.rescheduleMany(filters),
   };
@@ -81,13 +83,13 @@ function steerCommand(
   examples: readonly string[],
 ): Command {
   return withFilters(onDatabase(addCommand(jobs, usage, { summary, details, examples })))
-    .option("--all", "every job, when no filter is given")
-    .option("--yes", "do not ask");
+    .option("--all", "all jobs, if no filter is given")
+    .option("--yes", "do not ask for confirmation");
 }
 
 type One = (connection: Connection, output: Output, id: string, options: SteerOptions) => Promise<void>;
 
-/** `asked` is what the caller typed, before defaults were filled in. */
+/** `asked` holds the options as the user typed them, before defaults were filled in. */
 async function steer(
   cli: Cli,
   id: string | undefined,
@@ -97,7 +99,7 @@ async function steer(
   asked: SteerOptions = options,
 ): Promise<number> {
   if (id === undefined) requireFilter(asked, options.all);
-  else if (hasFilters(asked)) throw new UsageError("Name a job by its id, or many by filters, not both.");
+  else if (hasFilters(asked)) throw new UsageError("Pass either the id of a job or filters, not both.");
   return await connected(cli, options, async (connection, output) => {
     if (id === undefined)
       return await changeMany(
@@ -117,7 +119,7 @@ const cancelOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
   const answer = await connection.forge.cancel(id, { tenantId });
   output.answer(answer, () =>
-    answer.status === "canceled" ? `${id} is canceled.\n` : `${id} runs, and was asked to stop.\n`,
+    answer.status === "canceled" ? `${id} is canceled.\n` : `${id} is running and was asked to stop.\n`,
   );
 };
 

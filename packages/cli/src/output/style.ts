@@ -1,4 +1,4 @@
-/** Colours, where they help: in a terminal that wants them. */
+/** Colours, for terminals that support them. */
 import { inspect } from "node:util";
 import type { CliProcess, OutputStream } from "../process.ts";
 
@@ -6,14 +6,14 @@ export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "g
 
 export type Style = (tone: Tone, text: string) => string;
 
-/** See https://no-color.org: NO_COLOR wins, then FORCE_COLOR, then whether it is a terminal. */
+/** NO_COLOR (see https://no-color.org) takes precedence, then FORCE_COLOR, then whether the stream is a terminal. */
 export function styleFor(stream: OutputStream, env: CliProcess["env"]): Style {
   const colours =
     !env["NO_COLOR"] && (isSet(env["FORCE_COLOR"]) || (stream.isTTY === true && env["TERM"] !== "dumb"));
   return colours ? paint : (_, text) => text;
 }
 
-/** Not `styleText`, which asks the real standard output whether it is a terminal. */
+/** Replaces Node's `styleText`, which checks the real standard output instead of the given stream. */
 function paint(tone: Tone, text: string): string {
   const [on, off] = inspect.colors[tone] ?? [0, 0];
   return `\u001b[${on}m${text}\u001b[${off}m`;
@@ -37,7 +37,7 @@ const tones: Readonly<Record<string, Tone>> = {
   gone: "red",
 };
 
-/** The tone of a status, of jobs, attempts and workers. */
+/** Returns the tone for the status of a job, an attempt or a worker. */
 export function toneOf(status: string): Tone {
   return tones[status] ?? "bold";
 }
