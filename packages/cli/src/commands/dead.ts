@@ -53,7 +53,7 @@ export function deadCommands(program: Command, cli: Cli): void {
     )
     .action(
       listing(cli, columns, "No failed or dead jobs.", (forge, options: DeadOptions) =>
-        forge.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
+        forge.jobs.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
       ),
     );
   change(dead, cli, "retry [group]", retrying, {
@@ -73,7 +73,7 @@ function purging(forge: JobForge): BulkChange {
     change: "purge",
     verb: "permanently deletes",
     done: "deleted",
-    apply: (filters) => forge.purgeMany(filters),
+    apply: (filters) => forge.jobs.purge(filters),
   };
 }
 
@@ -105,6 +105,6 @@ function change(
 }
 
 async function requireGroup(forge: JobForge, group: string, { tenant }: DeadOptions): Promise<void> {
-  const [found] = await forge.deadGroups({ errorGroup: group, tenantId: tenant, limit: 1 });
+  const [found] = await forge.jobs.deadGroups({ errorGroup: group, tenantId: tenant, limit: 1 });
   if (found === undefined) throw new NotFoundError(`There is no group ${group}. See jobforge dead list.`);
 }
