@@ -37,7 +37,7 @@ export function addCommand(parent: Command, usage: string, description: Descript
 }
 
 /** Adds a group of commands, such as `jobs`. The group itself does nothing. */
-export function addFamily(parent: Command, name: string, summary: string): Command {
+export function addGroup(parent: Command, name: string, summary: string): Command {
   return parent.command(name).summary(summary).description(`${summary}.`);
 }
 

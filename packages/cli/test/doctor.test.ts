@@ -1,7 +1,7 @@
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { pgbouncer, startPooler } from "../../../test/pooler.ts";
-import type { Patient } from "../src/doctor/check.ts";
+import type { CheckContext } from "../src/doctor/check.ts";
 import { judgeHotTable, skewOf, xminCheck } from "../src/doctor/server.ts";
 import { json, run, T, test } from "./support.ts";
 
@@ -144,16 +144,16 @@ test("a session that prevents the removal of old rows for too long is named", as
   const pid = await holder.value<number>("select pg_backend_pid()");
   const { client } = await db.connect();
   // The check uses only the session.
-  const patient = { client } as unknown as Patient;
-  expect(await xminCheck(3600).run(patient)).toMatchObject({ verdict: "ok" });
-  const found = await xminCheck(-1).run(patient);
+  const context = { client } as unknown as CheckContext;
+  expect(await xminCheck(3600).run(context)).toMatchObject({ verdict: "ok" });
+  const found = await xminCheck(-1).run(context);
   expect(found).toMatchObject({
     verdict: "warning",
     advice: expect.stringContaining("pg_terminate_backend"),
   });
   await holder.query("commit");
   // Other sessions may be active on the same server, but this one no longer is.
-  expect((await xminCheck(-1).run(patient)).message).not.toContain(`session ${pid} `);
+  expect((await xminCheck(-1).run(context)).message).not.toContain(`session ${pid} `);
 });
 
 test("the table of live jobs is judged by its dead rows and by its bytes per job", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { UsageError } from "../src/failures.ts";
 import { styleFor } from "../src/output/style.ts";
 import { type Column, plain, table } from "../src/output/table.ts";
-import { ago, readSpan, readTime, readWhole, span } from "../src/output/values.ts";
+import { ago, choice, readSpan, readTime, span, wholeNumber } from "../src/output/values.ts";
 
 describe("time spans", () => {
   test.for([
@@ -45,11 +45,15 @@ describe("time spans", () => {
 });
 
 test("whole numbers have a range", () => {
-  expect(readWhole("-3", "--priority", -10, 10)).toBe(-3);
+  expect(wholeNumber("--priority", { min: -10, max: 10 })("-3")).toBe(-3);
   for (const wrong of ["11", "1.5", "x", "", "1e3"])
-    expect(() => readWhole(wrong, "--limit", 1, 10), wrong).toThrow(
+    expect(() => wholeNumber("--limit", { min: 1, max: 10 })(wrong), wrong).toThrow(
       "--limit must be a whole number from 1 to 10",
     );
+});
+
+test("words are listed as a choice", () => {
+  expect(choice(["skip", "replace", "debounce"])).toBe("skip, replace or debounce");
 });
 
 describe("colours", () => {

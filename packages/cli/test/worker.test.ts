@@ -25,7 +25,7 @@ async function enqueue(db: TestDatabase, type: string, payload: object = {}): Pr
 }
 
 /** Waits until the job is finished, and returns its status and result. */
-async function ended(db: TestDatabase, id: string): Promise<{ status: string; result: unknown }> {
+async function finished(db: TestDatabase, id: string): Promise<{ status: string; result: unknown }> {
   for (;;) {
     const [row] = await db.query<{ status: string; result: unknown; finished: boolean }>(
       `select r ->> 'status' as status, r -> 'result' as result, r ->> 'finished_at' is not null as finished
@@ -55,8 +55,11 @@ describe("jobforge worker", () => {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, first)).toEqual({ status: "succeeded", result: { greeting: "Hello, Ada" } });
-    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toEqual({ status: "succeeded", result: 2 });
+    expect(await finished(db, first)).toEqual({ status: "succeeded", result: { greeting: "Hello, Ada" } });
+    expect(await finished(db, await enqueue(db, "count", { n: 1 }))).toEqual({
+      status: "succeeded",
+      result: 2,
+    });
     expect(await json(["workers"], db.url)).toMatchObject({
       items: [{ id: "w1", concurrency: 3, types: ["greet", "count", "break"] }],
     });
@@ -74,7 +77,7 @@ describe("jobforge worker", () => {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    await ended(db, await enqueue(db, "count", { n: 1 }));
+    await finished(db, await enqueue(db, "count", { n: 1 }));
     const [, url = ""] = /^Health and metrics: (http:\S+)$/m.exec(worker.stderr()) ?? [];
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("jobforge_worker_claim_seconds_count");
@@ -101,7 +104,7 @@ describe("jobforge worker", () => {
         env: { DATABASE_URL: db.url },
       },
     );
-    expect(await ended(db, done)).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, done)).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGINT");
     expect(await worker.ended).toMatchObject({ code: 0 });
     expect(await db.value("select attempts from jobforge_jobs where id = $1", [left])).toBe(0);
@@ -121,10 +124,10 @@ describe("jobforge worker", () => {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, await enqueue(db, "version"))).toMatchObject({ result: "old" });
+    expect(await finished(db, await enqueue(db, "version"))).toMatchObject({ result: "old" });
     await project.write("watched/it.js", version("new"));
     let result: unknown;
-    while (result !== "new") ({ result } = await ended(db, await enqueue(db, "version")));
+    while (result !== "new") ({ result } = await finished(db, await enqueue(db, "version")));
     expect(worker.stderr()).toContain("it.js has changed: restarting");
     worker.process.kill("SIGINT");
     expect(await worker.ended).toMatchObject({ code: 0 });
@@ -136,7 +139,7 @@ describe("jobforge worker", () => {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, await enqueue(db, "count", { n: 1 }))).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGKILL");
     // Its output is closed when the last process that writes to it has ended.
     expect(await worker.ended).toMatchObject({ signal: "SIGKILL" });
@@ -152,7 +155,7 @@ describe("jobforge worker", () => {
     while (!worker.stderr().includes("cannot be loaded")) await db.query("select pg_sleep(0.05)");
     const id = await enqueue(db, "greet", { name: "Ada" });
     await project.write("watched/it.js", greet);
-    expect(await ended(db, id)).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, id)).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGTERM");
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
@@ -168,7 +171,7 @@ describe("jobforge worker", () => {
       env: { DATABASE_URL: db.url },
     });
     expect(await tick.ended, tick.stderr()).toMatchObject({ code: 0 });
-    expect(await ended(db, id)).toEqual({ status: "succeeded", result: 8 });
+    expect(await finished(db, id)).toEqual({ status: "succeeded", result: 8 });
   });
 
   test.skipIf(Boolean(Reflect.get(process.features, "typescript")))(

@@ -1,10 +1,10 @@
 /** `jobforge dead`: lists failed and dead jobs by kind of error, and retries or deletes a group. */
-import type { DeadGroup, JobForge } from "@jobforge/sdk-ts";
+import { bounds, type DeadGroup, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -12,11 +12,11 @@ import {
   onDatabase,
 } from "../command.ts";
 import { NotFoundError, UsageError } from "../failures.ts";
-import { type BulkChange, changeMany, requireFilter } from "../jobs/bulk.ts";
-import { type FilterOptions, filtersOf, withFilters } from "../jobs/filters.ts";
+import { type BulkWork, changeMany, requireFilter } from "../jobs/bulk.ts";
+import { areRetryable, type FilterOptions, filtersOf, retryable, withFilters } from "../jobs/filters.ts";
 import { retrying } from "../jobs/steer.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readWhole } from "../output/values.ts";
+import { ago, wholeNumber } from "../output/values.ts";
 
 interface DeadOptions extends CommonOptions, FilterOptions {
   readonly limit: number;
@@ -35,7 +35,7 @@ const columns: readonly Column<DeadGroup>[] = [
 ];
 
 export function deadCommands(program: Command, cli: Cli): void {
-  const dead = addFamily(program, "dead", "List, retry and delete failed and dead jobs by kind of error");
+  const dead = addGroup(program, "dead", "List, retry and delete failed and dead jobs by kind of error");
   withFilters(
     onDatabase(
       addCommand(dead, "list", {
@@ -48,8 +48,8 @@ export function deadCommands(program: Command, cli: Cli): void {
     .option(
       "--limit <number>",
       "the maximum number of groups",
-      (given) => readWhole(given, "--limit", 1, 1000),
-      50,
+      wholeNumber("--limit", bounds.deadGroups),
+      bounds.deadGroups.default,
     )
     .action(
       listing(cli, columns, "No failed or dead jobs.", (forge, options: DeadOptions) =>
@@ -68,7 +68,7 @@ export function deadCommands(program: Command, cli: Cli): void {
   });
 }
 
-function purging(forge: JobForge): BulkChange {
+function purging(forge: JobForge): BulkWork {
   return {
     change: "purge",
     verb: "permanently deletes",
@@ -82,7 +82,7 @@ function change(
   dead: Command,
   cli: Cli,
   usage: string,
-  how: (forge: JobForge) => BulkChange,
+  how: (forge: JobForge) => BulkWork,
   description: Parameters<typeof addCommand>[2],
 ): void {
   withFilters(onDatabase(addCommand(dead, usage, description)))
@@ -90,8 +90,8 @@ function change(
     .option("--yes", "do not ask for confirmation")
     .action(
       action(cli, (group: string | undefined, options: DeadOptions) => {
-        const status = options.status ?? ["failed", "dead"];
-        if (status.some((each) => each !== "failed" && each !== "dead"))
+        const status = options.status ?? retryable;
+        if (!areRetryable(status))
           throw new UsageError("Only failed and dead jobs can be changed: --status failed or --status dead.");
         const asked = group === undefined ? options : { ...options, errorGroup: group };
         requireFilter(asked, options.all);

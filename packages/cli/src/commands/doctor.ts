@@ -3,7 +3,7 @@ import { ForbiddenError, NotInstalledError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import type { Check, Finding, Patient, Verdict } from "../doctor/check.ts";
+import type { Check, CheckContext, Finding, Verdict } from "../doctor/check.ts";
 import { drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
 import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
@@ -40,7 +40,7 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
       const findings = await findingsOf({ ...connection, client });
       const count = (verdict: Verdict): number => findings.filter((each) => each.verdict === verdict).length;
       const summary = { problems: count("problem"), warnings: count("warning"), skipped: count("skipped") };
-      output.answer({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
+      output.result({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
         describe(output, findings, summary),
       );
       const bad = summary.problems + (options.strict ? summary.warnings : 0);
@@ -51,7 +51,7 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
   });
 }
 
-async function findingsOf(connection: Connection & Pick<Patient, "client">): Promise<Finding[]> {
+async function findingsOf(connection: Connection & Pick<CheckContext, "client">): Promise<Finding[]> {
   const findings: Finding[] = [{ name: "connection", verdict: "ok", message: "The database responds." }];
   const known = await knownTo(connection);
   if (known === "not installed") {
@@ -81,7 +81,7 @@ function failed(error: unknown): Omit<Finding, "name"> {
 /** Reads the health report of the database. Without the right to read it, the other checks still run. */
 async function knownTo({
   forge,
-}: Connection): Promise<Pick<Patient, "health" | "types" | "workers"> | "not installed"> {
+}: Connection): Promise<Pick<CheckContext, "health" | "types" | "workers"> | "not installed"> {
   try {
     const health = await forge.installation.health();
     return { health, types: await forge.types.list(), workers: await forge.workers.list() };

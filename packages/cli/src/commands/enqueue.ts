@@ -1,5 +1,12 @@
 /** `jobforge enqueue`: enqueues one job. */
-import { defineJob, globalTenant, type JobForge } from "@jobforge/sdk-ts";
+import {
+  bounds,
+  type DedupeMode,
+  dedupeModes,
+  defineJob,
+  globalTenant,
+  type JobForge,
+} from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -12,7 +19,7 @@ import {
 } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
-import { collect, readSpan, readTime, readWhole } from "../output/values.ts";
+import { choice, collect, readSpan, readTime, wholeNumber } from "../output/values.ts";
 
 interface EnqueueOptions extends CommonOptions {
   readonly tenant: string;
@@ -23,7 +30,7 @@ interface EnqueueOptions extends CommonOptions {
   readonly maxAttempts?: number;
   readonly idempotencyKey?: string;
   readonly dedupeKey?: string;
-  readonly dedupeMode?: "skip" | "replace" | "debounce";
+  readonly dedupeMode?: DedupeMode;
   readonly concurrencyKey?: string;
   readonly subject?: string;
   readonly tag?: string[];
@@ -52,18 +59,19 @@ export function enqueueCommand(program: Command, cli: Cli): void {
       "do not start it after this time, or after a time span such as 2h",
       (given) => readTime(given, "ahead"),
     )
-    .option("--priority <number>", "jobs with a higher priority run first", (given) =>
-      readWhole(given, "--priority", -1_000_000, 1_000_000),
+    .option(
+      "--priority <number>",
+      "jobs with a higher priority run first",
+      wholeNumber("--priority", bounds.priority),
     )
-    .option("--max-attempts <number>", "the total number of executions", (given) =>
-      readWhole(given, "--max-attempts", 1, 100_000),
+    .option(
+      "--max-attempts <number>",
+      "the total number of executions",
+      wholeNumber("--max-attempts", bounds.maxAttempts),
     )
     .option("--idempotency-key <key>", "enqueue it only once, for as long as the job is stored")
     .option("--dedupe-key <key>", "allow only one queued or running job with this key")
-    .option(
-      "--dedupe-mode <mode>",
-      "what happens to a queued job with the same key: skip, replace or debounce",
-    )
+    .option("--dedupe-mode <mode>", `what happens to a queued job with the same key: ${choice(dedupeModes)}`)
     .option("--concurrency-key <key>", "the key by which concurrency limits count it")
     .option("--subject <text>", "what the job is about")
     .option("--tag <tag>", "tags; repeat the option or separate them by commas", collect)
@@ -100,7 +108,7 @@ async function enqueue(
     });
     if (wait !== undefined) return await awaitEnd(cli, forge, job, options);
     const { id, outcome } = job;
-    output.answer({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
+    output.result({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
     return exitCodes.ok;
   });
 }
@@ -117,7 +125,7 @@ async function awaitEnd(
   const timeoutMs = options.wait === true || options.wait === undefined ? 60_000 : options.wait;
   output.remark(`${id} ${job.outcome}; waiting until it is finished …`);
   const result = await forge.result(id, { tenantId: options.tenant, timeoutMs });
-  output.answer({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
+  output.result({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
     result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,
   );
   return exitCodes.ok;

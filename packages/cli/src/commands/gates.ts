@@ -1,10 +1,10 @@
 /** `jobforge gates`: lists gates, and pauses and resumes everything, a type or a tenant. */
-import type { Gate, GateScope } from "@jobforge/sdk-ts";
+import type { Gate, GateScope, GateScopeName } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -41,7 +41,7 @@ const columns: readonly Column<Gate>[] = [
 ];
 
 export function gatesCommands(program: Command, cli: Cli): void {
-  const gates = addFamily(program, "gates", "Pause and resume everything, a type or a tenant");
+  const gates = addGroup(program, "gates", "Pause and resume everything, a type or a tenant");
   onDatabase(
     addCommand(gates, "list", {
       summary: "List what is paused now",
@@ -91,7 +91,7 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
     }
     await forge.gates.pause(scope, { reason: options.reason, until: options.until });
     const until = options.until?.toISOString() ?? null;
-    output.answer(
+    output.result(
       { ...document(scope), paused: true, reason: options.reason ?? null, until },
       () => `${describe(scope)} is paused${options.until ? ` until ${until}` : ""}.\n`,
     );
@@ -103,7 +103,7 @@ async function resume(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     await forge.gates.resume(scope);
-    output.answer({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
+    output.result({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
     return exitCodes.ok;
   });
 }
@@ -115,7 +115,7 @@ function scopeOf({ all, type, tenant }: GateOptions): GateScope {
   return tenant === undefined ? "all" : { tenantId: tenant };
 }
 
-function document(scope: GateScope): { scope: string; key: string } {
+function document(scope: GateScope): { scope: GateScopeName; key: string } {
   if (scope === "all") return { scope, key: "" };
   return "type" in scope ? { scope: "type", key: scope.type } : { scope: "tenant", key: scope.tenantId };
 }

@@ -43,12 +43,12 @@ async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
   const database = databaseUrl(options, cli.process);
   if (options.status) {
     const status = await migrationStatus({ database, apiSchema });
-    output.answer(status, () => describeStatus(status));
+    output.result(status, () => describeStatus(status));
     return status.upToDate ? exitCodes.ok : exitCodes.failed;
   }
   const result = await migrate({ database, apiSchema, onProgress: (message) => output.remark(message) });
   const changed = result.refreshed ? "is now at" : "was already at";
-  output.answer(
+  output.result(
     result,
     () => `The database ${changed} JobForge ${result.version} (API schema "${result.apiSchema}").\n`,
   );

@@ -16,7 +16,7 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { collect, readWhole } from "../output/values.ts";
+import { collect, wholeNumber } from "../output/values.ts";
 import { interruption, untilAborted } from "../process.ts";
 import { askedPort, listen, portOption, usualPort } from "../server/listen.ts";
 import { listTokens, stateOf } from "../server/tokens.ts";
@@ -50,8 +50,10 @@ export function serverCommand(program: Command, cli: Cli): void {
       portOption("--port"),
     )
     .option("--host <address>", "the address to listen on; 0.0.0.0 for all interfaces", "127.0.0.1")
-    .option("--pool-size <number>", "the number of database connections (default: 10)", (given) =>
-      readWhole(given, "--pool-size", 1, 1000),
+    .option(
+      "--pool-size <number>",
+      "the number of database connections (default: 10)",
+      wholeNumber("--pool-size", { min: 1, max: 1000 }),
     )
     .option(
       "--cors-origin <origins>",

@@ -40,7 +40,7 @@ async function stats(cli: Cli, options: StatsOptions): Promise<number> {
       );
     const alive = workers.filter((worker) => worker.status === "alive");
     const document = { ...totals, oldestDueAt, workersAlive: alive.length, paused: gates, types };
-    output.answer({ spanMs: options.span, ...document }, () =>
+    output.result({ spanMs: options.span, ...document }, () =>
       describe(output, { totals, types, alive, gates, oldestDueAt, spanMs: options.span }),
     );
     return exitCodes.ok;

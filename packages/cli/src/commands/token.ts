@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -12,8 +12,8 @@ import {
 } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readTime } from "../output/values.ts";
-import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
+import { ago, choice, readTime } from "../output/values.ts";
+import { createToken, listTokens, revokeToken, stateOf, type Token, tokenRoles } from "../server/tokens.ts";
 
 interface CreateOptions extends CommonOptions {
   readonly role: string;
@@ -37,7 +37,7 @@ const columns: readonly Column<Token>[] = [
 ];
 
 export function tokenCommands(program: Command, cli: Cli): void {
-  const tokens = addFamily(program, "token", "Create, list and revoke the keys of the HTTP server");
+  const tokens = addGroup(program, "token", "Create, list and revoke the keys of the HTTP server");
   onDatabase(
     addCommand(tokens, "create <name>", {
       summary: "Create a key, which is shown only once",
@@ -48,10 +48,7 @@ export function tokenCommands(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .requiredOption(
-      "--role <role>",
-      "the role of the key: jobforge_app, jobforge_worker, jobforge_operator or jobforge_reader",
-    )
+    .requiredOption("--role <role>", `the role of the key: ${choice(tokenRoles)}`)
     .option("--tenant <uuid>", "the tenant of a key with the role jobforge_app")
     .option("--expires <time>", "when the key expires: a time, or a time span such as 90d", (given) =>
       readTime(given, "ahead"),
@@ -78,7 +75,7 @@ async function create(cli: Cli, name: string, options: CreateOptions): Promise<n
     const { role, tenant: tenantId, expires: expiresAt } = options;
     const created = await createToken(forge, { name, role, tenantId, expiresAt });
     // Only the key, so that a script can store it.
-    output.answer(created, () => `${created.token}\n`);
+    output.result(created, () => `${created.token}\n`);
     output.remark("The key is not shown again. Send it as Authorization: Bearer …");
     return exitCodes.ok;
   });
@@ -97,7 +94,7 @@ async function revoke(cli: Cli, key: string, options: CommonOptions): Promise<nu
   return await connected(cli, options, async ({ forge }, output) => {
     const { id } = await find(forge, key);
     const revoked = await revokeToken(forge, id);
-    output.answer(revoked, () => `${revoked.prefix} (${revoked.name}) is revoked.\n`);
+    output.result(revoked, () => `${revoked.prefix} (${revoked.name}) is revoked.\n`);
     return exitCodes.ok;
   });
 }

@@ -1,10 +1,10 @@
 /** `jobforge types`: lists the types, and shows the numbers and the policy of one type. */
-import type { Policy, TypeInfo } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+import { bounds, type Policy, type TypeInfo } from "@jobforge/sdk-ts";
+import { type Command, Option } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -48,7 +48,7 @@ function milliseconds(value: number | undefined): string {
 }
 
 export function typesCommands(program: Command, cli: Cli): void {
-  const types = addFamily(program, "types", "Show the types of jobs");
+  const types = addGroup(program, "types", "Show the types of jobs");
   withSpan(
     addCommand(types, "list", {
       summary: "List types with the numbers of waiting, running and recently finished jobs",
@@ -68,11 +68,11 @@ export function typesCommands(program: Command, cli: Cli): void {
 }
 
 export function withSpan(command: Command): Command {
-  return onDatabase(command).option(
-    "--span <span>",
-    "count jobs that finished in this time span before now, up to 7d",
-    readSpan,
-    3_600_000,
+  const { default: usual, max } = bounds.typeSpanMs;
+  return onDatabase(command).addOption(
+    new Option("--span <span>", `count jobs that finished in this time span before now, up to ${span(max)}`)
+      .argParser(readSpan)
+      .default(usual, span(usual)),
   );
 }
 
@@ -82,7 +82,7 @@ async function show(cli: Cli, type: string, options: TypesOptions): Promise<numb
     if (found === undefined)
       throw new NotFoundError(`There is no type ${type}: no job, policy or worker has used it recently.`);
     const policy = await forge.policies.get(type);
-    output.answer({ ...found, policy }, () => describe(output, found, policy));
+    output.result({ ...found, policy }, () => describe(output, found, policy));
     return exitCodes.ok;
   });
 }

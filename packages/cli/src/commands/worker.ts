@@ -16,7 +16,7 @@ import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { endWithParent, runWatched } from "../handlers/watch.ts";
-import { collect, count, readSpan, readWhole } from "../output/values.ts";
+import { collect, count, readSpan, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
 
@@ -83,7 +83,7 @@ export function tickCommand(program: Command, cli: Cli): void {
     .option(
       "--limit <number>",
       "the maximum number of jobs",
-      (given) => readWhole(given, "--limit", 1, 1_000_000),
+      wholeNumber("--limit", { min: 1, max: 1_000_000 }),
       100,
     )
     .action(action(cli, (path: string, options: TickOptions) => tick(cli, path, options)));
@@ -91,8 +91,10 @@ export function tickCommand(program: Command, cli: Cli): void {
 
 function withHandlers(command: Command): Command {
   return onDatabase(command)
-    .option("--concurrency <number>", "the number of handlers that run at once (default: 10)", (given) =>
-      readWhole(given, "--concurrency", 1, 100_000),
+    .option(
+      "--concurrency <number>",
+      "the number of handlers that run at once (default: 10)",
+      wholeNumber("--concurrency", { min: 1, max: 100_000 }),
     )
     .option("--types <types>", "run only these types, separated by commas", collect)
     .option("--tenant <uuid>", "run only the jobs of this tenant")
@@ -186,7 +188,7 @@ async function tick(cli: Cli, path: string, options: TickOptions): Promise<numbe
       logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),
     });
     const summary = await worker.tick({ limit: options.limit });
-    output.answer(summary, () => describe(summary));
+    output.result(summary, () => describe(summary));
     return exitCodes.ok;
   });
 }

@@ -20,9 +20,9 @@ export async function openDatabase(
   cli: CliProcess,
   onProgress: (message: string) => void,
 ): Promise<DevDatabase> {
-  const told = options.databaseUrl ?? cli.env["DATABASE_URL"];
-  if (told !== undefined && told !== "") {
-    const url = databaseUrl({ databaseUrl: told }, cli);
+  const given = options.databaseUrl ?? cli.env["DATABASE_URL"];
+  if (given !== undefined && given !== "") {
+    const url = databaseUrl({ databaseUrl: given }, cli);
     const { host, pathname } = new URL(url);
     return { url, name: `${host}${pathname}`, [Symbol.asyncDispose]: async () => undefined };
   }

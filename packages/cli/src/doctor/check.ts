@@ -15,7 +15,7 @@ export interface Finding {
   readonly details?: unknown;
 }
 
-export interface Patient extends Connection {
+export interface CheckContext extends Connection {
   /** One session, shared by all checks that need one. */
   readonly client: pg.PoolClient;
   /** The health report of the database, or undefined if the login may not read it. */
@@ -26,7 +26,7 @@ export interface Patient extends Connection {
 
 export interface Check {
   readonly name: string;
-  run(patient: Patient): Promise<Omit<Finding, "name">>;
+  run(context: CheckContext): Promise<Omit<Finding, "name">>;
 }
 
 /** The result of a check that needs the health report, if the login may not read it. */

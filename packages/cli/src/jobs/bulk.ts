@@ -1,5 +1,14 @@
 /** Changes many jobs: counts them, asks for confirmation, and then works batch by batch. */
-import type { BulkFilters, BulkResult, JobCount, JobFilters, JobForge, JobStatus } from "@jobforge/sdk-ts";
+import {
+  type BulkChange,
+  type BulkFilters,
+  type BulkResult,
+  bounds,
+  type JobCount,
+  type JobFilters,
+  type JobForge,
+  type JobStatus,
+} from "@jobforge/sdk-ts";
 import type { Cli } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
@@ -7,8 +16,9 @@ import type { Output } from "../output/output.ts";
 import { count } from "../output/values.ts";
 import { type FilterOptions, hasFilters } from "./filters.ts";
 
-export interface BulkChange {
-  readonly change: "cancel" | "reschedule" | "purge";
+/** How a command changes many jobs. */
+export interface BulkWork {
+  readonly change: BulkChange;
   /** As in "This cancels 12 jobs." */
   readonly verb: string;
   /** As in "12 jobs canceled." */
@@ -25,14 +35,15 @@ export interface BulkOptions {
  * Small batches hold few locks. A running job that is asked to stop still matches the filters until it is finished, so
  * running jobs are changed in a single batch.
  */
-const batchOf = (status: JobStatus): number => (status === "running" ? 10_000 : 1000);
+const batchOf = (status: JobStatus): number =>
+  status === "running" ? bounds.bulkLimit.max : bounds.bulkLimit.default;
 
 /** Changes the jobs that match the filters, tenant by tenant. Exit code 1 if some could not be changed. */
 export async function changeMany(
   cli: Cli,
   output: Output,
   forge: JobForge,
-  { change, verb, done, apply }: BulkChange,
+  { change, verb, done, apply }: BulkWork,
   filters: JobFilters,
   options: BulkOptions,
 ): Promise<number> {
@@ -50,10 +61,10 @@ export async function changeMany(
       for (const status of new Set(statusesOf(tenantId, counts))) {
         const limit = batchOf(status);
         for (;;) {
-          const answer = await apply({ ...filters, status, tenantId, limit });
-          changed += answer.changed;
+          const batch = await apply({ ...filters, status, tenantId, limit });
+          changed += batch.changed;
           progress.at(changed, matched);
-          if (answer.matched < limit || answer.changed === 0) break;
+          if (batch.matched < limit || batch.changed === 0) break;
         }
       }
     }
@@ -61,7 +72,7 @@ export async function changeMany(
     progress.end();
   }
   const left = Math.max(0, matched - changed);
-  output.answer({ matched, changed, tenants: tenants.length }, () => {
+  output.result({ matched, changed, tenants: tenants.length }, () => {
     const remainder =
       left === 0 ? "" : ` Not changed: ${count(left, "job")}, changed or locked by another transaction.`;
     return matched === 0 ? "No jobs match.\n" : `${count(changed, "job")} ${done}.${remainder}\n`;

@@ -10,7 +10,8 @@ import { count } from "../output/values.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { redactor } from "./redact.ts";
 
-type Format = "ndjson" | "json" | "csv";
+const formatNames = ["ndjson", "json", "csv"] as const;
+type Format = (typeof formatNames)[number];
 
 interface ExportOptions extends CommonOptions, FilterOptions {
   readonly format?: Format;
@@ -31,7 +32,7 @@ export function exportCommand(jobs: Command, cli: Cli): void {
       new Option(
         "--format <format>",
         "one JSON document per line, one JSON document, or a table (default: ndjson, or json with --json)",
-      ).choices(["ndjson", "json", "csv"]),
+      ).choices(formatNames),
     )
     .option("--output <file>", "the file to write (default: standard output)")
     .action(action(cli, (options: ExportOptions) => exportJobs(cli, options)));

@@ -1,12 +1,19 @@
 /** The options that select jobs. They are passed to the database as filters, and the database interprets them. */
-import type { Job, JobFilters, JobForge, JobStatus, List } from "@jobforge/sdk-ts";
+import {
+  type Job,
+  type JobFilters,
+  type JobForge,
+  type JobStatus,
+  jobStatuses,
+  type List,
+} from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { Option } from "commander";
 import { collect, readText, readTime } from "../output/values.ts";
 
 export interface FilterOptions {
   readonly tenant?: string;
-  readonly status?: string[];
+  readonly status?: readonly string[];
   readonly type?: string[];
   readonly tag?: string[];
   readonly subject?: string;
@@ -18,7 +25,12 @@ export interface FilterOptions {
   readonly finishedBefore?: Date;
 }
 
-export const statuses: readonly string[] = ["queued", "running", "succeeded", "failed", "dead", "canceled"];
+/** The statuses of jobs that can be retried or deleted by filters. */
+export const retryable: readonly JobStatus[] = ["failed", "dead"];
+
+export function areRetryable(statuses: readonly string[]): boolean {
+  return statuses.every((each) => retryable.some((status) => status === each));
+}
 
 const severalTimes = "repeat it or separate values by commas";
 
@@ -28,7 +40,7 @@ export function withFilters(command: Command): Command {
     new Option("--tenant <uuid>", "jobs of this tenant (default: of all tenants, for operators)"),
     new Option(
       "--status <status>",
-      `jobs with this status: ${statuses.join(", ")}; ${severalTimes}`,
+      `jobs with this status: ${jobStatuses.join(", ")}; ${severalTimes}`,
     ).argParser(collect),
     new Option("--type <type>", `jobs of this type; ${severalTimes}`).argParser(collect),
     new Option("--tag <tag>", `jobs with this tag; ${severalTimes} to require all the tags`).argParser(
@@ -52,7 +64,7 @@ export function filtersOf(options: FilterOptions): JobFilters {
   const { type, tag: tags, subject, error: errorContains, errorGroup } = options;
   const { createdAfter, createdBefore, finishedAfter, finishedBefore } = options;
   // The client rejects an unknown status and lists the valid ones.
-  const status = options.status as JobStatus[] | undefined;
+  const status = options.status as readonly JobStatus[] | undefined;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
   return { status, type, tags, subject, errorContains, errorGroup, ...times };
 }

@@ -40,7 +40,7 @@ async function show(cli: Cli, id: string, options: ShowOptions): Promise<undefin
     );
     const result = outcome?.result ?? undefined;
     const artifactRef = outcome?.artifact_ref ?? undefined;
-    output.answer({ ...job, attemptList: attempts, result, artifactRef }, () =>
+    output.result({ ...job, attemptList: attempts, result, artifactRef }, () =>
       describe(output, { job, attempts, result, artifactRef }),
     );
   });

@@ -6,8 +6,15 @@ import type { Connection } from "../connection.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import { ago, readTime } from "../output/values.ts";
-import { type BulkChange, changeMany, requireFilter } from "./bulk.ts";
-import { type FilterOptions, filtersOf, hasFilters, withFilters } from "./filters.ts";
+import { type BulkWork, changeMany, requireFilter } from "./bulk.ts";
+import {
+  areRetryable,
+  type FilterOptions,
+  filtersOf,
+  hasFilters,
+  retryable,
+  withFilters,
+} from "./filters.ts";
 import { findJob } from "./find.ts";
 
 interface SteerOptions extends CommonOptions, FilterOptions {
@@ -54,9 +61,9 @@ export function retryCommand(jobs: Command, cli: Cli): void {
     )
     .action(
       action(cli, (id: string | undefined, options: SteerOptions) => {
-        const status = options.status ?? ["failed", "dead"];
+        const status = options.status ?? retryable;
         // A queued job stays queued, so a filter that matches it would match it in every batch.
-        if (id === undefined && status.some((each) => each !== "failed" && each !== "dead"))
+        if (id === undefined && !areRetryable(status))
           throw new UsageError("Only failed and dead jobs can be retried by filters: --status failed,dead.");
         if (id === undefined && options.at !== undefined)
           throw new UsageError("--at is only for a single job, given by its id.");
@@ -66,7 +73,7 @@ export function retryCommand(jobs: Command, cli: Cli): void {
     );
 }
 
-export function retrying(forge: JobForge): BulkChange {
+export function retrying(forge: JobForge): BulkWork {
   return {
     change: "reschedule",
     verb: "retries",
@@ -95,7 +102,7 @@ async function steer(
   id: string | undefined,
   options: SteerOptions,
   one: One,
-  many: (forge: JobForge) => BulkChange,
+  many: (forge: JobForge) => BulkWork,
   asked: SteerOptions = options,
 ): Promise<number> {
   if (id === undefined) requireFilter(asked, options.all);
@@ -117,14 +124,14 @@ async function steer(
 
 const cancelOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const answer = await connection.forge.cancel(id, { tenantId });
-  output.answer(answer, () =>
-    answer.status === "canceled" ? `${id} is canceled.\n` : `${id} is running and was asked to stop.\n`,
+  const canceled = await connection.forge.cancel(id, { tenantId });
+  output.result(canceled, () =>
+    canceled.status === "canceled" ? `${id} is canceled.\n` : `${id} is running and was asked to stop.\n`,
   );
 };
 
 const retryOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const answer = await connection.forge.reschedule(id, { tenantId, runAt: options.at });
-  output.answer(answer, () => `${id} is queued and runs ${ago(answer.runAt)}.\n`);
+  const queued = await connection.forge.reschedule(id, { tenantId, runAt: options.at });
+  output.result(queued, () => `${id} is queued and runs ${ago(queued.runAt)}.\n`);
 };

@@ -1,7 +1,6 @@
 /** `jobforge jobs tail`: follows jobs as they are enqueued, run and finish, until Ctrl-C; or one job to its end. */
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Job } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+import { type Job, jobStatuses, sleep } from "@jobforge/sdk-ts";
+import { type Command, Option } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
@@ -10,7 +9,7 @@ import { toneOf } from "../output/style.ts";
 import { plain } from "../output/table.ts";
 import { readSpan } from "../output/values.ts";
 import { interruption } from "../process.ts";
-import { type FilterOptions, jobsOf, statuses, withFilters } from "./filters.ts";
+import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { findJob } from "./find.ts";
 import { type Redact, redactor } from "./redact.ts";
 
@@ -35,8 +34,14 @@ export function tailCommand(jobs: Command, cli: Cli): void {
     ],
   });
   withFilters(onDatabase(command))
-    .option("--every <span>", "the time between two polls", readSpan, 1000)
-    .option("--since <span>", "start with the changes in this time span before now", readSpan, 0)
+    .addOption(
+      new Option("--every <span>", "the time between two polls").argParser(readSpan).default(1000, "1s"),
+    )
+    .addOption(
+      new Option("--since <span>", "start with the changes in this time span before now")
+        .argParser(readSpan)
+        .default(0, "0s"),
+    )
     .action(
       action(cli, (id: string | undefined, options: TailOptions) =>
         connected(cli, options, async (connection, output) => {
@@ -100,7 +105,7 @@ async function followOne(
     await printer.print(job);
     if (job.finishedAt !== undefined) return job.status === "succeeded" ? exitCodes.ok : exitCodes.failed;
     if (signal.aborted) return exitCodes.ok;
-    await pause(everyMs, signal);
+    await sleep(everyMs, signal);
   }
 }
 
@@ -110,7 +115,7 @@ async function followAll(
   printer: Printer,
   signal: AbortSignal,
 ): Promise<number> {
-  const [live, ended] = halves(options.status);
+  const [live, finished] = halves(options.status);
   // The clock of the database counts, because this machine's clock may differ.
   const clock = async (): Promise<number> => {
     const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
@@ -121,8 +126,8 @@ async function followAll(
   while (!signal.aborted) {
     const started = await clock();
     const found: Job[] = [];
-    if (ended.length > 0) {
-      const recent = { ...options, status: ended, finishedAfter: new Date(since) };
+    if (finished.length > 0) {
+      const recent = { ...options, status: finished, finishedAfter: new Date(since) };
       for await (const job of jobsOf(forge, recent, 1000)) found.push(job);
     }
     // Each live status is read separately, because the newest jobs of a long queue would hide the few running ones.
@@ -133,17 +138,13 @@ async function followAll(
     for (const job of found) if (job.updatedAt.getTime() >= begin) await printer.print(job);
     printer.keepOnly(new Set(found.map((job) => job.id)));
     since = Math.max(since, started - overlapMs);
-    await pause(options.every, signal);
+    await sleep(options.every, signal);
   }
   return exitCodes.ok;
 }
 
 /** Splits the statuses: live jobs are read newest first, finished jobs by the time they finished. */
-function halves(status: readonly string[] = statuses): readonly [live: string[], ended: string[]] {
+function halves(status: readonly string[] = jobStatuses): readonly [live: string[], finished: string[]] {
   const isLive = (each: string): boolean => each === "queued" || each === "running";
   return [status.filter(isLive), status.filter((each) => !isLive(each))];
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

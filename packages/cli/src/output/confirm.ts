@@ -13,11 +13,11 @@ export async function confirm(question: string, yes: boolean | undefined, cli: C
   const lines = createInterface({ input: stdin });
   try {
     stderr.write(`${question} Continue? [y/N] `);
-    const answer = await new Promise<string>((resolve) => {
+    const reply = await new Promise<string>((resolve) => {
       lines.once("line", resolve);
       lines.once("close", () => resolve(""));
     });
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("declined", "Nothing was changed.", "");
+    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandError("declined", "Nothing was changed.", "");
   } finally {
     lines.close();
   }

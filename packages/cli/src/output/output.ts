@@ -18,7 +18,7 @@ export class Output {
   }
 
   /** Writes the result of the command: the document with --json, else the text. */
-  answer(document: unknown, text: () => string): void {
+  result(document: unknown, text: () => string): void {
     this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : text());
   }
 
@@ -28,7 +28,7 @@ export class Output {
     columns: readonly Column<Row>[],
     { empty, cursor }: { readonly empty: string; readonly cursor?: string | undefined },
   ): void {
-    this.answer({ items, cursor: cursor ?? null }, () =>
+    this.result({ items, cursor: cursor ?? null }, () =>
       items.length === 0 ? `${empty}\n` : this.table(items, columns),
     );
     if (cursor !== undefined && items.length > 0) this.remark(`There are more items: --cursor ${cursor}`);

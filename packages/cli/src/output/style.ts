@@ -1,5 +1,6 @@
 /** Colours, for terminals that support them. */
 import { inspect } from "node:util";
+import type { AttemptStatus, JobStatus, WorkerStatus } from "@jobforge/sdk-ts";
 import type { CliProcess, OutputStream } from "../process.ts";
 
 export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray" | "bold" | "dim";
@@ -23,7 +24,9 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-const tones: Readonly<Record<string, Tone>> = {
+type Status = JobStatus | AttemptStatus | WorkerStatus;
+
+const tones: Readonly<Record<Status, Tone>> = {
   queued: "blue",
   running: "cyan",
   succeeded: "green",
@@ -38,6 +41,7 @@ const tones: Readonly<Record<string, Tone>> = {
 };
 
 /** Returns the tone for the status of a job, an attempt or a worker. */
-export function toneOf(status: string): Tone {
+export function toneOf(status: Status): Tone {
+  // A newer database may have further statuses.
   return tones[status] ?? "bold";
 }

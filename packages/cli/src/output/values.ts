@@ -1,4 +1,5 @@
 /** Formats times, time spans and numbers for people, and parses them as people type them. */
+import type { Bounds } from "@jobforge/sdk-ts";
 import { UsageError } from "../failures.ts";
 
 const units = [
@@ -61,11 +62,19 @@ export function readTime(given: string, direction: "ahead" | "back"): Date {
   return time;
 }
 
-export function readWhole(given: string, name: string, least: number, most: number): number {
-  const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
-  if (!(value >= least && value <= most))
-    throw new UsageError(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
-  return value;
+/** Returns a parser for whole numbers within bounds. `name` is the option in the error message. */
+export function wholeNumber(name: string, { min, max }: Bounds): (given: string) => number {
+  return (given) => {
+    const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
+    if (!(value >= min && value <= max))
+      throw new UsageError(`${name} must be a whole number from ${min} to ${max}, not "${given}".`);
+    return value;
+  };
+}
+
+/** Lists words for people: `skip, replace or debounce`. */
+export function choice(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /**

@@ -1,10 +1,18 @@
 /** `jobforge schedules add`: creates or updates a schedule. */
-import { defineJob, type Rhythm } from "@jobforge/sdk-ts";
+import {
+  defineJob,
+  type MissedMode,
+  missedModes,
+  type OverlapMode,
+  overlapModes,
+  type Rhythm,
+} from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
 import { redactor } from "../jobs/redact.ts";
+import { choice } from "../output/values.ts";
 import { inWords, type OneOptions, ofOne } from "./one.ts";
 
 interface RhythmOptions {
@@ -16,8 +24,8 @@ interface RhythmOptions {
 
 interface AddOptions extends OneOptions, RhythmOptions {
   readonly payload?: string;
-  readonly overlap?: "skip" | "queue" | "allow";
-  readonly missed?: "skip" | "once" | "all";
+  readonly overlap?: OverlapMode;
+  readonly missed?: MissedMode;
   readonly retryRuns?: boolean;
   readonly disabled?: boolean;
 }
@@ -39,13 +47,13 @@ export function addScheduleCommand(schedules: Command, cli: Cli): void {
     ),
   )
     .option("--payload <json>", "the payload of each run: JSON, @file, or - for standard input")
-    .option("--overlap <mode>", "what happens if it is due while it is running: skip, queue or allow")
-    .option("--missed <mode>", "what happens if due times passed without a worker: once, skip or all")
+    .option("--overlap <mode>", `what happens if it is due while it is running: ${choice(overlapModes)}`)
+    .option("--missed <mode>", `what happens if due times passed without a worker: ${choice(missedModes)}`)
     .option(
       "--retry-runs",
       "retry a failed run by the policy of the type, instead of waiting for the next run",
     )
-    .option("--disabled", "create it disabled")
+    .option("--disabled", "do not run it until it is enabled")
     .action(action(cli, (type: string, key: string, options: AddOptions) => add(cli, type, key, options)));
 }
 
@@ -60,7 +68,7 @@ async function add(cli: Cli, type: string, key: string, options: AddOptions): Pr
       enabled: disabled ? false : undefined,
     });
     const { outcome } = schedule;
-    output.answer(
+    output.result(
       await redactor(forge)(schedule),
       () => `${type} ${key} ${output.style("green", outcome)}; ${inWords(schedule)}\n`,
     );
@@ -73,7 +81,7 @@ function withRhythm(command: Command): Command {
     .option("--cron <expression>", 'run at the times of a cron expression, such as "0 9 * * mon-fri"')
     .option("--timezone <name>", "the time zone of the cron expression (default: UTC)")
     .option("--every <interval>", "run at an interval, such as 15m or 1h30m")
-    .option("--dynamic", "run when the handler says");
+    .option("--dynamic", "the handler sets the time of the next run");
 }
 
 function rhythmOf({ cron, timezone, every, dynamic }: RhythmOptions): Rhythm {

@@ -1,11 +1,11 @@
 /** `jobforge schedules list`: lists schedules. */
-import { defineJob, type Schedule } from "@jobforge/sdk-ts";
+import { bounds, defineJob, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, readWhole } from "../output/values.ts";
+import { ago, collect, wholeNumber } from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly tenant?: string;
@@ -57,7 +57,7 @@ export function listCommand(schedules: Command, cli: Cli): void {
     .option(
       "--limit <number>",
       "the number of schedules per page",
-      (given) => readWhole(given, "--limit", 1, 1000),
+      wholeNumber("--limit", bounds.pageSize),
       50,
     )
     .option("--cursor <cursor>", "continue after a page")

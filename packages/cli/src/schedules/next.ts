@@ -3,7 +3,7 @@ import { defineJob, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
-import { ago, readWhole } from "../output/values.ts";
+import { ago, wholeNumber } from "../output/values.ts";
 import { type OneOptions, ofOne } from "./one.ts";
 
 interface NextOptions extends OneOptions {
@@ -24,7 +24,7 @@ export function nextCommand(schedules: Command, cli: Cli): void {
   )
     .option("--cron <expression>", "a cron expression instead of a schedule")
     .option("--timezone <name>", "the time zone of the cron expression (default: UTC)")
-    .option("--count <number>", "the number of runs", (given) => readWhole(given, "--count", 1, 1000), 5)
+    .option("--count <number>", "the number of runs", wholeNumber("--count", { min: 1, max: 1000 }), 5)
     .action(
       action(cli, (type: string | undefined, key: string | undefined, options: NextOptions) =>
         next(cli, type, key, options),
@@ -46,7 +46,7 @@ async function next(
       cron === undefined
         ? await runsOf(forge, type ?? "", key ?? "", options)
         : await cronRuns(forge, cron, timezone, undefined, wanted);
-    output.answer({ items: runs, cursor: null }, () =>
+    output.result({ items: runs, cursor: null }, () =>
       runs.length === 0 ? "No next run.\n" : runs.map((at) => `${at.toISOString()}  ${ago(at)}\n`).join(""),
     );
     return exitCodes.ok;

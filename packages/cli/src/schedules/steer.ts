@@ -47,7 +47,7 @@ function steerCommand(schedules: Command, cli: Cli, { name, summary, apply }: St
       connected(cli, options, async ({ forge }, output) => {
         const { tenant: tenantId } = options;
         const schedule = await apply(forge.schedules, defineJob({ type }), key, { tenantId });
-        output.answer(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
+        output.result(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
         return exitCodes.ok;
       }),
     ),

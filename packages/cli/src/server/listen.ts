@@ -1,14 +1,15 @@
 /** Opens ports and explains failures to do so. */
 import type { JobForgeServer } from "@jobforge/server";
 import { CommandError } from "../failures.ts";
-import { readWhole } from "../output/values.ts";
+import { wholeNumber } from "../output/values.ts";
 import type { CliProcess } from "../process.ts";
 
 export const usualPort = 4470;
+const ports = { min: 0, max: 65_535 };
 
 /** Returns a parser for the value of an option that is a port. */
 export function portOption(option: string): (given: string) => number {
-  return (given) => readWhole(given, option, 0, 65_535);
+  return wholeNumber(option, ports);
 }
 
 /** Returns the port given by an option or an environment variable, if any. */
@@ -19,7 +20,7 @@ export function askedPort(
 ): number | undefined {
   const given = env[variable];
   if (option !== undefined || given === undefined || given === "") return option;
-  return readWhole(given, variable, 0, 65_535);
+  return wholeNumber(variable, ports)(given);
 }
 
 export function listen(server: JobForgeServer, port: number, host: string): Promise<string> {
