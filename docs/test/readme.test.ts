@@ -14,7 +14,7 @@ test("the README's first job runs and prints what the README shows", async () =>
   expect(text).toContain("`handlers/receipt.js`");
   await using project = await projectFolder({ "handlers/receipt.js": handler });
   const dev = startJobforge(["dev"], { cwd: project.path });
-  await dev.printed("Handlers of handlers");
+  await dev.printed("Running the handlers in handlers");
   for (const sample of terminal.split(/^\$ jobforge /m).slice(1)) {
     const [command = "", ...expected] = sample.trim().split("\n");
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");

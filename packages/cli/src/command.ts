@@ -1,4 +1,4 @@
-/** How commands are declared, so that all of them take the same options and show their help in the same way. */
+/** Declares commands, so that all of them have the same common options and the same form of help. */
 import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type Connection, type DatabaseOptions, withConnection } from "./connection.ts";
@@ -7,7 +7,7 @@ import { Output } from "./output/output.ts";
 import type { Column } from "./output/table.ts";
 import type { CliProcess } from "./process.ts";
 
-/** One run of the command line. */
+/** One execution of the command line. */
 export interface Cli {
   readonly process: CliProcess;
   exitCode: number;
@@ -19,42 +19,42 @@ export interface CommonOptions extends DatabaseOptions {
 
 export interface Description {
   readonly summary: string;
-  /** What the summary leaves open. */
+  /** Further sentences, shown after the summary. */
   readonly details?: string;
   readonly examples: readonly string[];
 }
 
-/** Adds a command. `usage` is its name and arguments, such as `show <id>`. Every command can answer JSON. */
+/** Adds a command. `usage` is its name and arguments, such as `show <id>`. Every command can print JSON. */
 export function addCommand(parent: Command, usage: string, description: Description): Command {
   const { summary, details, examples } = description;
   const command = parent
     .command(usage)
     .summary(summary)
     .description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .showHelpAfterError(false);
   return command.addHelpText("after", `\nExamples:\n${examples.map((line) => `  ${line}`).join("\n")}`);
 }
 
-/** A family of commands, such as `jobs`, which does nothing by itself. */
-export function addFamily(parent: Command, name: string, summary: string): Command {
+/** Adds a group of commands, such as `jobs`. The group itself does nothing. */
+export function addGroup(parent: Command, name: string, summary: string): Command {
   return parent.command(name).summary(summary).description(`${summary}.`);
 }
 
-/** The options of a command that needs a database. */
+/** Adds the options of a command that needs a database. */
 export function onDatabase(command: Command): Command {
   return command
     .option(
       "--database-url <url>",
-      "the database (default: DATABASE_URL, else that of jobforge dev in this directory)",
+      "the database (default: DATABASE_URL, else the database of jobforge dev in this directory)",
     )
     .option(
       "--api-schema <name>",
-      "where JobForge's functions are (default: JOBFORGE_API_SCHEMA, else public)",
+      "the schema of JobForge's functions (default: JOBFORGE_API_SCHEMA, else public)",
     );
 }
 
-/** What a command's action becomes: its answer is the exit code, 0 when it answers nothing. */
+/** Wraps the action of a command. The action returns the exit code, or undefined for 0. */
 export function action<Args extends unknown[]>(
   cli: Cli,
   run: (...args: Args) => Promise<number | undefined>,
@@ -68,7 +68,7 @@ export function outputOf(cli: Cli, options: CommonOptions): Output {
   return new Output(cli.process, options.json ?? false);
 }
 
-/** Connects and does the work of a command. */
+/** Connects to the database and does the work of a command. */
 export function connected<T>(
   cli: Cli,
   options: CommonOptions,
@@ -77,7 +77,7 @@ export function connected<T>(
   return withConnection(options, cli.process, (connection) => work(connection, outputOf(cli, options)));
 }
 
-/** The action of a command that lists all there is of something. */
+/** Returns the action of a command that lists all items of one kind. */
 export function listing<Row, Options extends CommonOptions>(
   cli: Cli,
   columns: readonly Column<Row>[],

@@ -1,4 +1,4 @@
-/** Which database a command means, and a connection to it for as long as the command lasts. */
+/** Finds the database of a command, and connects to it for as long as the command runs. */
 import { join } from "node:path";
 import { findEmbedded } from "@jobforge/embedded";
 import { JobForge } from "@jobforge/sdk-ts";
@@ -18,14 +18,14 @@ export interface Connection {
   readonly url: string;
 }
 
-/** Where `jobforge dev` keeps its database. */
+/** The directory where `jobforge dev` stores its database. */
 export const dataFolder = ".jobforge";
 
 export function databaseUrl(options: DatabaseOptions, cli: CliProcess): string {
   const given = options.databaseUrl ?? nonEmpty(cli.env["DATABASE_URL"]) ?? runningHere(cli);
   if (given === undefined || given === "") {
     throw new UsageError(
-      "No database: pass --database-url or set DATABASE_URL. Without a Postgres of your own, run jobforge dev beside this.",
+      "No database is given. Pass --database-url, set DATABASE_URL, or run jobforge dev in another terminal.",
     );
   }
   if (!/^postgres(ql)?:\/\//.test(given)) {
@@ -33,13 +33,13 @@ export function databaseUrl(options: DatabaseOptions, cli: CliProcess): string {
   }
   if (!isReadable(given)) {
     throw new UsageError(
-      "The database URL cannot be read. Percent-encode special characters of its password.",
+      "The database URL is not a valid URL. Percent-encode special characters in its password.",
     );
   }
   return given;
 }
 
-/** The database of a `jobforge dev` in the same directory, so that the next terminal finds it without a word. */
+/** Returns the database of a `jobforge dev` in the same directory, so that other terminals need no option. */
 function runningHere(cli: CliProcess): string | undefined {
   const directory = join(cli.cwd?.() ?? process.cwd(), dataFolder);
   try {
@@ -66,7 +66,7 @@ export function apiSchema(options: DatabaseOptions, cli: CliProcess): string {
   return options.apiSchema ?? nonEmpty(cli.env["JOBFORGE_API_SCHEMA"]) ?? "public";
 }
 
-/** Connects, does the work, and leaves nothing open. */
+/** Connects, does the work and closes the connection. */
 export async function withConnection<T>(
   options: DatabaseOptions,
   cli: CliProcess,
@@ -80,7 +80,7 @@ export async function withConnection<T>(
     connectionTimeoutMillis: 10_000,
     max: 4,
   });
-  // A connection that dies idle is met by the next call.
+  // The loss of an idle connection shows in the next call.
   pool.on("error", () => undefined);
   const forge = new JobForge({ database: pool, schema });
   try {

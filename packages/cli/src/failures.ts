@@ -1,4 +1,4 @@
-/** Turns whatever went wrong into a message for people, a name for programs and an exit code. */
+/** Turns any error into a message for people, a name for programs and an exit code. */
 import { EmbeddedPostgresError } from "@jobforge/embedded";
 import {
   ConnectionError,
@@ -15,12 +15,12 @@ export class UsageError extends Error {
   override readonly name: string = "UsageError";
 }
 
-/** What was named does not exist. */
+/** The named job, schedule, file or other item does not exist. */
 export class NotFoundError extends Error {
   override readonly name: string = "NotFoundError";
 }
 
-/** It cannot be done, for a reason that the caller can do something about. */
+/** The command cannot do its work, for a reason that the user can fix. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
   readonly code: string;
@@ -76,15 +76,15 @@ export function explainFailure(error: unknown): Failure {
     return {
       name: "no_connection",
       message: `No connection to the database: ${messageOf(error)}`,
-      hint: "Check --database-url or DATABASE_URL, and that the server is up.",
+      hint: "Check --database-url or DATABASE_URL, and check that the server is running.",
       exitCode: exitCodes.noConnection,
     };
   }
   if (error instanceof NotInstalledError || ["42P01", "3F000"].includes(codeOf(error) ?? "")) {
     return {
       name: "not_installed",
-      message: "JobForge is not installed in this database, or it is an older one.",
-      hint: "Run jobforge migrate. If its functions are in another schema than public, pass --api-schema.",
+      message: "JobForge is not installed in this database, or its version is older.",
+      hint: "Run jobforge migrate. If JobForge's functions are not in the schema public, pass --api-schema.",
       exitCode: exitCodes.failed,
     };
   }
@@ -106,7 +106,7 @@ function exitCodeOf(error: JobForgeError): number {
 }
 
 function isConnectionTrouble(error: unknown): boolean {
-  // A host with several addresses fails with one error for each.
+  // A host with several addresses fails with one error per address.
   if (error instanceof AggregateError) return error.errors.some(isConnectionTrouble);
   if (error instanceof ConnectionError) return true;
   return connectionCodes.has(codeOf(error) ?? "");

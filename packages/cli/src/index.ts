@@ -25,7 +25,10 @@ export async function runCli(args: readonly string[], process: CliProcess): Prom
   }
 }
 
-/** The exit code when the "error" is only that help or the version was printed: asked for, or for want of a command. */
+/**
+ * Returns the exit code if commander threw only because it printed the help or the version: on request, or because no
+ * command was given.
+ */
 function helpShown(error: unknown): number | undefined {
   if (!(error instanceof CommanderError)) return undefined;
   if (error.code === "commander.help") return exitCodes.usage;

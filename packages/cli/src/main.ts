@@ -1,13 +1,14 @@
-/** The process around the command: arguments in, exit code out. */
+/** Runs the command in a process: passes its arguments and sets its exit code. */
 import { runCli } from "./index.ts";
 
-// Who reads our output may have enough of it, as `head` does: then it ends as if Ctrl-C had been pressed. Anything else is trouble.
+// The reader of our output may close it early, as `head` does. Then the command ends as if Ctrl-C had been pressed.
+// Any other write error is a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") {
     process.kill(process.pid, "SIGTERM");
     return;
   }
-  process.stderr.write(`Standard output cannot be written: ${error.message}\n`);
+  process.stderr.write(`Cannot write to standard output: ${error.message}\n`);
   process.exit(1);
 });
 

@@ -1,8 +1,8 @@
-/** What a command needs of its process; tests pass their own. */
+/** The parts of the process that a command uses. Tests pass their own. */
 import { once } from "node:events";
 
 export interface OutputStream {
-  /** False when its reader should be waited for: until it says `drain`. */
+  /** Returns false if the writer should wait for the event `drain`. */
   write(text: string): unknown;
   once?(event: "drain", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
@@ -12,17 +12,20 @@ export interface OutputStream {
 export interface CliProcess {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Asked for answers only when it is a terminal. */
+  /** Read for replies to questions only if it is a terminal. */
   readonly stdin?: (NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined }) | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: (() => string) | undefined;
-  /** Ends what would go on until Ctrl-C. */
+  /** Ends a command that otherwise runs until Ctrl-C. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Aborted by Ctrl-C, SIGTERM, a closed terminal, and by the signal that a test passed. Dispose of it to give the signals back. */
+/**
+ * Returns a signal that is aborted by Ctrl-C, SIGTERM, a closed terminal, or the signal that a test passed. Dispose of
+ * it to remove the signal handlers.
+ */
 export function interruption(cli: CliProcess): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
@@ -38,7 +41,7 @@ export function interruption(cli: CliProcess): Disposable & { readonly signal: A
   };
 }
 
-/** Waits for the signal, and keeps the process alive until then. */
+/** Resolves when the signal is aborted, and keeps the process alive until then. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   const alive = setInterval(() => undefined, 60_000);
   try {

@@ -1,4 +1,4 @@
-/** All commands. A new family is a file in commands/ and a line here. */
+/** All commands. To add a command or a group of commands, add a file in commands/ and a line here. */
 import { version } from "@jobforge/sql";
 import { Command } from "commander";
 import type { Cli } from "./command.ts";
@@ -17,7 +17,7 @@ import { typesCommands } from "./commands/types.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 
-const families: readonly ((program: Command, cli: Cli) => void)[] = [
+const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
   migrateCommand,
   workerCommand,
@@ -44,7 +44,7 @@ export function createProgram(cli: Cli): Command {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stdout.write(text),
-      // Errors are thrown, and told by whoever catches them.
+      // Errors are thrown, and runCli reports them.
       outputError: () => undefined,
       getOutHelpWidth: () => stdout.columns ?? 100,
       getErrHelpWidth: () => stdout.columns ?? 100,
@@ -55,6 +55,6 @@ export function createProgram(cli: Cli): Command {
 Run jobforge <command> --help for options and examples.
 Exit codes: 0 ok, 1 failed or problem found, 2 wrong usage, 3 no connection, 4 not found.`,
     );
-  for (const add of families) add(program, cli);
+  for (const add of commands) add(program, cli);
   return program;
 }

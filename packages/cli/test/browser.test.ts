@@ -8,10 +8,10 @@ import { startNode } from "./child.ts";
 import { repository } from "./files.ts";
 import { test } from "./support.ts";
 
-/** Or undefined where it cannot be had: then this test is skipped, and a line has said so. */
+/** Undefined if it is not available. Then this test is skipped, and `findTool` has printed a line about it. */
 const tool = await findTool("chromium-headless-shell");
 
-/** As root it has no sandbox; what it shows is ours. */
+/** As root it has no sandbox, and it only shows our own page. */
 const launch = (): Promise<Browser> =>
   chromium.launch({
     executablePath: tool?.path ?? "",
@@ -19,7 +19,7 @@ const launch = (): Promise<Browser> =>
     args: ["--no-sandbox"],
   });
 
-/** What a browser has to complain of: errors, warnings, and requests to anywhere else. */
+/** Collects the errors and warnings of the browser, and requests to other origins. */
 function complaintsOf(page: Page, origin: string): string[] {
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -42,14 +42,14 @@ const row = (page: Page, type: string, status: string): ReturnType<Page["locator
 const evil = `<img src="x" onerror="alert(1)">`;
 
 describe.skipIf(tool === undefined)("in a browser", () => {
-  test("the page shows what became of jobs, changes as they do, and runs nothing but its own", {
+  test("the page shows how jobs finished, updates itself, and runs no foreign scripts", {
     timeout: 120_000,
   }, async ({ empty }) => {
     const start = startNode(join(repository, "scripts/start.js"), [], {
       cwd: repository,
       env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
     });
-    await start.printed("The worker goes on until Ctrl-C");
+    await start.printed("The worker runs until Ctrl-C");
     const [, url = ""] = /Server: (http:\S+) /.exec(start.stdout()) ?? [];
     await using browser = await launch();
     const page = await browser.newPage();
@@ -66,7 +66,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
       expect(await row(page, type, status).count(), `${type} ${status}`).toBeGreaterThan(0);
     expect(await page.locator("caption").allTextContents()).toHaveLength(3);
 
-    // A job that comes and ends is seen without loading the page anew.
+    // A new job and its end are shown without reloading the page.
     await page.evaluate("globalThis.isTheSame = true");
     const id = await enqueue(url, "demo.greet", { name: "the browser" });
     await page.locator("tr", { hasText: id }).filter({ hasText: "succeeded" }).waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
     expect(await page.evaluate("globalThis.isTheSame")).toBe(true);
     expect(complaints).toEqual([]);
 
-    // Whatever got into the page could not run, nor send anything away.
+    // A script injected into the page cannot run or send data elsewhere.
     await page.evaluate(`{
       const script = document.createElement("script");
       script.textContent = "globalThis.isEvil = true";
@@ -86,7 +86,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
     expect(await page.evaluate("fetch('http://127.0.0.1:1/').catch(() => 'refused')")).toBe("refused");
     expect(complaints.join("\n")).toMatch(/script-src[\s\S]*connect-src/);
 
-    // It says so when the server is gone.
+    // The page says when the server is gone.
     start.process.kill("SIGINT");
     expect(await start.ended).toEqual({ code: 0, signal: null });
     await page.getByText("Not connected: what you see may be old").waitFor();
@@ -94,10 +94,10 @@ describe.skipIf(tool === undefined)("in a browser", () => {
 });
 
 async function enqueue(url: string, type: string, payload: object): Promise<string> {
-  const answer = await fetch(`${url}/v1/jobs?tenant_id=${globalTenant}`, {
+  const response = await fetch(`${url}/v1/jobs?tenant_id=${globalTenant}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ type, payload }),
   });
-  return ((await answer.json()) as { id: string }).id;
+  return ((await response.json()) as { id: string }).id;
 }

@@ -1,4 +1,4 @@
-/** The command as a process: built, as people run it. */
+/** Runs the built command in a separate process, as users do. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export interface Child {
   readonly process: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Comes back when standard output has the text; fails when the process ends without. */
+  /** Resolves when standard output contains the text. Rejects if the process ends without it. */
   printed(text: string | RegExp): Promise<void>;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
@@ -30,7 +30,7 @@ export function startNode(program: string, args: readonly string[], { cwd, env =
     env: { PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // SIGTERM, so that what it has started ends with it.
+  // SIGTERM, so that the processes it has started end as well.
   onTestFinished(() => void child.kill("SIGTERM"));
   return listenTo(child);
 }
@@ -54,7 +54,7 @@ function listenTo(child: ChildProcess): Child {
     for (;;) {
       if (typeof text === "string" ? written.stdout.includes(text) : text.test(written.stdout)) return;
       if (isOver)
-        throw new Error(`It ended without ${text}. It wrote:\n${written.stdout}\n${written.stderr}`);
+        throw new Error(`It ended without ${text}. Its output:\n${written.stdout}\n${written.stderr}`);
       await once(news, "heard");
     }
   };

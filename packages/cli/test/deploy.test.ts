@@ -1,4 +1,4 @@
-/** The files in deploy/: they can be read, name commands and options that exist, and keep the promises of deploy/README.md. */
+/** Tests of the files in deploy/: they are valid, use existing commands, and keep the promises of deploy/README.md. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ interface Resource {
   };
 }
 
-/** Fails when the command or one of its options does not exist. */
+/** Fails if the command or one of its options does not exist. */
 async function expectCommand(words: readonly string[]): Promise<void> {
   const [command = ""] = words;
   const { exitCode, stdout } = await run([command, "--help"]);
@@ -59,11 +59,11 @@ async function expectCommand(words: readonly string[]): Promise<void> {
   for (const option of words.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
 }
 
-/** Or undefined where it cannot be had: then one test is skipped, and a line has said so. */
+/** Undefined if it is not available. Then one test is skipped, and `findTool` has printed a line about it. */
 const validate = await findTool("kubernetes-validate");
 
 describe("the Kubernetes manifests", () => {
-  test.skipIf(validate === undefined)("are as Kubernetes describes such documents", async () => {
+  test.skipIf(validate === undefined)("conform to the schemas of Kubernetes", async () => {
     const check = async (name: string): Promise<string> => {
       const args = ["--strict", "--no-warn", join(repository, "deploy/kubernetes", name)];
       const { stdout, stderr } = await promisify(execFile)(validate?.path ?? "", args, {
@@ -74,7 +74,7 @@ describe("the Kubernetes manifests", () => {
     expect((await check("migrate.yaml")).match(/ passed /g)).toHaveLength(1);
     expect((await check("worker.yaml")).match(/ passed /g)).toHaveLength(2);
     expect((await check("server.yaml")).match(/ passed /g)).toHaveLength(3);
-    // The other one is KEDA's, which Kubernetes does not know.
+    // The other document is for KEDA, and Kubernetes has no schema for it.
     expect((await check("scaling.yaml")).match(/ passed /g)).toHaveLength(1);
     await expect(check("../docker-compose.yml")).rejects.toThrow();
   });
@@ -84,7 +84,7 @@ describe("the Kubernetes manifests", () => {
   const podOf = (name: string): Resource["spec"]["template"] | undefined =>
     pods.find(({ metadata }) => metadata.name === name)?.spec.template;
 
-  test("run commands that exist, not as root, with limits", async () => {
+  test("run existing commands, not as root, with limits", async () => {
     expect(pods.map(({ kind }) => kind)).toEqual(["Job", "Deployment", "Deployment"]);
     for (const { spec } of pods.map((pod) => pod.spec.template)) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true });
@@ -104,7 +104,7 @@ describe("the Kubernetes manifests", () => {
     }
   });
 
-  test("probe workers where they answer, and give them time to finish", () => {
+  test("probe workers on the port they listen on, and give them time to finish", () => {
     const spec = podOf("jobforge-worker")?.spec;
     const [worker] = spec?.containers ?? [];
     const option = (name: string): string => worker?.args[worker.args.indexOf(name) + 1] ?? "";
@@ -115,7 +115,7 @@ describe("the Kubernetes manifests", () => {
     expect(worker?.livenessProbe?.httpGet).toEqual({ path: "/healthz", port: "metrics" });
   });
 
-  test("probe the server where it answers, and send it requests", () => {
+  test("probe the server on the port it listens on, and send it requests", () => {
     const pod = podOf("jobforge-server");
     const [server] = pod?.spec.containers ?? [];
     expect(server?.livenessProbe?.httpGet).toEqual({ path: "/healthz", port: "http" });
@@ -128,7 +128,7 @@ describe("the Kubernetes manifests", () => {
     expect(pod?.spec.terminationGracePeriodSeconds).toBeGreaterThan(5 + 10);
   });
 
-  onDatabase("scale what there is, by a query that answers a number", async ({ db }) => {
+  onDatabase("scale an existing deployment, by a query that returns a number", async ({ db }) => {
     for (const { spec } of documents("kubernetes/scaling.yaml")) {
       expect(spec.scaleTargetRef.name).toBe("jobforge-worker");
       for (const { metadata } of spec.triggers ?? [])
@@ -137,7 +137,7 @@ describe("the Kubernetes manifests", () => {
   });
 });
 
-test("docker-compose.yml migrates before workers and the server start, and lets them finish", async () => {
+test("docker-compose.yml migrates before the workers and the server start, and lets them finish", async () => {
   const { services } = parse(read("docker-compose.yml"), { merge: true }) as {
     services: Record<
       string,
@@ -163,7 +163,7 @@ test("docker-compose.yml migrates before workers and the server start, and lets 
   expect(existsSync(join(repository, services["worker"]?.build.dockerfile ?? "nothing"))).toBe(true);
 });
 
-test("the Dockerfile copies what there is, in stages, and does not run as root", () => {
+test("the Dockerfile copies existing files, in stages, and does not run as root", () => {
   const lines = read("Dockerfile")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));

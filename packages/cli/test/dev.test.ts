@@ -1,4 +1,4 @@
-/** jobforge dev and npm start: everything with one command, and nothing left when it ends. */
+/** Tests of jobforge dev and npm start: one command starts everything, and nothing is left when it ends. */
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { findEmbedded } from "@jobforge/embedded";
@@ -20,7 +20,7 @@ function serverOf(text: string): string {
   return /Server: (http:\/\/127\.0\.0\.1:\d+) /.exec(text)?.[1] ?? "";
 }
 
-/** The rows of the page's tables: what the first three cells say. */
+/** Returns the first three cells of each row in the tables of the page. */
 function rowsOf(page: string): string[] {
   return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row = ""]) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)]
@@ -30,14 +30,14 @@ function rowsOf(page: string): string[] {
   );
 }
 
-test("--demo starts a database, runs a mix of jobs and shows what became of them; Ctrl-C leaves nothing running", async () => {
+test("--demo starts a database, runs a mix of jobs and shows how they finished; Ctrl-C stops everything", async () => {
   await using folder = await temporaryFolder();
   const dev = startJobforge(["dev", "--demo"], { cwd: folder.path, env: { PORT: "0" } });
-  await dev.printed("The worker goes on until Ctrl-C");
+  await dev.printed("The worker runs until Ctrl-C");
   await dev.printed("demo.patient attempt 1");
   const text = dev.stdout();
   expect(text).toMatch(/^• Schema of JobForge \S+ installed$/m);
-  expect(text).toContain("✗ demo.flaky attempt 1: The upstream answered 503 (attempt 1) → tried again");
+  expect(text).toContain("✗ demo.flaky attempt 1: The upstream responded with 503 (attempt 1) → retry");
   expect(text).toContain("✓ demo.flaky attempt 3: succeeded");
   expect(text).toContain("✗ demo.broken attempt 3: The mail server does not exist → dead");
   const rows = text.slice(text.indexOf("\nid ")).trim().split("\n").slice(1, 10);
@@ -53,7 +53,7 @@ test("--demo starts a database, runs a mix of jobs and shows what became of them
     "demo.greet canceled",
   ]);
 
-  // The page, and the API, which asks nobody on this machine for a token.
+  // The page and the API need no token on this machine.
   const url = serverOf(text);
   const page = await (await fetch(url)).text();
   expect(rowsOf(page)).toEqual(
@@ -72,7 +72,7 @@ test("--demo starts a database, runs a mix of jobs and shows what became of them
   const elsewhere = await fetch(`${url}/v1/jobs`, { headers: { origin: "https://example.com" } });
   expect(elsewhere.status).toBe(401);
 
-  // Another command in the same directory finds the database without being told.
+  // Another command in the same directory finds the database without an option.
   const stats = startJobforge(["stats", "--json"], { cwd: folder.path });
   expect(await stats.ended).toMatchObject({ code: 0 });
   expect(JSON.parse(stats.stdout())).toMatchObject({ scheduled: 2, dead: 1, failed: 1, workersAlive: 1 });
@@ -87,15 +87,13 @@ test("--demo starts a database, runs a mix of jobs and shows what became of them
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test("runs the handlers of a folder on the database it is told, and again when they change", async ({
-  db,
-}) => {
+test("runs the handlers of a folder on the given database, and restarts when they change", async ({ db }) => {
   const handler = (text: string): string =>
     `import { defineJob } from "@jobforge/sdk-ts";
      export const it = defineJob({ type: "it" }).handle(() => "${text}");`;
   await using project = await projectFolder({ "handlers/it.js": handler("old") });
   const dev = startJobforge(["dev"], { cwd: project.path, env: { DATABASE_URL: db.url } });
-  await dev.printed("Handlers of handlers");
+  await dev.printed("Running the handlers in handlers");
   const result = async (): Promise<unknown> =>
     (
       await json<{ result: unknown }>(["enqueue", "it", "--wait"], db.url).catch(() => ({
@@ -110,7 +108,7 @@ test("runs the handlers of a folder on the database it is told, and again when t
   expect(await dev.ended).toEqual({ code: 0, signal: null });
   expect(dev.stdout()).toContain("Stopping");
   expect(dev.stdout()).not.toContain(new URL(db.url).password);
-  // Its worker has said goodbye, or at least is no longer connected.
+  // Its worker is no longer connected.
   expect(
     await db.value(
       "select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'jobforge%'",
@@ -118,9 +116,11 @@ test("runs the handlers of a folder on the database it is told, and again when t
   ).toBe(0);
 });
 
-test("without handlers it says so and keeps the database up; --json prints events", async ({ empty }) => {
+test("without handlers it says so and keeps the database running; --json prints events", async ({
+  empty,
+}) => {
   await using project = await projectFolder({});
-  // Whoever has the usual port, it is taken.
+  // Takes the usual port, unless another program already has it.
   const other = createServer();
   await new Promise((resolve) =>
     other.once("error", resolve).listen(4470, "127.0.0.1", () => resolve(undefined)),
@@ -145,19 +145,19 @@ test("without handlers it says so and keeps the database up; --json prints event
   expect(events[2]?.url).toMatch(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/);
 });
 
-test("a path that is not there is told before anything starts", async () => {
+test("a path that does not exist is reported before anything starts", async () => {
   expect(await run(["dev", "./nothing"], { DATABASE_URL: "postgres://me@127.0.0.1:1/app" })).toMatchObject({
     exitCode: 4,
     stdout: "",
   });
 });
 
-test("npm start is the demo with its page, and ends with a signal", async ({ empty }) => {
+test("npm start runs the demo with its page, and ends on a signal", async ({ empty }) => {
   const start = startNode(join(repository, "scripts/start.js"), [], {
     cwd: repository,
     env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
   });
-  await start.printed("The worker goes on until Ctrl-C");
+  await start.printed("The worker runs until Ctrl-C");
   const url = serverOf(start.stdout());
   expect(rowsOf(await (await fetch(url)).text())).toContain("demo.broken dead 3/3");
   expect(await (await fetch(`${url}/v1/stats`)).json()).toMatchObject({ totals: { dead: 1, failed: 1 } });

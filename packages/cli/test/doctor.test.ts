@@ -1,7 +1,7 @@
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { pgbouncer, startPooler } from "../../../test/pooler.ts";
-import type { Patient } from "../src/doctor/check.ts";
+import type { CheckContext } from "../src/doctor/check.ts";
 import { judgeHotTable, skewOf, xminCheck } from "../src/doctor/server.ts";
 import { json, run, T, test } from "./support.ts";
 
@@ -18,14 +18,14 @@ async function examine(url: string, exitCode: number): Promise<Record<string, st
   return Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
 }
 
-/** As after a first day in production: a worker lives and has done maintenance, and nobody travels in time. */
+/** The state after a first day in production: a worker is alive and has done maintenance, and time travel is off. */
 async function healthy(db: TestDatabase): Promise<void> {
   await db.query("select jobforge_heartbeat_worker('w1', '{\"types\": [\"mail.send\"]}')");
   await db.query("select jobforge.allow_time_travel(false)");
 }
 
 describe("jobforge doctor", () => {
-  test("finds nothing wrong with a database in good health", async ({ db }) => {
+  test("finds no problem in a healthy database", async ({ db }) => {
     await healthy(db);
     const examination = await json<Examination>(["doctor", "--strict"], db.url);
     expect(examination).toMatchObject({ healthy: true, problems: 0, warnings: 0, skipped: 0 });
@@ -46,7 +46,7 @@ describe("jobforge doctor", () => {
     expect((await run(["doctor"], { DATABASE_URL: empty.url })).stdout).toContain("→ Run jobforge migrate");
   });
 
-  test("ends with 3 when nothing answers", async () => {
+  test("ends with 3 if no server responds", async () => {
     expect(await run(["doctor"], { DATABASE_URL: "postgres://me@127.0.0.1:1/app" })).toMatchObject({
       exitCode: 3,
     });
@@ -86,28 +86,28 @@ describe("jobforge doctor", () => {
     if (verdict === "problem") expect(exitCode).toBe(1);
   });
 
-  test("warnings end with 1 when they are to be strict", async ({ db }) => {
+  test("warnings end with 1 if --strict is given", async ({ db }) => {
     await healthy(db);
     await db.query("select jobforge.allow_time_travel(true)");
     expect(await run(["doctor"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 0 });
     expect(await run(["doctor", "--strict"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 1 });
   });
 
-  test("names a missing worker as a problem when jobs are due", async ({ db }) => {
+  test("reports a missing worker as a problem if jobs are due", async ({ db }) => {
     await db.query("select jobforge_enqueue_job($1, 'mail.send')", [T]);
     expect(await examine(db.url, 1)).toMatchObject({ workers: "problem", types: "problem" });
   });
 
-  test("new shelves of the archive are no drift", async ({ db }) => {
+  test("new shelves of the archive are not drift", async ({ db }) => {
     await healthy(db);
     await db.query(`select jobforge_set_policy('a', '{"retention_days": 7}')`);
-    // A call makes one shelf, and there is one for successes and one for failures.
+    // Each call creates one shelf, and there is one in each of the two branches.
     await db.query("select jobforge_maintain()");
     await db.query("select jobforge_maintain()");
     expect(await examine(db.url, 0)).toMatchObject({ drift: "ok", partitions: "ok" });
   });
 
-  test("examines as far as a login may see", async ({ db }) => {
+  test("runs the checks that the login has the rights for", async ({ db }) => {
     await healthy(db);
     const reader = await db.createLogin("jobforge_reader");
     expect(await examine(reader.url, 0)).toMatchObject({
@@ -126,7 +126,7 @@ describe("jobforge doctor", () => {
     });
   });
 
-  test("works where the API is in another schema", async ({ empty }) => {
+  test("works if the API is in another schema", async ({ empty }) => {
     expect(await run(["migrate", "--api-schema", "jobs_api"], { DATABASE_URL: empty.url })).toMatchObject({
       exitCode: 0,
     });
@@ -137,26 +137,26 @@ describe("jobforge doctor", () => {
   });
 });
 
-test("whoever keeps old rows from being removed is named, when it does so for too long", async ({ db }) => {
+test("a session that prevents the removal of old rows for too long is named", async ({ db }) => {
   await using holder = await db.connect();
   await holder.query("begin isolation level repeatable read");
   await holder.query("select count(*) from jobforge.jobs");
   const pid = await holder.value<number>("select pg_backend_pid()");
   const { client } = await db.connect();
-  // The check uses nothing of its patient but a session.
-  const patient = { client } as unknown as Patient;
-  expect(await xminCheck(3600).run(patient)).toMatchObject({ verdict: "ok" });
-  const found = await xminCheck(-1).run(patient);
+  // The check uses only the session.
+  const context = { client } as unknown as CheckContext;
+  expect(await xminCheck(3600).run(context)).toMatchObject({ verdict: "ok" });
+  const found = await xminCheck(-1).run(context);
   expect(found).toMatchObject({
     verdict: "warning",
     advice: expect.stringContaining("pg_terminate_backend"),
   });
   await holder.query("commit");
-  // Others may be at work on the same server; this one no longer is.
-  expect((await xminCheck(-1).run(patient)).message).not.toContain(`session ${pid} `);
+  // Other sessions may be active on the same server, but this one no longer is.
+  expect((await xminCheck(-1).run(context)).message).not.toContain(`session ${pid} `);
 });
 
-test("the hot table is judged by dead rows and by bytes for a job", () => {
+test("the table of live jobs is judged by its dead rows and by its bytes per job", () => {
   const hot = {
     live: 1000,
     dead: 100,
@@ -173,12 +173,12 @@ test("the hot table is judged by dead rows and by bytes for a job", () => {
   expect(judgeHotTable({ ...hot, autovacuum: false })).toMatchObject({ verdict: "problem" });
 });
 
-test("clocks differ by what cannot be the way of the answer", () => {
+test("the clock skew excludes the time of the round trip", () => {
   expect([skewOf(100, 150, 200), skewOf(100, 40, 200), skewOf(100, 260, 200)]).toEqual([0, 60, 60]);
 });
 
 test.skipIf(pgbouncer === undefined)(
-  "behind a pooler in transaction mode notifications are missed",
+  "notifications do not arrive behind a pooler in transaction mode",
   async ({ db }) => {
     await using pooler = await startPooler(db.url);
     const { stdout } = await run(["doctor", "--json"], { DATABASE_URL: pooler.url });

@@ -6,7 +6,7 @@ import { temporaryFolder } from "./files.ts";
 import { json, run, T, test } from "./support.ts";
 
 describe("jobforge enqueue", () => {
-  test("enqueues a job of no tenant and prints its id", async ({ db }) => {
+  test("enqueues a job of the global tenant and prints its id", async ({ db }) => {
     const { exitCode, stdout, stderr } = await run(["enqueue", "mail.send", '{"to": "ada"}'], {
       DATABASE_URL: db.url,
     });
@@ -18,7 +18,7 @@ describe("jobforge enqueue", () => {
     ]);
   });
 
-  test("passes every option on", async ({ db }) => {
+  test("passes every option to the database", async ({ db }) => {
     const options = [
       ...["--tenant", T, "--priority", "7", "--max-attempts", "2", "--in", "2h", "--subject", "order-1"],
       ...["--tag", "a,b", "--tag", "c", "--idempotency-key", "k", "--dedupe-key", "d", "--expires-at", "1d"],
@@ -60,7 +60,7 @@ describe("jobforge enqueue", () => {
     ]);
   });
 
-  test("waits for the end of a job that succeeded before, and shows its result", async ({ db }) => {
+  test("--wait shows the result of a job that has already succeeded", async ({ db }) => {
     const args = ["enqueue", "a", "--idempotency-key", "k"];
     await run(args, { DATABASE_URL: db.url });
     await db.query(
@@ -71,7 +71,7 @@ describe("jobforge enqueue", () => {
     expect(JSON.parse(stdout)).toEqual({ n: 1 });
   });
 
-  test("ends with 1 when the job it waits for failed, or did not end in time", async ({ db }) => {
+  test("--wait ends with 1 if the job failed or did not finish in time", async ({ db }) => {
     const args = ["enqueue", "a", "--idempotency-key", "k"];
     await run(args, { DATABASE_URL: db.url });
     const late = await run([...args, "--wait", "1ms"], { DATABASE_URL: db.url });
@@ -87,20 +87,20 @@ describe("jobforge enqueue", () => {
 
   test.for<readonly [args: string[], exitCode: number, message: string]>([
     [["enqueue"], 2, "missing required argument 'type'"],
-    [["enqueue", "a", "{no json"], 2, "The payload is no JSON"],
-    [["enqueue", "a", "@/no/such/file"], 4, "There is no file /no/such/file"],
-    [["enqueue", "a", "--in", "soon"], 2, '"soon" is no span of time'],
-    [["enqueue", "a", "--in", "1h", "--run-at", "2030-01-01T00:00:00Z"], 2, "pass one"],
+    [["enqueue", "a", "{no json"], 2, "The payload is not valid JSON"],
+    [["enqueue", "a", "@/no/such/file"], 4, "The payload file /no/such/file cannot be read"],
+    [["enqueue", "a", "--in", "soon"], 2, '"soon" is not a valid time span'],
+    [["enqueue", "a", "--in", "1h", "--run-at", "2030-01-01T00:00:00Z"], 2, "not both"],
     [["enqueue", "a", "--tenant", "acme"], 2, "tenantId"],
     [["enqueue", "a", "--priority", "high"], 2, "--priority must be a whole number"],
     [["enqueue", ""], 2, "type"],
   ])("%j is refused", async ([args, exitCode, message], { db }) => {
-    const answer = await run(args, { DATABASE_URL: db.url });
-    expect(answer.stderr).toContain(message);
-    expect(answer).toMatchObject({ exitCode, stdout: "" });
+    const refused = await run(args, { DATABASE_URL: db.url });
+    expect(refused.stderr).toContain(message);
+    expect(refused).toMatchObject({ exitCode, stdout: "" });
   });
 
-  test("says what to do when JobForge is not installed", async ({ empty }) => {
+  test("says what to do if JobForge is not installed", async ({ empty }) => {
     const { exitCode, stderr } = await run(["enqueue", "a"], { DATABASE_URL: empty.url });
     expect(exitCode).toBe(1);
     expect(stderr).toContain("jobforge migrate");

@@ -1,4 +1,4 @@
-/** Folders for a test's files. */
+/** Folders for the files of a test. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ export interface Folder extends AsyncDisposable {
 
 export async function temporaryFolder(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), "jobforge-cli-"));
-  // Open, so that an embedded server's user can have its data below it.
+  // Every user can enter it, so that the user of an embedded server can reach its data in it.
   await chmod(path, 0o755);
   return {
     path,
@@ -25,7 +25,7 @@ export async function temporaryFolder(): Promise<Folder> {
   };
 }
 
-/** A folder that finds the packages of this repository, as a project that installed them would. */
+/** A folder in which the packages of this repository resolve, as in a project that installed them. */
 export async function projectFolder(files: Readonly<Record<string, string>>): Promise<Folder> {
   const folder = await temporaryFolder();
   await symlink(join(repository, "node_modules"), join(folder.path, "node_modules"), "junction");

@@ -38,7 +38,7 @@ describe("jobforge jobs list", () => {
     ]);
   });
 
-  test("is coloured and cut to the width in a terminal, and plain with NO_COLOR", async ({ db }) => {
+  test("has colours and is cut to the width in a terminal, and is plain with NO_COLOR", async ({ db }) => {
     await enqueue(db, "a.type.with.quite.a.long.name");
     const env = { DATABASE_URL: db.url };
     const coloured = await run(["jobs", "list"], env, { terminal: { columns: 80 } });
@@ -49,7 +49,7 @@ describe("jobforge jobs list", () => {
     expect(plain.stdout).toContain("a.type.with.quite.a.long.name");
   });
 
-  test("--json is one document of items and a cursor, page after page", async ({ db }) => {
+  test("--json prints one document with items and a cursor for each page", async ({ db }) => {
     const ids = [await enqueue(db, "a"), await enqueue(db, "a"), await enqueue(db, "a")];
     const first = await json<Listed>(["jobs", "list", "--limit", "2"], db.url);
     expect(first.items.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
@@ -61,7 +61,7 @@ describe("jobforge jobs list", () => {
     expect(second).toMatchObject({ items: [{ id: ids[0], subject: null }], cursor: null });
   });
 
-  test("filters as the kernel does", async ({ db }) => {
+  test("filters as the database does", async ({ db }) => {
     await enqueue(db, "a");
     await enqueue(db, "b", U);
     await enqueue(db, "c");
@@ -79,7 +79,7 @@ describe("jobforge jobs list", () => {
     expect(refused.stderr).toContain("status");
   });
 
-  test("says that there are none", async ({ db }) => {
+  test("says that there are no jobs", async ({ db }) => {
     expect(await run(["jobs", "list"], { DATABASE_URL: db.url })).toMatchObject({
       exitCode: 0,
       stdout: "No jobs.\n",
@@ -87,7 +87,7 @@ describe("jobforge jobs list", () => {
     expect(await json(["jobs", "list"], db.url)).toEqual({ items: [], cursor: null });
   });
 
-  test("hides what a policy redacts, and the whole payload from those who may not read policies", async ({
+  test("hides the keys that a policy redacts, and the whole payload from a login that may not read policies", async ({
     db,
   }) => {
     await db.query(`select jobforge_set_policy('login', '{"redact": ["token"]}')`);
@@ -104,7 +104,7 @@ describe("jobforge jobs list", () => {
     expect(tenants.items[0]?.payload).toBe("[redacted]");
   });
 
-  test("a login that may not see all tenants is told so", async ({ db }) => {
+  test("a login that may not see all tenants gets an error", async ({ db }) => {
     const { role, url } = await db.createLogin("jobforge_tenant");
     await db.query("select jobforge_bind_role($1, $2)", [role, T]);
     const { exitCode, stderr } = await run(["jobs", "list"], { DATABASE_URL: url });
@@ -114,7 +114,7 @@ describe("jobforge jobs list", () => {
 });
 
 describe("jobforge jobs explain", () => {
-  test("says what is in the way of a job, in order", async ({ db }) => {
+  test("shows what blocks a job, in order", async ({ db }) => {
     const id = await enqueue(db, "mail.send");
     await db.query("select jobforge_set_gate('type', 'mail.send', true, 'The provider is down')");
     const { exitCode, stdout } = await run(["jobs", "explain", id], { DATABASE_URL: db.url });
@@ -131,7 +131,7 @@ describe("jobforge jobs explain", () => {
     });
   });
 
-  test("ends with 4 when there is no such job", async ({ db }) => {
+  test("ends with 4 if the job does not exist", async ({ db }) => {
     const { exitCode, stderr } = await run(["jobs", "explain", U], { DATABASE_URL: db.url });
     expect(exitCode).toBe(4);
     expect(stderr).toContain("There is no job");
@@ -166,13 +166,13 @@ describe("jobforge jobs show", () => {
     });
   });
 
-  test("is coloured in a terminal", async ({ db }) => {
+  test("has colours in a terminal", async ({ db }) => {
     const id = await enqueue(db, "mail.send");
     const { stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url }, { terminal: {} });
     expect(stdout).toContain("\u001b[34mqueued");
   });
 
-  test("ends with 4 when there is no such job, also of the tenant", async ({ db }) => {
+  test("ends with 4 if the job does not exist or belongs to another tenant", async ({ db }) => {
     const id = await enqueue(db, "mail.send");
     for (const args of [
       ["jobs", "show", U],
@@ -189,7 +189,7 @@ describe("jobforge jobs show", () => {
 });
 
 describe("jobforge jobs export", () => {
-  test("writes every job, a document a line, through pages", async ({ db }) => {
+  test("writes the jobs of all pages, one document per line", async ({ db }) => {
     await db.query("select count(jobforge_enqueue_job($1, 'bulk')) from generate_series(1, 1005)", [T]);
     const { exitCode, stdout, stderr } = await run(["jobs", "export", "--type", "bulk"], {
       DATABASE_URL: db.url,
@@ -202,7 +202,7 @@ describe("jobforge jobs export", () => {
     expect(new Set(ids).size).toBe(1005);
   });
 
-  test("ends quietly when its reader has enough", async ({ db }) => {
+  test("ends without an error when the reader closes the pipe", async ({ db }) => {
     await db.query("select count(jobforge_enqueue_job($1, 'bulk')) from generate_series(1, 3000)", [T]);
     const child = startJobforge(["jobs", "export"], { cwd: tmpdir(), env: { DATABASE_URL: db.url } });
     await child.printed("bulk");
@@ -211,18 +211,18 @@ describe("jobforge jobs export", () => {
     expect({ code, signal, stderr: child.stderr() }).toEqual({ code: null, signal: "SIGTERM", stderr: "" });
   });
 
-  test("a format that is asked for is the format, with --json too", async ({ db }) => {
+  test("--format takes precedence over --json", async ({ db }) => {
     await enqueue(db, "a");
     const { stdout } = await run(["jobs", "export", "--format", "csv", "--json"], { DATABASE_URL: db.url });
     expect(stdout).toMatch(/^id,tenantId,type,/);
   });
 
-  test("--json is one document", async ({ db }) => {
+  test("--json prints one document", async ({ db }) => {
     const id = await enqueue(db, "a");
     expect(await json(["jobs", "export"], db.url)).toMatchObject({ items: [{ id }], cursor: null });
   });
 
-  test("writes tables to a file, without formulas", async ({ db }) => {
+  test("writes CSV to a file, without formulas", async ({ db }) => {
     await db.query("select jobforge_enqueue_job($1, 'a', $2, p_subject => '=1+1')", [
       T,
       { text: 'a "b", c' },
@@ -253,7 +253,7 @@ describe("jobforge jobs tail", () => {
     readonly type: string;
   }
 
-  test("prints each state of a job once, until it is told to stop", async ({ db }) => {
+  test("prints each state of a job once, until it is stopped", async ({ db }) => {
     await enqueue(db, "first");
     const stopping = new AbortController();
     const lines: Line[] = [];
@@ -283,7 +283,7 @@ describe("jobforge jobs tail", () => {
     expect(lines.map(({ type, status }) => `${type} ${status}`)).toEqual(Object.keys(then));
   });
 
-  test("begins with what happens now, and shows only what the filters mean", async ({ db }) => {
+  test("starts with the present changes, and shows only jobs that match the filters", async ({ db }) => {
     const before = await enqueue(db, "a");
     const stopping = new AbortController();
     let line: Line | undefined;
@@ -307,7 +307,7 @@ describe("jobforge jobs tail", () => {
     expect(line.id).not.toBe(before);
   });
 
-  test("follows one job to its end, whose status is the exit code", async ({ db }) => {
+  test("follows one job until it is finished, and its status gives the exit code", async ({ db }) => {
     const good = await enqueue(db, "good");
     const bad = await enqueue(db, "bad");
     await db.query(
@@ -324,7 +324,7 @@ describe("jobforge jobs tail", () => {
     expect(await run(["jobs", "tail", U], env)).toMatchObject({ exitCode: 4 });
   });
 
-  test("shows what runs, however much waits", async ({ db }) => {
+  test("shows running jobs, however many jobs wait", async ({ db }) => {
     const running = await enqueue(db, "a");
     await db.query("select from jobforge_claim_jobs('w')");
     await db.query(
@@ -345,7 +345,7 @@ describe("jobforge jobs tail", () => {
     expect(stdout).toContain(running);
   });
 
-  test("--since begins with what happened before", async ({ db }) => {
+  test("--since starts with earlier changes", async ({ db }) => {
     await enqueue(db, "a");
     const stopping = new AbortController();
     const { stdout } = await run(

@@ -2,7 +2,7 @@ import { migrationStatus, version } from "@jobforge/sql";
 import { describe, expect } from "vitest";
 import { run, test } from "./support.ts";
 
-/** A port that nothing listens on: ports below 1024 are not handed out. */
+/** A port that nothing listens on, because ports below 1024 are not assigned automatically. */
 const closed = "postgres://me:s3cret@127.0.0.1:1/app";
 
 describe("jobforge migrate", () => {
@@ -25,7 +25,7 @@ describe("jobforge migrate", () => {
     });
   });
 
-  test("says that there was nothing to do", async ({ db }) => {
+  test("says that the database is already up to date", async ({ db }) => {
     expect(await run(["migrate", "--database-url", db.url])).toEqual({
       exitCode: 0,
       stdout: `The database was already at JobForge ${version} (API schema "public").\n`,
@@ -54,14 +54,14 @@ describe("jobforge migrate", () => {
     expect(after.stdout).toMatch(new RegExp(`^Installed: +JobForge ${version.replaceAll(".", "\\.")}$`, "m"));
   });
 
-  test("--status says when only functions and views are to be refreshed", async ({ db }) => {
+  test("--status says if only functions and views are pending", async ({ db }) => {
     await db.query("update jobforge.repeatables set checksum = ''");
     const { exitCode, stdout } = await run(["migrate", "--status"], { DATABASE_URL: db.url });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^Pending: +functions and views$/m);
   });
 
-  test("--status --json is the status as one document", async ({ db }) => {
+  test("--status --json prints the status as one document", async ({ db }) => {
     const { exitCode, stdout } = await run(["migrate", "--status", "--json"], { DATABASE_URL: db.url });
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -73,7 +73,7 @@ describe("jobforge migrate", () => {
     });
   });
 
-  test("--print needs no database, and what it prints installs everything", async ({ empty }) => {
+  test("--print needs no database, and its SQL installs everything", async ({ empty }) => {
     const { exitCode, stdout, stderr } = await run(["migrate", "--print", "--api-schema", "jobs_api"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     await empty.query(stdout);
@@ -83,7 +83,7 @@ describe("jobforge migrate", () => {
     });
   });
 
-  test("--api-schema puts functions and views there", async ({ empty }) => {
+  test("--api-schema sets the schema of functions and views", async ({ empty }) => {
     const { exitCode, stdout } = await run(["migrate", "--api-schema", "jobs_api"], {
       DATABASE_URL: empty.url,
     });
@@ -102,7 +102,7 @@ describe("jobforge migrate", () => {
     expect(stderr).toContain("Migrate with --api-schema public");
   });
 
-  test("a refused migration is a document with --json", async ({ db }) => {
+  test("with --json the error of a refused migration is a document", async ({ db }) => {
     const { exitCode, stdout, stderr } = await run(["migrate", "--api-schema", "elsewhere", "--json"], {
       DATABASE_URL: db.url,
     });
@@ -130,11 +130,11 @@ describe("wrong usage exits with 2 and points to the help", () => {
     [["migrate", "now"], good, "too many arguments"],
     [["migrate", "--api-schema"], good, "--api-schema"],
     [["migrate", "--status=yes"], good, "--status"],
-    [["migrate"], {}, "No database: pass --database-url or set DATABASE_URL."],
+    [["migrate"], {}, "No database is given. Pass --database-url, set DATABASE_URL, or "],
     [["migrate"], { DATABASE_URL: "" }, "No database"],
     [["migrate", "--database-url", "mysql://me:s3cret@h/d"], {}, "must start with postgres://"],
-    [["migrate", "--database-url", "postgres://me:s3cret%@h/d"], {}, "cannot be read"],
-    [["migrate", "--database-url", "postgres://me:s3cret@h:port/d"], {}, "cannot be read"],
+    [["migrate", "--database-url", "postgres://me:s3cret%@h/d"], {}, "is not a valid URL"],
+    [["migrate", "--database-url", "postgres://me:s3cret@h:port/d"], {}, "is not a valid URL"],
   ])("%j", async ([args, env, message]) => {
     const { exitCode, stdout, stderr } = await run(args, env);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -143,14 +143,14 @@ describe("wrong usage exits with 2 and points to the help", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("no command at all: the commands are listed", async () => {
+  test("without a command the commands are listed", async () => {
     const { exitCode, stdout } = await run([]);
     expect(exitCode).toBe(2);
     expect(stdout).toMatch(/^Usage: jobforge \[options\] \[command\]/);
     expect(await run(["--help"])).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
-  test("an API schema that cannot be", async () => {
+  test("an invalid API schema", async () => {
     const { exitCode, stderr } = await run(["migrate", "--print", "--api-schema", "pg_jobs"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('"pg_jobs" cannot be the API schema');
@@ -164,7 +164,7 @@ describe("wrong usage exits with 2 and points to the help", () => {
 });
 
 describe("no connection exits with 3 and never shows the password", () => {
-  test("when nothing listens", async () => {
+  test("if nothing listens", async () => {
     for (const args of [["migrate"], ["migrate", "--status"]]) {
       const { exitCode, stdout, stderr } = await run(args, { DATABASE_URL: closed });
       expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
@@ -174,14 +174,14 @@ describe("no connection exits with 3 and never shows the password", () => {
     }
   });
 
-  test("when nothing listens, as a document", async () => {
+  test("if nothing listens, as a document", async () => {
     const { exitCode, stderr } = await run(["migrate", "--json"], { DATABASE_URL: closed });
     expect(exitCode).toBe(3);
     expect(JSON.parse(stderr)).toMatchObject({ error: { name: "no_connection", exitCode: 3 } });
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("when the password is wrong, or the database does not exist", async ({ db }) => {
+  test("if the password is wrong, or the database does not exist", async ({ db }) => {
     const wrongPassword = new URL(db.url);
     wrongPassword.password = "s3cret";
     const wrongDatabase = new URL(db.url);
@@ -193,7 +193,7 @@ describe("no connection exits with 3 and never shows the password", () => {
     }
   });
 
-  test("nor does a migration that works", async ({ empty }) => {
+  test("a successful migration does not show it either", async ({ empty }) => {
     const { password } = new URL(empty.url);
     expect(password).not.toBe("");
     for (const args of [["migrate"], ["migrate", "--status"], ["migrate", "--json"]]) {

@@ -1,11 +1,11 @@
-/** How answers look: spans and times as people write them, tables, colours. */
+/** Tests of the form of output: time spans, times, tables, colours. */
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../src/failures.ts";
 import { styleFor } from "../src/output/style.ts";
 import { type Column, plain, table } from "../src/output/table.ts";
-import { ago, readSpan, readTime, readWhole, span } from "../src/output/values.ts";
+import { ago, choice, readSpan, readTime, span, wholeNumber } from "../src/output/values.ts";
 
-describe("spans of time", () => {
+describe("time spans", () => {
   test.for([
     [0, "0ms"],
     [350, "350ms"],
@@ -19,7 +19,7 @@ describe("spans of time", () => {
     expect(span(ms)).toBe(text);
   });
 
-  test("are read as they are written", () => {
+  test("are parsed", () => {
     expect(["90s", "15m", "2h", "7d", "1.5h", "250ms"].map(readSpan)).toEqual([
       90_000, 900_000, 7_200_000, 604_800_000, 5_400_000, 250,
     ]);
@@ -27,7 +27,7 @@ describe("spans of time", () => {
       expect(() => readSpan(wrong), wrong).toThrow(UsageError);
   });
 
-  test("count from now, ahead or back", () => {
+  test("are relative to now, ahead or back", () => {
     const now = Date.now();
     expect(readTime("2h", "ahead").getTime() - now).toBeGreaterThanOrEqual(7_200_000);
     expect(readTime("2h", "back").getTime() - now).toBeLessThan(-7_190_000);
@@ -36,7 +36,7 @@ describe("spans of time", () => {
       expect(() => readTime(wrong, "ahead"), wrong).toThrow(UsageError);
   });
 
-  test("say how long ago it was", () => {
+  test("show how long ago a time was", () => {
     expect(ago(new Date(0), 61_000)).toBe("1m 1s ago");
     expect(ago(new Date(61_000), 0)).toBe("in 1m 1s");
     expect(ago(new Date(500), 0)).toBe("now");
@@ -45,11 +45,15 @@ describe("spans of time", () => {
 });
 
 test("whole numbers have a range", () => {
-  expect(readWhole("-3", "--priority", -10, 10)).toBe(-3);
+  expect(wholeNumber("--priority", { min: -10, max: 10 })("-3")).toBe(-3);
   for (const wrong of ["11", "1.5", "x", "", "1e3"])
-    expect(() => readWhole(wrong, "--limit", 1, 10), wrong).toThrow(
+    expect(() => wholeNumber("--limit", { min: 1, max: 10 })(wrong), wrong).toThrow(
       "--limit must be a whole number from 1 to 10",
     );
+});
+
+test("words are listed as a choice", () => {
+  expect(choice(["skip", "replace", "debounce"])).toBe("skip, replace or debounce");
 });
 
 describe("colours", () => {
@@ -64,7 +68,7 @@ describe("colours", () => {
     ]);
   });
 
-  test("are never there with NO_COLOR, and always with FORCE_COLOR", () => {
+  test("are off with NO_COLOR, and on with FORCE_COLOR", () => {
     expect(coloured({ NO_COLOR: "1" }, true)).toBe(false);
     expect(coloured({ NO_COLOR: "1", FORCE_COLOR: "1" }, true)).toBe(false);
     expect(coloured({ NO_COLOR: "" }, true)).toBe(true);
@@ -90,12 +94,12 @@ describe("tables", () => {
     );
   });
 
-  test("give way to a narrow terminal", () => {
+  test("become narrower in a narrow terminal", () => {
     const text = table(columns, [{ name: "a.very.long.type.of.job", jobs: 5 }], { style, width: 20 });
     expect(text.split("\n")[1]).toBe("a.very.long.t…     5");
   });
 
-  test("show nothing that could paint over the terminal", () => {
+  test("contain no control characters that could manipulate the terminal", () => {
     expect(plain("a\u001b[2Jb\nc\rd\u0007")).toBe("ab c d ");
   });
 });

@@ -2,7 +2,7 @@ import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { json, run, T, test } from "./support.ts";
 
-/** A due and a scheduled mail, a report that failed, a worker for mails. */
+/** Creates a due and a scheduled mail, a failed report, and a worker for mails. */
 async function populate(db: TestDatabase): Promise<void> {
   await db.query("select jobforge_enqueue_job($1, 'report.build')", [T]);
   await db.query(
@@ -36,7 +36,7 @@ describe("jobforge types", () => {
     });
   });
 
-  test("shows one with its policy", async ({ db }) => {
+  test("shows one type with its policy", async ({ db }) => {
     await populate(db);
     await db.query(
       `select jobforge_set_policy('mail.send', '{"max_attempts": 3, "base_ms": 5000, "timeout_ms": 60000}')`,
@@ -54,7 +54,7 @@ describe("jobforge types", () => {
     expect(await run(["types", "show", "nothing"], { DATABASE_URL: db.url })).toMatchObject({ exitCode: 4 });
   });
 
-  test("says when there are none", async ({ db }) => {
+  test("says that there are no types", async ({ db }) => {
     expect(await run(["types", "list"], { DATABASE_URL: db.url })).toMatchObject({
       stdout: "No types yet.\n",
     });
@@ -62,7 +62,7 @@ describe("jobforge types", () => {
 });
 
 describe("jobforge stats", () => {
-  test("sums it up", async ({ db }) => {
+  test("shows the totals", async ({ db }) => {
     await populate(db);
     await db.query("select jobforge_set_gate('type', 'mail.send', true)");
     const { exitCode, stdout } = await run(["stats"], { DATABASE_URL: db.url });
@@ -85,14 +85,14 @@ describe("jobforge stats", () => {
     expect(coloured.stdout).toContain("\u001b[33mpaused");
   });
 
-  test("readers may have it", async ({ db }) => {
+  test("jobforge_reader may read it", async ({ db }) => {
     const { url } = await db.createLogin("jobforge_reader");
     expect(await json(["stats"], url)).toMatchObject({ due: 0, oldestDueAt: null });
   });
 });
 
 describe("jobforge workers", () => {
-  test("lists them, or only those that are alive", async ({ db }) => {
+  test("lists all workers, or only those that are alive", async ({ db }) => {
     await populate(db);
     await db.travel("-1 hour");
     await db.query("select jobforge_heartbeat_worker('old')");
@@ -111,7 +111,7 @@ describe("jobforge workers", () => {
     );
   });
 
-  test("says when there are none", async ({ db }) => {
+  test("says that there are no workers", async ({ db }) => {
     expect(await run(["workers"], { DATABASE_URL: db.url })).toMatchObject({
       exitCode: 0,
       stdout: "No workers.\n",
@@ -167,7 +167,7 @@ describe("jobforge gates", () => {
     });
   });
 
-  test("needs to be told what", async ({ db }) => {
+  test("needs exactly one scope", async ({ db }) => {
     for (const args of [
       ["gates", "pause"],
       ["gates", "resume"],

@@ -1,4 +1,4 @@
-/** jobforge schedules: recurring work from the command line. */
+/** Tests of jobforge schedules. */
 import { describe, expect } from "vitest";
 import { json, run, T, test } from "./support.ts";
 
@@ -6,7 +6,7 @@ const weekly = ["report.build", "weekly"];
 const cron = ["--cron", "0 9 * * mon", "--timezone", "Europe/Berlin"];
 
 describe("jobforge schedules", () => {
-  test("add makes a schedule, finds it there, and changes it", async ({ db }) => {
+  test("add creates a schedule, finds it unchanged, and updates it", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     const made = await run(["schedules", "add", ...weekly, ...cron], env, { terminal: {} });
     expect(made).toMatchObject({ exitCode: 0, stderr: "" });
@@ -51,7 +51,7 @@ describe("jobforge schedules", () => {
     });
   });
 
-  test("list shows them, by filters and page by page", async ({ db }) => {
+  test("list shows schedules by filters and page by page", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     expect(await run(["schedules", "list"], env)).toMatchObject({ stdout: "No schedules.\n" });
     await json(["schedules", "add", ...weekly, ...cron], db.url);
@@ -80,13 +80,13 @@ describe("jobforge schedules", () => {
     expect(stdout).toContain("\u001b[31m");
   });
 
-  test("disable, enable and run steer one", async ({ db }) => {
+  test("disable, enable and run steer one schedule", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     await json(["schedules", "add", ...weekly, ...cron, "--tenant", T], db.url);
     const one = [...weekly, "--tenant", T];
     expect(await run(["schedules", "disable", ...one], env)).toMatchObject({
       exitCode: 0,
-      stdout: "report.build weekly: it is disabled.\n",
+      stdout: "report.build weekly: disabled.\n",
     });
     expect(await json(["schedules", "next", ...one], db.url)).toEqual({ items: [], cursor: null });
     expect(await json(["schedules", "enable", ...one], db.url)).toMatchObject({ enabled: true });
@@ -95,12 +95,12 @@ describe("jobforge schedules", () => {
     );
     expect(await run(["schedules", "run", ...one], env)).toMatchObject({
       exitCode: 0,
-      stdout: "report.build weekly: a run was asked for.\n",
+      stdout: "report.build weekly: run requested.\n",
     });
     expect(await db.value("select count(*)::int from jobforge_claim_jobs('w')")).toBe(1);
   });
 
-  test("next shows when a schedule runs, and what an expression means", async ({ db }) => {
+  test("next shows the next runs of a schedule or an expression", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     const expression = ["schedules", "next", "--cron", "0 12 1 1 *", "--count", "3"];
     const yearly = await json<{ items: string[] }>(expression, db.url);
@@ -125,7 +125,7 @@ describe("jobforge schedules", () => {
     expect(often.items).toHaveLength(1);
   });
 
-  test("what is wrong is told by the exit code", async ({ db }) => {
+  test("the exit code tells wrong usage from a missing schedule", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     for (const args of [
       ["add", ...weekly],

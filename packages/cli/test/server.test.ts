@@ -1,4 +1,4 @@
-/** jobforge server: who may start it, what it serves, and how it ends. */
+/** Tests of jobforge server: what it needs to start, what it serves, and how it ends. */
 import { createServer as createNetServer } from "node:net";
 import { describe, expect } from "vitest";
 import { startJobforge } from "./child.ts";
@@ -7,11 +7,11 @@ import { type CliRun, run, T, test } from "./support.ts";
 
 interface Serving {
   readonly url: string;
-  /** Ends it as Ctrl-C does. */
+  /** Ends the server as Ctrl-C does. */
   end(): Promise<CliRun>;
 }
 
-/** Starts the server in this process and answers when it listens. */
+/** Starts the server in this process. Resolves when it listens. */
 async function serve(args: readonly string[], env: Record<string, string>): Promise<Serving> {
   const ending = new AbortController();
   let ended: Promise<CliRun> | undefined;
@@ -35,7 +35,7 @@ async function serve(args: readonly string[], env: Record<string, string>): Prom
 const secret = "a secret of the tests that is long enough";
 
 describe("jobforge server", () => {
-  test("serves with a key, tells each request, and ends when told", async ({ db }) => {
+  test("accepts a key, logs each request, and ends on a signal", async ({ db }) => {
     const created = await run(["token", "create", "ops", "--role", "jobforge_operator"], {
       DATABASE_URL: db.url,
     });
@@ -64,7 +64,7 @@ describe("jobforge server", () => {
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });
 
-  test("refuses to start when nobody could prove who they are", async ({ db }) => {
+  test("refuses to start if no caller could authenticate", async ({ db }) => {
     await run(["token", "create", "old", "--role", "jobforge_reader"], { DATABASE_URL: db.url });
     await db.query("update jobforge.tokens set revoked_at = now()");
     const { exitCode, stdout, stderr } = await run(["server", "--port", "0"], { DATABASE_URL: db.url });
@@ -95,10 +95,10 @@ describe("jobforge server", () => {
     });
     other.close();
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(result.stderr).toContain(`Port ${port} of 127.0.0.1 is taken.`);
+    expect(result.stderr).toContain(`Port ${port} on 127.0.0.1 is already in use.`);
   });
 
-  test("a database without JobForge, or none, is told", async ({ empty }) => {
+  test("ends with an error if the database or JobForge is missing", async ({ empty }) => {
     const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/app" };
     expect(await run(["server", "--port", "0"], nowhere)).toMatchObject({ exitCode: 3 });
     const withSecret = { ...nowhere, JOBFORGE_JWT_SECRET: secret };
@@ -106,7 +106,7 @@ describe("jobforge server", () => {
     expect(await run(["server", "--port", "0"], { DATABASE_URL: empty.url })).toMatchObject({ exitCode: 1 });
   });
 
-  test("starts on a database that is to be migrated yet, and says what it waits for", async ({ empty }) => {
+  test("starts on a database that is not migrated yet, and says what it waits for", async ({ empty }) => {
     const server = await serve(["--port", "0"], { DATABASE_URL: empty.url, JOBFORGE_JWT_SECRET: secret });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     const { exitCode, stdout } = await server.end();
@@ -114,7 +114,7 @@ describe("jobforge server", () => {
     expect(stdout).toContain('{"event":"not_ready","reason":"JobForge is not installed');
   });
 
-  test("as a process it ends with SIGTERM while a stream is open, and runs ticks", async ({ db }) => {
+  test("as a process it runs ticks, and SIGTERM ends it while a stream is open", async ({ db }) => {
     await using project = await projectFolder({
       "handlers/it.js": `import { defineJob } from "@jobforge/sdk-ts";
         export const it = defineJob({ type: "it" }).handle(() => "done");`,

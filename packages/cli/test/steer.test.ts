@@ -44,7 +44,10 @@ describe("jobforge jobs cancel", () => {
     const [id = ""] = await enqueueMany(db, "a", 1);
     await db.query("select from jobforge_claim_jobs('w')");
     const { exitCode, stdout } = await run(["jobs", "cancel", id], { DATABASE_URL: db.url });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${id} runs, and was asked to stop.\n` });
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: `${id} is running and was asked to stop.\n`,
+    });
   });
 
   test.for([
@@ -57,16 +60,16 @@ describe("jobforge jobs cancel", () => {
     ["--error-group", " "],
     ["--created-before", "999999999d"],
     ["--finished-after", "300000000d"],
-  ])("a filter that says nothing (%s %j) does not mean everything", async ([option, value], { db }) => {
+  ])("an empty or invalid filter (%s %j) does not match all jobs", async ([option, value], { db }) => {
     await enqueueMany(db, "a", 2);
-    const answer = await run(["jobs", "cancel", option ?? "", value ?? "", "--yes"], {
+    const refused = await run(["jobs", "cancel", option ?? "", value ?? "", "--yes"], {
       DATABASE_URL: db.url,
     });
-    expect(answer).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
     expect(await statuses(db)).toEqual({ queued: 2 });
   });
 
-  test("by filters it says how many, asks, and does it when told so", async ({ db }) => {
+  test("with filters it shows the number of jobs and asks for confirmation", async ({ db }) => {
     await enqueueMany(db, "a", 3);
     await enqueueMany(db, "a", 2, U);
     await enqueueMany(db, "b", 1);
@@ -74,15 +77,15 @@ describe("jobforge jobs cancel", () => {
     const args = ["jobs", "cancel", "--type", "a"];
     const declined = await run(args, env, { terminal: { typed: "n\n" } });
     expect(declined).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(declined.stderr).toContain("This cancels 5 jobs of 2 tenants. Go on? [y/N]");
+    expect(declined.stderr).toContain("This cancels 5 jobs of 2 tenants. Continue? [y/N]");
     expect(declined.stderr).toContain("Nothing was changed.");
     expect(await statuses(db)).toEqual({ queued: 6 });
     const agreed = await run(args, env, { terminal: { typed: "y\n" } });
-    expect(agreed).toMatchObject({ exitCode: 0, stdout: "5 jobs canceled, or asked to stop.\n" });
+    expect(agreed).toMatchObject({ exitCode: 0, stdout: "5 jobs canceled or asked to stop.\n" });
     expect(await statuses(db)).toEqual({ canceled: 5, queued: 1 });
   });
 
-  test("where nobody can be asked it needs --yes", async ({ db }) => {
+  test("without a terminal it needs --yes", async ({ db }) => {
     await enqueueMany(db, "a", 2);
     const refused = await run(["jobs", "cancel", "--type", "a", "--json"], { DATABASE_URL: db.url });
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
@@ -93,7 +96,7 @@ describe("jobforge jobs cancel", () => {
     expect(done).toEqual({ matched: 2, changed: 2, tenants: 1 });
   });
 
-  test("goes on batch after batch, running jobs included", async ({ db }) => {
+  test("works batch by batch, running jobs included", async ({ db }) => {
     await enqueueMany(db, "a", 2300);
     await db.query("select count(*) from jobforge_claim_jobs('w', 1000)");
     await db.query("select count(*) from jobforge_claim_jobs('w', 100)");
@@ -106,7 +109,7 @@ describe("jobforge jobs cancel", () => {
     expect(await db.value("select count(*)::int from jobforge_jobs where cancel_requested")).toBe(1100);
   });
 
-  test("shows how far it is in a terminal, and nowhere else", async ({ db }) => {
+  test("shows its progress in a terminal only", async ({ db }) => {
     await enqueueMany(db, "a", 3);
     const { stderr } = await run(
       ["jobs", "cancel", "--type", "a", "--yes"],
@@ -132,10 +135,10 @@ describe("jobforge jobs cancel", () => {
     expect(await json(["jobs", "cancel", "--all", "--yes"], db.url)).toMatchObject({ changed: 1 });
   });
 
-  test("with nothing to change it says so", async ({ db }) => {
+  test("says that no jobs match", async ({ db }) => {
     expect(await run(["jobs", "cancel", "--type", "a"], { DATABASE_URL: db.url })).toMatchObject({
       exitCode: 0,
-      stdout: "No such jobs.\n",
+      stdout: "No jobs match.\n",
     });
   });
 });
@@ -146,14 +149,14 @@ describe("jobforge jobs retry", () => {
     await failAll(db, "a", "boom");
     const { exitCode, stdout } = await run(["jobs", "retry", id], { DATABASE_URL: db.url });
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("is queued") });
-    const answer = await json<{ runAt: string }>(
+    const rescheduled = await json<{ runAt: string }>(
       ["jobs", "retry", later, "--at", "2030-01-01T00:00:00Z"],
       db.url,
     );
-    expect(answer).toMatchObject({ id: later, status: "queued", runAt: "2030-01-01T00:00:00.000Z" });
+    expect(rescheduled).toMatchObject({ id: later, status: "queued", runAt: "2030-01-01T00:00:00.000Z" });
   });
 
-  test("by filters it takes failed and dead jobs, and no others", async ({ db }) => {
+  test("with filters it retries only failed and dead jobs", async ({ db }) => {
     await enqueueMany(db, "a", 3);
     await failAll(db, "a", "boom");
     await db.query("select jobforge_enqueue_job($1, 'a', p_run_at => now() + interval '1 day')", [T]);
@@ -170,7 +173,7 @@ describe("jobforge jobs retry", () => {
     expect(await run(["jobs", "retry", "--type", "a", "--at", "1h"], env)).toMatchObject({ exitCode: 2 });
   });
 
-  test("what cannot come back is told by the exit code", async ({ db }) => {
+  test("ends with 1 if a job cannot be retried", async ({ db }) => {
     await db.query("select jobforge_enqueue_job($1, 'a', p_dedupe_key => 'k')", [T]);
     await failAll(db, "a", "boom");
     await db.query("select jobforge_enqueue_job($1, 'a', p_dedupe_key => 'k')", [T]);
@@ -178,7 +181,7 @@ describe("jobforge jobs retry", () => {
       DATABASE_URL: db.url,
     });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("0 jobs queued again. 1 job changed meanwhile");
+    expect(stdout).toContain("0 jobs queued again. Not changed: 1 job");
   });
 });
 
@@ -219,25 +222,25 @@ describe("jobforge dead", () => {
     });
   });
 
-  test("says when there is nothing", async ({ db }) => {
+  test("says that there are no failed or dead jobs", async ({ db }) => {
     expect(await run(["dead", "list"], { DATABASE_URL: db.url })).toMatchObject({
       exitCode: 0,
-      stdout: "Nothing is failed or dead.\n",
+      stdout: "No failed or dead jobs.\n",
     });
   });
 
-  test("retries the jobs of a group, of all tenants, after asking", async ({ db }) => {
+  test("retries the jobs of a group, of all tenants, after a confirmation", async ({ db }) => {
     const [timeouts] = await broken(db);
     const args = ["dead", "retry", timeouts?.errorGroup ?? ""];
     const env = { DATABASE_URL: db.url };
     const { exitCode, stdout, stderr } = await run(args, env, { terminal: { typed: "yes\n" } });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "3 jobs queued again.\n" });
-    expect(stderr).toContain("This runs again 3 jobs of 2 tenants.");
+    expect(stderr).toContain("This retries 3 jobs of 2 tenants.");
     expect(await statuses(db)).toEqual({ failed: 1, queued: 3 });
     expect(await run(args, env)).toMatchObject({ exitCode: 4 });
   });
 
-  test("purges a group for good, and nothing else", async ({ db }) => {
+  test("deletes the jobs of a group, and no others", async ({ db }) => {
     const [timeouts] = await broken(db);
     const args = ["dead", "purge", timeouts?.errorGroup ?? ""];
     expect(await run(args, { DATABASE_URL: db.url })).toMatchObject({ exitCode: 2, stdout: "" });

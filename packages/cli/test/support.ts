@@ -1,4 +1,4 @@
-/** The command with a process of its own: what it wrote, and how it ended. */
+/** Runs the command in this process with simulated streams, and returns its output and exit code. */
 import { Readable } from "node:stream";
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { inject } from "vitest";
@@ -8,7 +8,7 @@ import { type CliProcess, runCli } from "../src/index.ts";
 export const T = "11111111-1111-4111-8111-111111111111";
 export const U = "22222222-2222-4222-8222-222222222222";
 
-/** With `db`, a migrated database, and `empty`, one without JobForge. */
+/** Tests with `db`, a migrated database, and `empty`, a database without JobForge. */
 export const test = base.extend<{ empty: TestDatabase }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures a test needs from this pattern
   empty: async ({}, use) => {
@@ -24,14 +24,14 @@ export interface CliRun {
 }
 
 export interface RunOptions {
-  /** As in a terminal of so many columns, where somebody types these lines. */
+  /** Simulates a terminal with this number of columns, in which these lines are typed. */
   readonly terminal?: { readonly columns?: number; readonly typed?: string };
   readonly piped?: string;
   readonly signal?: AbortSignal;
   readonly onOutput?: (text: string) => void;
 }
 
-/** A directory without a database of its own. */
+/** A directory without an embedded database. */
 const nowhere = "/nonexistent";
 
 export async function run(
@@ -61,7 +61,7 @@ export async function run(
   return { exitCode, ...written };
 }
 
-/** Runs a command that must do well, and reads the one document that it printed. */
+/** Runs a command with --json, checks its exit code, and returns the document that it printed. */
 export async function json<T = Record<string, unknown>>(
   args: readonly string[],
   url: string,

@@ -1,4 +1,4 @@
-/** Every command in a terminal and with --json: the same answer for people and for programs. */
+/** Tests every command in a terminal and with --json: both print the same result. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import { createProgram } from "../src/program.ts";
 import { type Folder, projectFolder, repository, temporaryFolder } from "./files.ts";
 import { run, T, test } from "./support.ts";
 
-/** Something for a command to work on. */
+/** The data that a command works on. */
 interface Scene {
   readonly url: string;
   readonly handlers: string;
-  /** Jobs: one that waits, one that has ended, one that is dead. */
+  /** Ids of jobs: one is queued, one has succeeded, one is dead. */
   readonly queued: string;
   readonly done: string;
   readonly dead: string;
@@ -23,9 +23,9 @@ interface Scene {
 
 interface Example {
   readonly args: (scene: Scene) => readonly string[];
-  /** What a terminal shows; colours are taken away. */
+  /** Matches the output in a terminal, without colours. */
   readonly shows: RegExp;
-  /** Goes on until it is told to stop, which happens when it has said this. Its JSON is one document a line. */
+  /** For a command that runs until stopped: it is stopped after this output. Its JSON is one document per line. */
   readonly until?: RegExp;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -38,7 +38,7 @@ const tenant = ["--tenant", T];
 
 const examples: Readonly<Record<string, Example>> = {
   "dead list": { args: of("dead", "list"), shows: /no such user/ },
-  "dead purge": { args: of("dead", "purge", "--type", "break", "--yes"), shows: /1 .*forgotten/ },
+  "dead purge": { args: of("dead", "purge", "--type", "break", "--yes"), shows: /1 .*deleted/ },
   "dead retry": { args: of("dead", "retry", "--type", "break", "--yes"), shows: /1 / },
   dev: { args: of("dev", "--port", "0"), shows: /Server: http/, until: /No handlers|no_handlers/ },
   doctor: { args: of("doctor"), shows: /clock/ },
@@ -58,11 +58,11 @@ const examples: Readonly<Record<string, Example>> = {
     args: of("schedules", "add", "work", "new", "--every", "1h"),
     shows: /work new created/,
   },
-  "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /it is disabled/ },
+  "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /: disabled/ },
   "schedules enable": { args: of("schedules", "enable", "work", "hourly"), shows: /next run/ },
   "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 01:00:00/ },
   "schedules next": { args: of("schedules", "next", "work", "hourly"), shows: /^20\S+Z +(now|in )/ },
-  "schedules run": { args: of("schedules", "run", "work", "hourly"), shows: /a run was asked for/ },
+  "schedules run": { args: of("schedules", "run", "work", "hourly"), shows: /run requested/ },
   server: {
     args: of("server", "--port", "0"),
     shows: /Listening on http/,
@@ -70,7 +70,7 @@ const examples: Readonly<Record<string, Example>> = {
     env: { JOBFORGE_JWT_SECRET: "a secret of the tests that is long enough" },
   },
   stats: { args: of("stats"), shows: /1 succeeded; 1 failed or dead/ },
-  tick: { args: ({ handlers }) => ["tick", handlers], shows: /Nothing was due/ },
+  tick: { args: ({ handlers }) => ["tick", handlers], shows: /No jobs were due/ },
   "token create": {
     args: of("token", "create", "mine", "--role", "jobforge_reader"),
     shows: /jf_[0-9a-f]{8}_/,
@@ -79,12 +79,12 @@ const examples: Readonly<Record<string, Example>> = {
   "token revoke": { args: ({ key }) => ["token", "revoke", key], shows: /revoked|no longer/ },
   "types list": { args: of("types", "list"), shows: /break/ },
   "types show": { args: of("types", "show", "work"), shows: /work/ },
-  // It takes the signals of this process; see worker.test.ts, which starts it as one of its own.
+  // It handles the signals of this process, so worker.test.ts runs it in a separate process.
   worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
   workers: { args: of("workers"), shows: /w1 +alive/ },
 };
 
-/** The names of all commands that do something. */
+/** Returns the names of all commands, without the groups. */
 function leaves(command: Command, path: readonly string[] = []): string[] {
   return command.commands.flatMap((each) => {
     const name = [...path, each.name()];
@@ -138,16 +138,16 @@ describe("every command", () => {
       ]);
 
       const second = await setUp(db, folder);
-      const told = await runUntil([...args(second), "--json"], { DATABASE_URL: db.url, ...env }, until, {});
-      expect(told).toMatchObject({ exitCode: 0, stderr: "" });
-      const documents = until === undefined ? [told.stdout] : told.stdout.trim().split("\n");
+      const json = await runUntil([...args(second), "--json"], { DATABASE_URL: db.url, ...env }, until, {});
+      expect(json).toMatchObject({ exitCode: 0, stderr: "" });
+      const documents = until === undefined ? [json.stdout] : json.stdout.trim().split("\n");
       for (const document of documents) expect(JSON.parse(document)).toBeTypeOf("object");
-      expect(told.stdout).not.toMatch(escapes);
+      expect(json.stdout).not.toMatch(escapes);
     },
   );
 });
 
-/** Runs a command, and tells one that would go on to stop once it has said what it must. */
+/** Runs a command, and stops it as soon as its output matches `until`. */
 async function runUntil(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -155,16 +155,16 @@ async function runUntil(
   options: Parameters<typeof run>[2],
 ): ReturnType<typeof run> {
   const stop = new AbortController();
-  let said = "";
+  let printed = "";
   const onOutput = (text: string): void => {
-    said += text;
-    if (until?.test(said)) stop.abort();
+    printed += text;
+    if (until?.test(printed)) stop.abort();
   };
   return await run(args, env, { ...options, signal: stop.signal, onOutput });
 }
 
 describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
-  /** Starts the command in a terminal of its own. */
+  /** Starts the command in its own terminal. */
   function inTerminal(program: string, env: Readonly<Record<string, string>>, cwd: string): Terminal {
     const child = spawn(
       "script",
@@ -193,7 +193,7 @@ describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
   const jobforge = `${process.execPath} ${join(repository, "packages/cli/bin/jobforge.js")}`;
   const until = { timeout: 50_000 };
 
-  test("there are colours, and questions that wait for an answer", async ({ db }) => {
+  test("there are colours, and a question waits for the reply", async ({ db }) => {
     await using folder = await temporaryFolder();
     await setUp(db, folder);
     const env = { DATABASE_URL: db.url };
@@ -207,7 +207,7 @@ describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
     expect(await db.value("select count(*)::int from jobforge_jobs where status = 'dead'")).toBe(1);
   });
 
-  test("a worker's log is for people, and Ctrl-C ends it", async ({ db }) => {
+  test("a worker's log is readable text, and Ctrl-C ends the worker", async ({ db }) => {
     await using folder = await projectFolder({ "handlers/it.js": handlers });
     const worker = inTerminal(`${jobforge} worker handlers`, { DATABASE_URL: db.url }, folder.path);
     await expect.poll(worker.shown, until).toContain("Worker started");
@@ -223,7 +223,7 @@ describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
       { JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
       folder.path,
     );
-    await expect.poll(start.shown, until).toContain("The worker goes on until Ctrl-C");
+    await expect.poll(start.shown, until).toContain("The worker runs until Ctrl-C");
     const [, url = ""] = /Server: (http:\/\/127\.0\.0\.1:\d+)/.exec(start.shown()) ?? [];
     const database = findEmbedded({ directory: join(folder.path, "data") });
     expect(database).toBeDefined();

@@ -1,4 +1,4 @@
-/** jobforge token: keys are made, listed and revoked; a secret is shown once. */
+/** Tests of jobforge token: keys are created, listed and revoked, and a key is shown only once. */
 import { expect } from "vitest";
 import { json, run, T, test } from "./support.ts";
 
@@ -8,7 +8,7 @@ interface Created {
   readonly prefix: string;
 }
 
-test("a key is shown when it is made, and never again", async ({ db }) => {
+test("a key is shown when it is created, and never again", async ({ db }) => {
   const env = { DATABASE_URL: db.url };
   const made = await run(
     ["token", "create", "The shop", "--role", "jobforge_app", "--tenant", T, "--expires", "90d"],
@@ -17,7 +17,7 @@ test("a key is shown when it is made, and never again", async ({ db }) => {
   );
   expect(made.exitCode).toBe(0);
   expect(made.stdout).toMatch(/^jf_[0-9a-f]{8}_[0-9a-f]{64}\n$/);
-  expect(made.stderr).toContain("only time");
+  expect(made.stderr).toContain("not shown again");
   const created = await json<Created>(["token", "create", "ops", "--role", "jobforge_operator"], db.url);
   expect(created).toMatchObject({ name: "ops", role: "jobforge_operator", tenantId: null, expiresAt: null });
   expect(created.token.startsWith(created.prefix)).toBe(true);
@@ -51,7 +51,7 @@ test("a key is revoked by its prefix or id, and is no longer listed", async ({ d
   expect(gone.stdout).toContain("revoked");
 });
 
-test("what is wrong is told by the exit code", async ({ db }) => {
+test("the exit code tells wrong usage, a missing key and a missing permission apart", async ({ db }) => {
   const env = { DATABASE_URL: db.url };
   for (const args of [
     ["create", "x"],

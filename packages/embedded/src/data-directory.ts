@@ -1,5 +1,8 @@
-// Guarantees a complete data directory that we created. It appears under its name only when initdb is done
-// and it bears our mark, so a crash half-way leaves nothing to trip over, and unmarked data is never touched.
+/**
+ * Guarantees a complete data directory that this package created. The directory gets its final name only after
+ * initdb has finished and our mark is in it. So a crash during creation leaves no incomplete data directory, and data
+ * without our mark is never touched.
+ */
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -30,7 +33,7 @@ export interface DataDirectory {
   readonly user: ServerUser;
 }
 
-/** Where the data is, or shall be. */
+/** Returns where the data is, or where it is to be created. */
 export function locateData(home: Home): DataDirectory {
   const pointed = pointedData(home);
   const path = pointed ?? join(home.path, "data");
@@ -46,7 +49,7 @@ export function locateData(home: Home): DataDirectory {
   return { path: usable ? path : pointOutside(home, user), exists: false, user };
 }
 
-/** The data of a server that was started before, if it is ours. */
+/** Returns the data directory of a server that was started before, if this package created it. */
 export function locateExistingData(home: Home): string | undefined {
   const path = pointedData(home) ?? join(home.path, "data");
   return readMark(path) === undefined ? undefined : realpathSync(path);
@@ -72,20 +75,20 @@ export async function createData(
   }
 }
 
-/** Staging stays ours, so that only what is in it is in the hands of the server's user. */
+/** The staging directory stays owned by this process's user. Only the cluster in it belongs to the server's user. */
 function prepareStaging(staging: string, cluster: string, user: ServerUser): void {
   try {
     mkdirSync(staging);
     chmodSync(staging, user.switched ? 0o711 : 0o700);
     mkdirSync(cluster, 0o700);
-    // Not every file system lets files change hands.
+    // Not every file system allows changing the owner.
     if (user.switched) chownSync(cluster, user.uid, user.gid);
   } catch (error) {
     throw unreadable(staging, error);
   }
 }
 
-/** Code point order everywhere, so that both versions and all machines sort alike. */
+/** Text sorts by code point, so that both versions and all machines sort in the same order. */
 function initdbArguments(home: Home, cluster: string, passwordFile: string, sync: boolean): string[] {
   const provider = home.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
   return [
@@ -124,8 +127,8 @@ function initdbFailed(output: string, { uid }: ServerUser): EmbeddedPostgresErro
   if (output.includes("could not look up effective user ID")) {
     return new EmbeddedPostgresError(
       "user_unknown",
-      `PostgreSQL needs a user with a name, and user ${uid} has none in /etc/passwd.`,
-      "Run as a named user; in a container, add a line for this user to /etc/passwd.",
+      `PostgreSQL needs a user with a name, but user ${uid} has no name in /etc/passwd.`,
+      "Run as a user with a name. In a container, add a line for this user to /etc/passwd.",
     );
   }
   const hint = "Check free disk space and the permissions of the directory.";
@@ -142,21 +145,21 @@ function refuseForeignData(path: string): void {
   throw new EmbeddedPostgresError(
     "foreign_data",
     `${path} was not created by JobForge.`,
-    "It is left as it is. Move it away, or choose another directory.",
+    "It has not been changed. Move it away, or choose another directory.",
   );
 }
 
-/** Somebody closed a directory above the data after it was created. */
+/** Fails if the server's user can no longer reach the data, because a parent directory was closed after creation. */
 function refuseShutOut(path: string, user: ServerUser): void {
   if (canAccess(user, path, "execute")) return;
   throw new EmbeddedPostgresError(
     "unreadable",
     `The data in ${path} belongs to user ${user.uid}, who can no longer enter that directory.`,
-    "Let all users enter the directories above it again, or choose another directory.",
+    "Allow all users to enter its parent directories again, or choose another directory.",
   );
 }
 
-/** The initdb of a killed process may still write there for a moment; then the next start removes it. */
+/** The initdb of a killed process may still be writing there. In that case the next start removes the directory. */
 function removeIfQuiet(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });

@@ -1,5 +1,7 @@
-// Guarantees that every failure a caller can act on has a code to branch on and a hint for people.
-// Neither message nor hint ever holds the password.
+/**
+ * Guarantees that every failure a caller can act on has a code for programs and a hint for people.
+ * Neither the message nor the hint ever contains the password.
+ */
 
 export type EmbeddedPostgresErrorCode =
   | "already_running"
@@ -16,7 +18,7 @@ export type EmbeddedPostgresErrorCode =
 export class EmbeddedPostgresError extends Error {
   override readonly name: string = "EmbeddedPostgresError";
   readonly code: EmbeddedPostgresErrorCode;
-  /** What to do about it. */
+  /** Tells the user what to do about the error. */
   readonly hint: string;
 
   constructor(code: EmbeddedPostgresErrorCode, message: string, hint: string, options?: ErrorOptions) {
@@ -26,7 +28,7 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-/** The `code` of a Node system error such as `ENOENT`, or undefined. */
+/** Returns the `code` of a Node system error such as `ENOENT`, or undefined. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

@@ -1,29 +1,36 @@
-// Guarantees that registered cleanups run once when the process ends by itself, by process.exit(), by an
-// uncaught exception (all of which emit "exit"), or by SIGINT, SIGTERM or SIGHUP; that a signal still ends the
-// process as it would have; and that an application with its own signal handler decides alone when to end.
+/**
+ * Guarantees three things:
+ * - Registered cleanups run once when the process ends: by itself, by process.exit() or by an uncaught exception
+ *   (all three emit "exit"), or by SIGINT, SIGTERM or SIGHUP.
+ * - A signal still ends the process as it would have without the cleanups.
+ * - An application with its own signal handler alone decides when to end.
+ */
 
 import { constants } from "node:os";
 
-/** Must not wait for the event loop: nothing runs on it any more. */
+/** A cleanup must not wait for the event loop, which no longer runs at that point. */
 type Cleanup = () => void;
 
-const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const endingSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 interface Registry {
   readonly cleanups: Set<Cleanup>;
   stopListening?: (() => void) | undefined;
 }
 
-/** One per process, even when this package is loaded twice: two copies would take each other for the application. */
-const KEY = Symbol.for("@jobforge/embedded.exit");
+/**
+ * The key of the one registry per process. Two loaded copies of this package share it, because each would otherwise
+ * mistake the other's signal handler for the application's.
+ */
+const registryKey = Symbol.for("@jobforge/embedded.exit");
 
 function registry(): Registry {
-  const holder = globalThis as typeof globalThis & { [KEY]?: Registry };
-  holder[KEY] ??= { cleanups: new Set() };
-  return holder[KEY];
+  const holder = globalThis as typeof globalThis & { [registryKey]?: Registry };
+  holder[registryKey] ??= { cleanups: new Set() };
+  return holder[registryKey];
 }
 
-/** Runs a cleanup when the process ends. Returns how to forget it. */
+/** Registers a cleanup to run when the process ends. Returns a function that removes it. */
 export function atExit(cleanup: Cleanup): () => void {
   const shared = registry();
   shared.cleanups.add(cleanup);
@@ -41,15 +48,15 @@ function listen(shared: Registry): () => void {
     runAll(shared);
     forget(shared);
     process.kill(process.pid, signal);
-    // As process 1 of a container the kernel ignores the signal, and without its server the process is no use.
+    // The kernel ignores the signal for process 1 of a container, and without its server the process is useless.
     if (process.pid === 1) process.exit(128 + constants.signals[signal]);
   };
   process.on("exit", onExit);
-  // First in line: an application's `once` handler that ran before would no longer be seen.
-  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
+  // Prepended, because an application's `once` handler that ran earlier would no longer be counted.
+  for (const signal of endingSignals) process.prependListener(signal, onSignal);
   return () => {
     process.off("exit", onExit);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    for (const signal of endingSignals) process.off(signal, onSignal);
   };
 }
 
@@ -64,7 +71,7 @@ function runAll({ cleanups }: Registry): void {
     try {
       cleanup();
     } catch {
-      // The process is ending: one failed cleanup must not keep the others from running.
+      // The process is ending: one failed cleanup must not prevent the others from running.
     }
   }
 }
@@ -74,8 +81,8 @@ function applicationHandles(signal: NodeJS.Signals): boolean {
 }
 
 /**
- * The package `signal-exit`, which many tools load, listens too and ends the process only when nobody else
- * does. Taking it for the application would leave a process that no signal ends.
+ * Many tools load the package `signal-exit`. It also listens, and it ends the process only if there is no other
+ * listener. Counting its listeners as the application's would leave a process that no signal ends.
  */
 function countSignalExit(): number {
   const emitters: unknown[] = [

@@ -1,5 +1,7 @@
-// Guarantees that small state files are either the old or the new text, never half of one, and that
-// writing one never follows a link somebody placed in its way.
+/**
+ * Guarantees that a small state file contains either the old or the new text, never a part of it, and that writing
+ * one never follows a link that another user placed there.
+ */
 
 import { randomBytes } from "node:crypto";
 import {
@@ -16,7 +18,7 @@ import type { ServerUser } from "./server-user.ts";
 
 interface NewFile {
   readonly mode: number;
-  /** Who shall own the file; default: this process. */
+  /** The owner of the file. Default: the user of this process. */
   readonly owner?: ServerUser;
 }
 
@@ -44,7 +46,7 @@ export function replaceFile(path: string, text: string, file: NewFile): void {
   }
 }
 
-/** The text of a file, or undefined when there is none or it cannot be read. */
+/** Returns the text of a file, or undefined if it does not exist or cannot be read. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -53,7 +55,7 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-/** The object in a JSON file, or undefined when it is missing, torn or something else. */
+/** Returns the object in a JSON file, or undefined if the file is missing, incomplete or not an object. */
 export function readJson(path: string): Partial<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
@@ -63,7 +65,10 @@ export function readJson(path: string): Partial<Record<string, unknown>> | undef
   }
 }
 
-/** A sibling name nobody else uses; it names the process so that leftovers can be told from work in progress. */
+/**
+ * Returns a unique name in the same directory. It contains the process id, so that leftovers can be distinguished
+ * from work in progress.
+ */
 export function temporaryName(path: string): string {
   return `${path}.tmp-${process.pid}-${randomBytes(6).toString("hex")}`;
 }

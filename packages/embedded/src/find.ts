@@ -1,5 +1,7 @@
-// Guarantees the address of the server that runs in a directory, for processes that only want to connect.
-// Starts, stops and writes nothing.
+/**
+ * Finds the address of the server that runs in a directory, for processes that only want to connect.
+ * Starts, stops and writes nothing.
+ */
 
 import { addressOf } from "./address.ts";
 import { locateExistingData } from "./data-directory.ts";
@@ -7,7 +9,7 @@ import { homeOf, readPassword } from "./home.ts";
 import { findPostmaster } from "./postmaster.ts";
 import type { EmbeddedAddress, EmbeddedOptions } from "./types.ts";
 
-/** The running server of a directory, whoever started it, or undefined. */
+/** Returns the running server of a directory, no matter which process started it, or undefined. */
 export function findEmbedded(
   options: Pick<EmbeddedOptions, "directory" | "version"> = {},
 ): EmbeddedAddress | undefined {

@@ -1,5 +1,7 @@
-// Guarantees the directory that holds one server's state, and knows the files in it. Password and log are
-// private, nothing in it can be committed by accident, and a PostgreSQL somebody else made is left alone.
+/**
+ * Guarantees the directory that holds one server's state, and names the files in it. Password and log are private,
+ * none of the files can be committed by accident, and a PostgreSQL that this package did not create is left alone.
+ */
 
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
@@ -9,18 +11,18 @@ import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { readIfThere, replaceFile } from "./files.ts";
 import { isRoot } from "./server-user.ts";
 
-export const POINTER = "data-location.json";
+export const pointerFile = "data-location.json";
 
 export interface Home {
   /** The directory the caller chose. */
   readonly directory: string;
-  /** Below it, one per major version, so that both can be used. */
+  /** A subdirectory of it, one per major version, so that both versions can be used. */
   readonly path: string;
   readonly version: PostgresVersion;
   readonly logFile: string;
   readonly passwordFile: string;
   readonly portFile: string;
-  /** Says where the data is when it could not be put here. */
+  /** Names the location of the data if it could not be stored here. */
   readonly dataPointer: string;
 }
 
@@ -34,7 +36,7 @@ export function homeOf(directory: string | undefined, version: PostgresVersion):
     logFile: join(path, "server.log"),
     passwordFile: join(path, "password"),
     portFile: join(path, "port"),
-    dataPointer: join(path, POINTER),
+    dataPointer: join(path, pointerFile),
   };
 }
 
@@ -44,7 +46,7 @@ export function openHome(directory: string | undefined, version: PostgresVersion
     throw new EmbeddedPostgresError(
       "foreign_data",
       `${root} is the data directory of a PostgreSQL that JobForge did not create.`,
-      "Choose another directory; this one is left as it is.",
+      "Choose another directory. This one has not been changed.",
     );
   }
   try {
@@ -54,7 +56,7 @@ export function openHome(directory: string | undefined, version: PostgresVersion
     }
     if (!existsSync(path)) {
       mkdirSync(path);
-      // As root the server's user must pass through it; what is private in it has modes of its own.
+      // As root, the server's user must be able to pass through. Private files in it have their own modes.
       chmodSync(path, isRoot() ? 0o755 : 0o700);
     }
   } catch (error) {
@@ -63,7 +65,7 @@ export function openHome(directory: string | undefined, version: PostgresVersion
   return homeOf(directory, version);
 }
 
-/** The password of existing data. */
+/** Returns the password of existing data. */
 export function readPassword(home: Home): string {
   try {
     const text = readIfThere(home.passwordFile)?.trim();
@@ -74,8 +76,8 @@ export function readPassword(home: Home): string {
   }
   throw new EmbeddedPostgresError(
     "password_missing",
-    `There is data, but its password is not in ${home.passwordFile}.`,
-    `Restore that file, or remove ${home.path} to start afresh without the data.`,
+    `The data exists, but its password is not in ${home.passwordFile}.`,
+    `Restore that file, or remove ${home.path} to start again without the data.`,
   );
 }
 
@@ -103,7 +105,7 @@ export function unreadable(path: string, cause: unknown): EmbeddedPostgresError 
   );
 }
 
-/** A strict umask must not shut out the server's user, but only what we create is opened. */
+/** A strict umask must not lock out the server's user. Only directories that are created here become accessible. */
 function mkdirOpen(path: string): void {
   const first = mkdirSync(path, { recursive: true });
   if (first === undefined || !isRoot()) return;

@@ -1,4 +1,4 @@
-// A real PostgreSQL from npm binaries, for laptops and tests.
+/** A real PostgreSQL from npm binaries, for laptops and tests. */
 
 export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from "./errors.ts";
 export { findEmbedded } from "./find.ts";

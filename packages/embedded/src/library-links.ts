@@ -1,5 +1,7 @@
-// Guarantees that the libraries have the link names the programs look for. npm packages cannot hold links, so
-// the package makes them in an install script, which careful package managers do not run.
+/**
+ * Guarantees that the libraries have the link names that the programs look for. npm packages cannot contain links, so
+ * the package creates them in an install script, which cautious package managers do not run.
+ */
 
 import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -14,7 +16,7 @@ export function hasAllLinks(native: string): boolean {
   return wantedLinks(native).every(({ path }) => existsSync(path));
 }
 
-/** Makes what is missing. Throws EACCES, EPERM or EROFS where it may not write. */
+/** Creates the missing links. Throws EACCES, EPERM or EROFS if it may not write there. */
 export function linkLibraries(native: string): void {
   for (const { path, to } of wantedLinks(native)) {
     if (existsSync(path)) continue;
@@ -22,13 +24,13 @@ export function linkLibraries(native: string): void {
     try {
       symlinkSync(to, path);
     } catch (error) {
-      // Another process repairs the same package.
+      // Another process is repairing the same package.
       if (systemCode(error) !== "EEXIST") throw error;
     }
   }
 }
 
-/** The list names both ends relative to the package, whose `native` directory may have been copied elsewhere. */
+/** The list names both ends relative to the package. Its `native` directory may have been copied elsewhere. */
 function wantedLinks(native: string): Link[] {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return [];

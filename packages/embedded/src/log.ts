@@ -1,5 +1,7 @@
-// Guarantees that the server log is private, does not grow without end, and that a failed start can quote
-// what the server said since that start.
+/**
+ * Guarantees that the server log is private and does not grow without limit, and that a failed start can quote the
+ * lines the server has written since that start.
+ */
 
 import {
   closeSync,
@@ -17,27 +19,27 @@ import { isRoot } from "./server-user.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
 
-const ROTATE_BYTES = 10 * 1024 * 1024;
-const QUOTED_LINES = 20;
-const QUOTED_BYTES = 64 * 1024;
+const rotateBytes = 10 * 1024 * 1024;
+const quotedLines = 20;
+const quotedBytes = 64 * 1024;
 
 export interface ServerLog {
-  /** For the server's output; the caller closes it. */
+  /** The file descriptor for the server's output. The caller closes it. */
   readonly file: number;
-  /** What has been written since it was opened: the last lines of it. */
+  /** Returns the last lines written since the log was opened. */
   tail(): string;
 }
 
 export function openLog(path: string): ServerLog {
-  if (existsSync(path) && statSync(path).size > ROTATE_BYTES) renameSync(path, `${path}.old`);
-  // Never through a link: as root that could append to any file of the system.
+  if (existsSync(path) && statSync(path).size > rotateBytes) renameSync(path, `${path}.old`);
+  // Never follow a link: as root, the server could append to any file of the system.
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0), 0o600);
   giveToOwnerOf(dirname(path), file);
   const start = fstatSync(file).size;
   return { file, tail: () => readTail(path, start) };
 }
 
-/** Root may run the server of another user, who must be able to write the log next time. */
+/** Root may run the server of another user. That user must be able to write the log at the next start. */
 function giveToOwnerOf(directory: string, file: number): void {
   const { uid, gid } = statSync(directory);
   if (isRoot() && uid !== 0) fchownSync(file, uid, gid);
@@ -47,7 +49,7 @@ function readTail(path: string, start: number): string {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const from = Math.max(start, size - QUOTED_BYTES);
+    const from = Math.max(start, size - quotedBytes);
     const buffer = Buffer.alloc(Math.max(0, size - from));
     const read = readSync(file, buffer, 0, buffer.length, from);
     return lastLines(buffer.toString("utf8", 0, read));
@@ -57,5 +59,5 @@ function readTail(path: string, start: number): string {
 }
 
 export function lastLines(text: string): string {
-  return text.trimEnd().split("\n").slice(-QUOTED_LINES).join("\n");
+  return text.trimEnd().split("\n").slice(-quotedLines).join("\n");
 }

@@ -1,6 +1,8 @@
-// Guarantees that at most one living process owns a server directory, also when several start at once and
-// when the last owner was killed. The owner is the highest numbered `owner.<n>.json`. A file is created only
-// once per number and the highest is never deleted, so the claim after a dead owner has exactly one winner.
+/**
+ * Guarantees that at most one living process owns a server directory, even if several start at once or the last owner
+ * was killed. The `owner.<n>.json` with the highest number names the owner. Each number is created only once and the
+ * highest is never deleted, so exactly one process wins the claim after an owner has died.
+ */
 
 import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,10 +11,10 @@ import { createFile, readJson, replaceFile, temporaryName } from "./files.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "./processes.ts";
 
 export interface Owner extends ProcessIdentity {
-  /** Port of its server once that is up. */
+  /** Port of its server, as soon as that is running. */
   readonly port: number | undefined;
   readonly released: boolean;
-  /** The directory it owns, by identity: a copy of the directory has a copy of the file, and no owner. */
+  /** Identity of the directory it owns. A copied directory contains a copied file that names no owner of the copy. */
   readonly owns: string | undefined;
 }
 
@@ -22,7 +24,7 @@ interface Claim {
 }
 
 export interface Ownership {
-  /** Tells others on which port the owned server listens. */
+  /** Publishes the port of the owned server to other processes. */
   announce(port: number): void;
   release(): void;
 }
@@ -35,7 +37,7 @@ export function claimOwnership(home: string): Ownership | { readonly heldBy: Own
     const generation = (current?.generation ?? 0) + 1;
     if (!createComplete(claimPath(home, generation), describe(home, undefined, false))) continue;
     if (newestClaim(home)?.generation !== generation) {
-      // We looked at an old list: others took over and finished meanwhile, and our number was free again.
+      // The list was outdated: meanwhile others took over and finished, so that our number was free again.
       rmSync(claimPath(home, generation), { force: true });
       continue;
     }
@@ -51,7 +53,7 @@ function ownershipOf(home: string, path: string): Ownership {
   };
 }
 
-/** Tests remove their directory first and stop the server second. */
+/** Tests remove their directory before they stop the server. */
 function ignoringGone(write: () => void): void {
   try {
     write();
@@ -98,7 +100,7 @@ function readOwner(path: string): Owner | undefined {
   };
 }
 
-/** Creates a file that appears with all of its text. False when somebody was faster. */
+/** Creates a file that appears with its complete text. Returns false if another process was faster. */
 function createComplete(path: string, text: string): boolean {
   const temporary = temporaryName(path);
   try {
@@ -113,7 +115,10 @@ function writeNew(path: string, text: string): void {
   writeFileSync(path, text, { flag: "wx", mode: 0o644 });
 }
 
-/** Undefined when the file system has no hard links. ENOENT: another claimant swept our temporary file away. */
+/**
+ * Returns undefined if the file system has no hard links. ENOENT means that another claimant removed our temporary
+ * file.
+ */
 function tryCreate(create: () => void): boolean | undefined {
   try {
     create();

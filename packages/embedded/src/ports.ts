@@ -1,4 +1,4 @@
-// Finds ports on 127.0.0.1. A free port can be taken before it is used: callers retry.
+/** Finds ports on 127.0.0.1. A free port can be taken before the caller uses it, so callers retry. */
 
 import { createServer } from "node:net";
 

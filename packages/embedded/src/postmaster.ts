@@ -1,5 +1,7 @@
-// Guarantees that the server behind a postmaster.pid is recognised as ours only when that very process
-// serves this data directory; a file left by a crash or copied from elsewhere never points us at a stranger.
+/**
+ * Guarantees that the process named in a postmaster.pid counts as our server only if it serves exactly this data
+ * directory. A file left by a crash or copied from elsewhere never leads to an unrelated process.
+ */
 
 import { realpathSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -22,7 +24,7 @@ export function readPidFile(dataDirectory: string): PidFile | undefined {
   return { pid, dataDirectory: claimed, port: Number(port), ready: status.trim() === "ready" };
 }
 
-/** The server of this data directory, when one is alive. */
+/** Returns the server of this data directory, if one is alive. */
 export function findPostmaster(dataDirectory: string): PidFile | undefined {
   const file = readPidFile(dataDirectory);
   return file !== undefined && isPostmasterOf(file, dataDirectory) ? file : undefined;
@@ -31,7 +33,7 @@ export function findPostmaster(dataDirectory: string): PidFile | undefined {
 function isPostmasterOf(file: PidFile, dataDirectory: string): boolean {
   if (!isAlive(file.pid) || resolved(file.dataDirectory) !== dataDirectory) return false;
   const command = commandLine(file.pid);
-  // Windows does not tell: the file and a living process are all there is to go by.
+  // Windows does not report it, so the file and the living process must suffice.
   if (command === undefined) return process.platform === "win32";
   if (command.length === 1)
     return command[0]?.includes("postgres") === true && command[0].includes(dataDirectory);
@@ -40,9 +42,9 @@ function isPostmasterOf(file: PidFile, dataDirectory: string): boolean {
 }
 
 /**
- * PostgreSQL refuses to start when postmaster.pid names any living process of the same user. When that
- * process is a stranger, name our own instead: PostgreSQL disregards its parent's number, but still uses the
- * rest of the file to make sure that no old backend is attached to the data.
+ * PostgreSQL refuses to start if postmaster.pid names any living process of the same user. If that process is
+ * unrelated, the file is changed to name this process. PostgreSQL ignores the process id of its parent, but still uses
+ * the rest of the file to make sure that no old backend is attached to the data.
  */
 export function disarmStalePidFile(dataDirectory: string, user: ServerUser): void {
   const path = pidFilePath(dataDirectory);
@@ -56,7 +58,7 @@ export function disarmStalePidFile(dataDirectory: string, user: ServerUser): voi
   replaceFile(path, [process.pid, ...rest].join("\n"), { mode: 0o600, owner: user });
 }
 
-/** Whether the running server was started with exactly these arguments; it keeps its command line in a file. */
+/** Whether the running server was started with exactly these arguments. It stores its command line in a file. */
 export function wasStartedWith(dataDirectory: string, args: readonly string[]): boolean {
   const started = readIfThere(join(dataDirectory, "postmaster.opts"))?.trimEnd();
   return started?.endsWith(args.map((arg) => `"${arg}"`).join(" ")) === true;

@@ -1,11 +1,11 @@
-// Guarantees that a process is recognised by more than its number: numbers are reused, start times are not.
+/** Guarantees that a process is recognised by more than its id: process ids are reused, start times are not. */
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Opaque; undefined where the system does not tell (Windows): then only the number is compared. */
+  /** Opaque. Undefined if the system does not report it (Windows). Then only the process id is compared. */
   readonly startedAt: string | undefined;
 }
 
@@ -13,14 +13,14 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startedAt: startTime(pid) };
 }
 
-/** Whether this very process, and not a later one with its number, is alive. */
+/** Whether exactly this process is alive, and not a later one with the same process id. */
 export function isSameProcessAlive({ pid, startedAt }: ProcessIdentity): boolean {
   if (!isAlive(pid)) return false;
   const now = startedAt === undefined ? undefined : startTime(pid);
   return now === undefined || now === startedAt;
 }
 
-/** A zombie counts as dead: in containers nobody may ever reap an orphan. */
+/** A zombie counts as dead, because in a container an orphan may never be reaped. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -39,13 +39,13 @@ function startTime(pid: number): string | undefined {
 }
 
 /**
- * The arguments a process was started with; a single string where the system gives only the joined line;
- * undefined where it does not tell.
+ * Returns the arguments a process was started with. They are a single string if the system reports only the joined
+ * line, and undefined if it reports nothing.
  */
 export function commandLine(pid: number): string[] | undefined {
   if (process.platform === "linux") {
     try {
-      // Not /proc/PID/exe: reading that link of another user's process needs a capability containers lack.
+      // Not /proc/PID/exe: for another user's process, reading that link needs a capability that containers lack.
       return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
     } catch {
       return undefined;
@@ -55,7 +55,7 @@ export function commandLine(pid: number): string[] | undefined {
   return joined === undefined ? undefined : [joined];
 }
 
-/** The working directory of a process where the system tells it to us. */
+/** Returns the working directory of a process, if the system reports it. */
 export function workingDirectory(pid: number): string | undefined {
   try {
     return process.platform === "linux" ? readlinkSync(`/proc/${pid}/cwd`) : undefined;
@@ -68,7 +68,7 @@ function linuxStat(pid: number): { state: string; startTicks: string } | undefin
   if (process.platform !== "linux") return undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The command name is in parentheses and may itself hold spaces and parentheses.
+    // The command name is in parentheses and may itself contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state, startTicks] = [fields[0], fields[19]];
     return state === undefined || startTicks === undefined ? undefined : { state, startTicks };
@@ -77,7 +77,7 @@ function linuxStat(pid: number): { state: string; startTicks: string } | undefin
   }
 }
 
-/** Start ticks count from boot, so a reboot must make them different. */
+/** Start ticks count from boot, so the identity must change with each boot. */
 function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

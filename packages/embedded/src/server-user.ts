@@ -1,5 +1,7 @@
-// Guarantees that PostgreSQL never runs as root: as root it runs as `nobody`, or as whoever owns the data
-// already there; as anyone else it runs as that user. Tells what that user can reach on disk.
+/**
+ * Guarantees that PostgreSQL never runs as root. If this process is root, PostgreSQL runs as `nobody`, or as the owner
+ * of existing data. Otherwise it runs as the user of this process. Also tells what the server's user can reach on disk.
+ */
 
 import { type SpawnOptions, spawnSync } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
@@ -7,33 +9,33 @@ import { accessSync, constants, statSync } from "node:fs";
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
-  /** True when the server runs as another user than this process. */
+  /** True if the server runs as another user than this process. */
   readonly switched: boolean;
 }
 
-const NOBODY: ServerUser = { uid: 65534, gid: 65534, switched: true };
+const nobody: ServerUser = { uid: 65534, gid: 65534, switched: true };
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** The user for a server whose data does not exist yet. */
+/** Returns the user for a server whose data does not exist yet. */
 export function userForNewData(): ServerUser {
-  if (isRoot()) return NOBODY;
+  if (isRoot()) return nobody;
   return { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1, switched: false };
 }
 
-/** The user for existing data: PostgreSQL insists on running as the owner of its data directory. */
+/** Returns the user for existing data: PostgreSQL must run as the owner of its data directory. */
 export function userForData(dataDirectory: string): ServerUser {
   if (!isRoot()) return userForNewData();
   const { uid, gid } = statSync(dataDirectory);
-  return uid === 0 ? NOBODY : { uid, gid, switched: true };
+  return uid === 0 ? nobody : { uid, gid, switched: true };
 }
 
 /**
- * How child processes of this user are spawned. The environment is reduced to what PostgreSQL needs:
- * other processes of `nobody` can read it, PG* variables would change what it does, and a locale it does
- * not know would stop it.
+ * Returns the options for spawning child processes as this user. The environment is reduced to what PostgreSQL needs:
+ * other processes of `nobody` can read it, PG* variables would change the server's behaviour, and an unknown locale
+ * would prevent its start.
  */
 export function spawnOptionsFor(user: ServerUser): SpawnOptions {
   const kept = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"];
@@ -46,7 +48,7 @@ export function spawnOptionsFor(user: ServerUser): SpawnOptions {
   return { ...identity, env, windowsHide: true };
 }
 
-/** Asks the kernel, not the mode bits: access lists and mount options count too. */
+/** Asks the kernel instead of reading mode bits, because access lists and mount options also count. */
 export function canAccess(user: ServerUser, path: string, kind: "read" | "execute"): boolean {
   if (!user.switched) {
     try {

@@ -1,5 +1,7 @@
-// Guarantees a server that accepts connections: one of ours that still runs, or a new one, on the fixed port or
-// on any free one. When it cannot, the error says what the server's log said.
+/**
+ * Guarantees a server that accepts connections: one of ours that is still running, or a new one, on the fixed port or
+ * on any free port. If that fails, the error quotes the server's log.
+ */
 
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
@@ -29,16 +31,16 @@ export interface ServerPlan {
   readonly fixedPort: number | undefined;
   readonly rememberedPort: number | undefined;
   readonly onProgress: (message: string) => void;
-  /** Told as soon as a process exists, so that it is stopped should this one end before the server is ready. */
+  /** Called as soon as a process exists, so that it is stopped if this process ends before the server is ready. */
   readonly onSpawn: (server: RunningServer) => void;
 }
 
-const POLL_MS = 10;
-const PORT_ATTEMPTS = 10;
-const PORT_IN_USE = /could not bind|could not create any TCP\/IP sockets/;
-/** A crashed server's backends leave within moments; a server whose parent was killed at once becomes adoptable. */
-const PREDECESSOR = /pre-existing shared memory block|lock file "postmaster.pid" (already exists|is empty)/;
-const PREDECESSOR_LIMIT_MS = 30_000;
+const pollMs = 10;
+const portAttempts = 10;
+const portInUse = /could not bind|could not create any TCP\/IP sockets/;
+/** Backends of a crashed server end within moments. A server whose owner was killed becomes adoptable at once. */
+const predecessor = /pre-existing shared memory block|lock file "postmaster.pid" (already exists|is empty)/;
+const predecessorLimitMs = 30_000;
 
 export interface Obtained {
   readonly server: RunningServer;
@@ -46,7 +48,7 @@ export interface Obtained {
 }
 
 export async function obtainServer(plan: ServerPlan): Promise<Obtained> {
-  const waitUntil = Date.now() + PREDECESSOR_LIMIT_MS;
+  const waitUntil = Date.now() + predecessorLimitMs;
   let portsTried = 0;
   for (;;) {
     const adopted = await adoptServer(plan);
@@ -54,24 +56,24 @@ export async function obtainServer(plan: ServerPlan): Promise<Obtained> {
     const port = await choosePort(plan, portsTried);
     const { server, said } = await launchOn(port, plan);
     if (server !== undefined) return { server, adopted: false };
-    if (PORT_IN_USE.test(said)) {
+    if (portInUse.test(said)) {
       if (plan.fixedPort !== undefined) throw portTaken(port);
       portsTried += 1;
-      if (portsTried < PORT_ATTEMPTS) continue;
+      if (portsTried < portAttempts) continue;
     }
-    if (!PREDECESSOR.test(said) || Date.now() > waitUntil) throw startFailed(said, plan);
-    await delay(POLL_MS);
+    if (!predecessor.test(said) || Date.now() > waitUntil) throw startFailed(said, plan);
+    await delay(pollMs);
   }
 }
 
 /**
- * A server left behind by a killed process. It is kept when it runs as asked; otherwise it is stopped, for it
- * has no owner who would mind, and settings such as fsync=off must not outlive the tests that wanted them.
+ * Adopts a server left behind by a killed process if it runs with the requested settings and port. Otherwise the
+ * server is stopped: it has no owner, and settings such as fsync=off must not outlive the tests that set them.
  */
 async function adoptServer(plan: ServerPlan): Promise<RunningServer | undefined> {
   const found = findPostmaster(plan.dataDirectory);
   if (found === undefined) return undefined;
-  // The port line is written a moment after the file appears.
+  // The server writes the port a moment after it creates the file.
   const file = found.ready ? found : await readyPidFile(plan.dataDirectory, found.pid);
   if (file === undefined) return undefined;
   const { dataDirectory, user, binaries } = plan;
@@ -81,7 +83,7 @@ async function adoptServer(plan: ServerPlan): Promise<RunningServer | undefined>
     plan.onSpawn(server);
     return server;
   }
-  plan.onProgress(`Restarting the PostgreSQL left behind (process ${file.pid}): it runs with other settings`);
+  plan.onProgress(`Restarting PostgreSQL (process ${file.pid}), which was left running with other settings`);
   await stopServer(server);
   return undefined;
 }
@@ -98,7 +100,7 @@ async function choosePort(plan: ServerPlan, portsTried: number): Promise<number>
 }
 
 interface Launch {
-  /** Undefined when it ended before it was ready. */
+  /** Undefined if it ended before it was ready. */
   readonly server?: RunningServer;
   /** The end of its log. */
   readonly said: string;
@@ -111,7 +113,7 @@ async function launchOn(port: number, plan: ServerPlan): Promise<Launch> {
   const child = spawn(binaries.postgres, serverArguments(dataDirectory, port, plan.settings), {
     ...spawnOptionsFor(user),
     cwd: dataDirectory,
-    // Its own process group: Ctrl-C in a terminal reaches this process, which then stops the server in order.
+    // In its own process group: Ctrl-C in a terminal reaches only this process, which then stops the server cleanly.
     detached: true,
     stdio: ["ignore", log.file, log.file],
   });
@@ -124,24 +126,24 @@ async function launchOn(port: number, plan: ServerPlan): Promise<Launch> {
   const { pid } = child;
   if (pid === undefined) {
     await delay(0);
-    return { said: spawnError?.message ?? "The program could not be run." };
+    return { said: spawnError?.message ?? "The program could not be started." };
   }
   const server = { ...identityOf(pid), port, dataDirectory, user, pgCtl: binaries.pgCtl, child };
   plan.onSpawn(server);
   return waitUntilReady(server, log);
 }
 
-/** No time limit: recovery after a crash takes as long as it takes, and a dead process ends the wait. */
+/** Has no time limit: recovery after a crash may take any time, and the end of the process ends the wait. */
 async function waitUntilReady(server: RunningServer, log: ServerLog): Promise<Launch> {
   while (isRunning(server) || isStarting(server)) {
     const file = readPidFile(server.dataDirectory);
     if (file?.pid === server.pid && file.ready) return { server, said: "" };
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
   return { said: log.tail() };
 }
 
-/** Elsewhere than on Linux "running" needs the pid file, which a starting server has yet to write. */
+/** Except on Linux, `isRunning` needs the pid file, which a starting server has not written yet. */
 function isStarting({ child }: RunningServer): boolean {
   return child !== undefined && child.exitCode === null && child.signalCode === null;
 }
@@ -151,7 +153,7 @@ async function readyPidFile(dataDirectory: string, pid: number): Promise<PidFile
     const file = readPidFile(dataDirectory);
     if (file?.pid !== pid) return undefined;
     if (file.ready) return file;
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
   return undefined;
 }
@@ -160,7 +162,7 @@ function portTaken(port: number): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     "port_taken",
     `Port ${port} on 127.0.0.1 is in use by another program.`,
-    "Choose another port, or leave the option out to get a free one.",
+    "Choose another port, or omit the option to get a free one.",
   );
 }
 
@@ -168,6 +170,6 @@ function startFailed(said: string, plan: ServerPlan): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     "start_failed",
     `PostgreSQL did not start. The end of its log:\n${said}`,
-    `The whole log is in ${plan.logFile}. If a setting is named there, correct the option \`settings\`.`,
+    `The whole log is in ${plan.logFile}. If the log names a setting, correct it in the option \`settings\`.`,
   );
 }

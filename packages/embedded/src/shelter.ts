@@ -1,6 +1,8 @@
-// Guarantees a place outside the checkout that the server's user can reach when root keeps the checkout to
-// itself (below /root with mode 0700, say). Nobody else can have prepared it: it belongs to root and only
-// root can write there. The user's own directories are never opened up instead.
+/**
+ * Guarantees a shelter: a directory outside the checkout that the server's user can reach, for a checkout that only
+ * root can enter (for example below /root with mode 0700). No other user can have prepared the shelter, because it
+ * belongs to root and only root can write there. The permissions of the user's own directories are never loosened.
+ */
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +10,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 import { canAccess, type ServerUser } from "./server-user.ts";
 
-/** A shelter for something that belongs to `directory`. */
+/** Returns a shelter for files that belong to `directory`. */
 export function openShelter(user: ServerUser, directory: string): string {
   const refusals: string[] = [];
   for (const candidate of candidatesFor(directory)) {
@@ -19,16 +21,16 @@ export function openShelter(user: ServerUser, directory: string): string {
   throw new EmbeddedPostgresError(
     "unreadable",
     `PostgreSQL cannot run as root, and user ${user.uid} cannot reach ${directory} or any of\n${refusals.join("\n")}`,
-    "Run as an ordinary user, or set JOBFORGE_EMBEDDED_HOME to a directory of yours that all users can enter.",
+    "Run as an ordinary user, or set JOBFORGE_EMBEDDED_HOME to one of your directories that all users can enter.",
   );
 }
 
-/** Whether this is still a place where `openShelter` put something. */
+/** Whether this directory can still be used as a shelter. */
 export function isShelter(path: string): boolean {
   return existsSync(path) && refusalOf(path) === undefined;
 }
 
-/** What the user chose; else places that survive a reboot, except for what is temporary itself. */
+/** Returns the directory the user chose, else directories that survive a reboot, unless `directory` is temporary. */
 function candidatesFor(directory: string): string[] {
   const { JOBFORGE_EMBEDDED_HOME: chosen } = process.env;
   if (chosen) return [resolve(chosen)];
@@ -53,7 +55,7 @@ function prepare(path: string, user: ServerUser): string | undefined {
   }
 }
 
-/** Entered by all, changed by us only, whatever the umask. */
+/** Creates a directory that all users can enter and only this user can change, whatever the umask. */
 export function createOpen(path: string): void {
   try {
     mkdirSync(path, 0o755);
@@ -63,7 +65,7 @@ export function createOpen(path: string): void {
   }
 }
 
-/** Why a directory cannot be trusted with programs we run: it is not ours, or others can write to it. */
+/** Returns why a directory must not hold programs we run: another user owns it or can write to it. */
 export function refusalOf(path: string): string | undefined {
   const found = lstatSync(path);
   if (!found.isDirectory()) return "not a directory";

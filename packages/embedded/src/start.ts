@@ -1,5 +1,7 @@
-// Guarantees one server per directory and a handle that owns it: either everything is up and owned, or the
-// directory is free again and the error says why.
+/**
+ * Guarantees one server per directory and a handle that owns it. Either the server is running and owned, or the
+ * directory is free again and the error gives the reason.
+ */
 
 import { addressOf, urlWithoutPassword } from "./address.ts";
 import { findBinaries, type PostgresVersion } from "./binaries.ts";
@@ -44,10 +46,10 @@ function claim(home: Home): ReturnType<typeof claimOwnership> {
   }
 }
 
-/** What this process must end before it ends. */
+/** The server and the directory that this process must give up before it ends. */
 interface Custody {
   watch(server: RunningServer): void;
-  /** Stops the server and frees the directory; once. */
+  /** Stops the server and frees the directory. Only the first call does anything. */
   stop(): Promise<void>;
 }
 
@@ -122,12 +124,16 @@ async function bringUp(
 function checkOptions({ version = 18, port, settings = {} }: EmbeddedOptions): PostgresVersion {
   checkSettings(settings);
   if (version !== 18 && version !== 15) {
-    throw new EmbeddedPostgresError("invalid_option", `There is no version ${version}.`, "Use 18 or 15.");
+    throw new EmbeddedPostgresError(
+      "invalid_option",
+      `Version ${version} is not supported.`,
+      "Use 18 or 15.",
+    );
   }
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65536)) {
     throw new EmbeddedPostgresError(
       "invalid_option",
-      `${port} is not a port.`,
+      `${port} is not a valid port.`,
       "Use a number from 1 to 65535.",
     );
   }

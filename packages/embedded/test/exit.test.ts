@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAlive } from "../src/processes.ts";
 import { type Child, runDriver, type Started } from "./support/child.ts";
-import { log, QUICK, query, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
+import { log, query, quick, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
 
 interface Running {
   readonly child: Child;
@@ -12,7 +12,7 @@ interface Running {
 
 async function run(behaviour: string, stopOnExit = true): Promise<Running> {
   const directory = await usedDirectory();
-  const child = await runDriver({ directory, settings: QUICK, stopOnExit }, { behaviour });
+  const child = await runDriver({ directory, settings: quick, stopOnExit }, { behaviour });
   return { child, server: await child.started() };
 }
 
@@ -24,24 +24,24 @@ function expectCleanStop({ pid, directory }: Started): void {
 
 describe("the server is stopped cleanly when the process", () => {
   test.each([
-    ["comes to its end", "end", { code: 0, signal: null }],
+    ["ends by itself", "end", { code: 0, signal: null }],
     ["calls process.exit()", "exit", { code: 3, signal: null }],
     ["throws", "throw", { code: 1, signal: null }],
-    ["leaves a rejection unhandled", "reject", { code: 1, signal: null }],
+    ["has an unhandled rejection", "reject", { code: 1, signal: null }],
   ])("%s", async (_, behaviour, end) => {
     const { child, server } = await run(behaviour);
     expect(await child.ended).toEqual(end);
     expectCleanStop(server);
   });
 
-  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("gets %s, which still ends it", async (signal) => {
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("receives %s, which still ends it", async (signal) => {
     const { child, server } = await run("wait");
     child.process.kill(signal);
     expect(await child.ended).toEqual({ code: null, signal });
     expectCleanStop(server);
   });
 
-  test("gets a signal while a client is connected", async () => {
+  test("receives a signal while a client is connected", async () => {
     const { child, server } = await run("wait");
     const interrupted = expect(query(server.url, "select pg_sleep(600)")).rejects.toMatchObject({
       code: "57P01",
@@ -53,7 +53,7 @@ describe("the server is stopped cleanly when the process", () => {
     expectCleanStop(server);
   });
 
-  test("gets a signal and a library listens that ends processes only when nobody else does", async () => {
+  test("receives a signal and a library listens that ends the process only if no other listener does", async () => {
     const { child, server } = await run("signal-exit");
     child.process.kill("SIGTERM");
     expect(await child.ended).toEqual({ code: null, signal: "SIGTERM" });
@@ -62,7 +62,7 @@ describe("the server is stopped cleanly when the process", () => {
 });
 
 test.each(["own handler", "once handler"])(
-  "an application with its %s decides when to end",
+  "an application with its %s decides itself when to end",
   async (behaviour) => {
     const { child, server } = await run(behaviour);
     child.process.kill("SIGTERM");
@@ -74,15 +74,15 @@ test.each(["own handler", "once handler"])(
   },
 );
 
-test("a process that is ended while it creates the data leaves nothing running", async () => {
+test("a process that is terminated while it creates the data leaves nothing running", async () => {
   const directory = temporaryDirectory();
-  const child = await runDriver({ directory, settings: QUICK }, { behaviour: "terminated during init" });
+  const child = await runDriver({ directory, settings: quick }, { behaviour: "terminated during init" });
   expect((await child.ended).signal).toBe("SIGTERM");
   const server = await start({ directory });
   expect(server.adopted).toBe(false);
 });
 
-test("with stopOnExit false the server outlives its process and is taken over later", async () => {
+test("with stopOnExit: false the server outlives its process and is taken over later", async () => {
   const { child, server } = await run("exit", false);
   await child.ended;
   expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
@@ -90,7 +90,7 @@ test("with stopOnExit false the server outlives its process and is taken over la
   expect(adopted).toMatchObject({ adopted: true, pid: server.pid });
 });
 
-/** Until the other client's query runs; the test needs it to be there, not to have waited. */
+/** Resolves when the other client's query is running, which the test needs. */
 async function untilBusy(url: string): Promise<void> {
   const count =
     "select count(*)::int as n from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'";

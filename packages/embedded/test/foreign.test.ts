@@ -16,14 +16,14 @@ test("data without our mark is left alone", async () => {
   expect(findEmbedded({ directory })).toBeUndefined();
 });
 
-test("a directory that is itself a PostgreSQL's data is left alone", async () => {
+test("a directory that is itself a PostgreSQL data directory is left alone", async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, "PG_VERSION"), "18\n");
   expect((await failure(startEmbedded({ directory }))).code).toBe("foreign_data");
   expect(readdirSync(directory)).toEqual(["PG_VERSION"]);
 });
 
-test("a running server of somebody else is neither adopted nor stopped", async () => {
+test("a running server that is not ours is neither adopted nor stopped", async () => {
   const [theirs, ours] = [temporaryDirectory(), temporaryDirectory()];
   const server = await start({ directory: theirs });
   const data = join(ours, "postgres-18", "data");
@@ -35,7 +35,7 @@ test("a running server of somebody else is neither adopted nor stopped", async (
   expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a lost password is an error that says so, and the data stays", async () => {
+test("a lost password gives an error that says so, and the data is kept", async () => {
   const directory = temporaryDirectory();
   await (await start({ directory })).stop();
   const file = join(directory, "postgres-18", "password");

@@ -7,15 +7,15 @@ import {
   type Checkout,
   describeAsRoot,
   installCheckout,
-  QUICK,
   query,
+  quick,
   start,
   temporaryDirectory,
 } from "./support/world.ts";
 
-/** A system user that every Unix has. */
-const DAEMON = 1;
-const NAMELESS = 12345;
+/** A system user that exists on every Unix. */
+const daemonUid = 1;
+const namelessUid = 12345;
 
 interface Account {
   readonly checkout: Checkout;
@@ -23,7 +23,7 @@ interface Account {
   readonly places: { cwd: string; bundle: string; driver: string; uid: number };
 }
 
-/** A user with a private home, and our package where everybody can read it. */
+/** A user with a private home directory, and our package in a place that all users can read. */
 async function account(uid: number): Promise<Account> {
   const checkout = await installCheckout(temporaryDirectory());
   const home = temporaryDirectory(0o700);
@@ -38,40 +38,40 @@ function uidOf(pid: number): number {
 
 describeAsRoot("as an ordinary user", () => {
   test("the server runs as that user, stops with its process, and is taken over after a crash", async () => {
-    const { directory, places } = await account(DAEMON);
-    const first = await runDriver({ settings: QUICK }, places);
+    const { directory, places } = await account(daemonUid);
+    const first = await runDriver({ settings: quick }, places);
     const started = await first.started();
     expect(started.directory).toBe(directory);
-    expect(uidOf(started.pid)).toBe(DAEMON);
-    expect(statSync(join(directory, "postgres-18"))).toMatchObject({ uid: DAEMON, mode: 0o040700 });
+    expect(uidOf(started.pid)).toBe(daemonUid);
+    expect(statSync(join(directory, "postgres-18"))).toMatchObject({ uid: daemonUid, mode: 0o040700 });
     expect(statSync(join(directory, "postgres-18", "password"))).toMatchObject({
-      uid: DAEMON,
+      uid: daemonUid,
       mode: 0o100600,
     });
     expect(await query(started.url, "select 1 as one")).toEqual([{ one: 1 }]);
     first.process.kill("SIGKILL");
     await first.ended;
 
-    const second = await runDriver({ settings: QUICK }, places);
+    const second = await runDriver({ settings: quick }, places);
     expect(await second.started()).toMatchObject({ adopted: true, pid: started.pid });
     second.process.kill("SIGTERM");
     expect((await second.ended).signal).toBe("SIGTERM");
     expect(isAlive(started.pid)).toBe(false);
   });
 
-  test("root runs that user's server as that user, who can run it again afterwards", async () => {
-    const { directory, places } = await account(DAEMON);
-    const before = await runDriver({ settings: QUICK }, { ...places, behaviour: "end" });
+  test("root runs the server as the user who owns the data, and that user can run it again", async () => {
+    const { directory, places } = await account(daemonUid);
+    const before = await runDriver({ settings: quick }, { ...places, behaviour: "end" });
     await before.ended;
     const asRoot = await start({ directory });
-    expect(uidOf(asRoot.pid)).toBe(DAEMON);
+    expect(uidOf(asRoot.pid)).toBe(daemonUid);
     await asRoot.stop();
-    const after = await runDriver({ settings: QUICK }, places);
+    const after = await runDriver({ settings: quick }, places);
     expect(await query((await after.started()).url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("what root created is refused with advice", async () => {
-    const { places } = await account(DAEMON);
+  test("a directory that root created is refused, with a hint", async () => {
+    const { places } = await account(daemonUid);
     const directory = temporaryDirectory();
     await (await start({ directory })).stop();
     const error = await (await runDriver({ directory }, places)).failed();
@@ -79,10 +79,10 @@ describeAsRoot("as an ordinary user", () => {
     expect(error.hint).toContain("user who created it");
   });
 
-  test("a user without a name, whom initdb refuses, is told why", async () => {
-    const { places } = await account(NAMELESS);
+  test("initdb refuses a user without a name, and the error gives the reason", async () => {
+    const { places } = await account(namelessUid);
     const error = await (await runDriver({}, places)).failed();
     expect(error.code).toBe("user_unknown");
-    expect(error.message).toContain(String(NAMELESS));
+    expect(error.message).toContain(String(namelessUid));
   });
 });

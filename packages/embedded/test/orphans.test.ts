@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isAlive } from "../src/processes.ts";
 import { runDriver, type Started } from "./support/child.ts";
-import { log, QUICK, query, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
+import { log, query, quick, start, temporaryDirectory, usedDirectory } from "./support/world.ts";
 
-/** A server whose owner was killed without a chance to stop it. */
+/** A server whose owner was killed before it could stop the server. */
 async function orphan(directory: string): Promise<Started> {
-  const child = await runDriver({ directory, settings: QUICK });
+  const child = await runDriver({ directory, settings: quick });
   const started = await child.started();
   child.process.kill("SIGKILL");
   await child.ended;
@@ -30,7 +30,7 @@ test("a server whose owner was killed is taken over, and stopped by its new owne
   expect(log(directory)).toContain("database system is shut down");
 });
 
-test("a server left with other settings is restarted with those asked for", async () => {
+test("a server left running with other settings is restarted with the requested settings", async () => {
   const directory = await usedDirectory();
   const left = await orphan(directory);
   await query(left.url, "create table kept as select 1 as one");
@@ -41,7 +41,7 @@ test("a server left with other settings is restarted with those asked for", asyn
   expect(row).toEqual({ mem: "5MB", one: 1 });
 });
 
-test("a server left on another port than the fixed one is restarted there", async () => {
+test("a server left running on another port is restarted on the fixed port", async () => {
   const directory = await usedDirectory();
   const left = await orphan(directory);
   const same = await start({ directory, port: left.port });
@@ -55,7 +55,7 @@ test("a server left on another port than the fixed one is restarted there", asyn
   expect(isAlive(again.pid)).toBe(false);
 });
 
-test("a server that crashed leaves a file naming a dead process; the next start recovers the data", async () => {
+test("after a crash, the pid file names a dead process and the next start recovers the data", async () => {
   const directory = await usedDirectory();
   const first = await start({ directory });
   await query(first.url, "create table kept as select 1 as one");
@@ -65,13 +65,13 @@ test("a server that crashed leaves a file naming a dead process; the next start 
   expect(await query(second.url, "select one from kept")).toEqual([{ one: 1 }]);
 });
 
-test("an unrelated process with the number in postmaster.pid neither blocks the start nor is touched", async () => {
+test("an unrelated process with the id in postmaster.pid neither blocks the start nor is touched", async () => {
   const directory = await usedDirectory();
   const first = await start({ directory });
   const data = dataOf(directory);
   const pidFile = readFileSync(join(data, "postmaster.pid"), "utf8");
   await first.stop();
-  // Of the same user as the server: only then PostgreSQL itself would refuse.
+  // The process has the same user as the server: only then would PostgreSQL itself refuse to start.
   const { uid, gid } = statSync(data);
   const stranger = spawn("sleep", ["600"], process.getuid?.() === 0 ? { uid, gid } : {});
   onTestFinished(() => {
@@ -86,7 +86,7 @@ test("an unrelated process with the number in postmaster.pid neither blocks the 
   expect(isAlive(stranger.pid ?? 0)).toBe(true);
 });
 
-test("a postmaster.pid that belongs to another data directory leads to no harm for either", async () => {
+test("a postmaster.pid that belongs to another data directory harms neither of the two", async () => {
   const [here, there] = [await usedDirectory(), await usedDirectory()];
   const other = await start({ directory: there });
   await (await start({ directory: here })).stop();
@@ -99,9 +99,9 @@ test("a postmaster.pid that belongs to another data directory leads to no harm f
   expect(await query(other.url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a start that was killed while creating the data is made good", async () => {
+test("the next start succeeds after one that was killed while creating the data", async () => {
   const directory = temporaryDirectory();
-  const child = await runDriver({ directory, settings: QUICK }, { behaviour: "killed during init" });
+  const child = await runDriver({ directory, settings: quick }, { behaviour: "killed during init" });
   expect((await child.ended).signal).toBe("SIGKILL");
   const home = join(directory, "postgres-18");
   expect(readdirSync(home).some((name) => name.startsWith("data.init-"))).toBe(true);

@@ -6,21 +6,21 @@ import { expect, test } from "vitest";
 import { startEmbedded } from "../src/index.ts";
 import { claimOwnership } from "../src/ownership.ts";
 import { identityOf } from "../src/processes.ts";
-import { buildOnce, CLAIMANT } from "./support/build.ts";
+import { buildOnce, claimantPath } from "./support/build.ts";
 import { runDriver } from "./support/child.ts";
 import {
   failure,
   password,
-  QUICK,
   query,
+  quick,
   start,
   temporaryDirectory,
   usedDirectory,
 } from "./support/world.ts";
 
-test("a second start is told who owns the server, where it is and what to do", async () => {
+test("the error of a second start names the owner, the address and what to do", async () => {
   const directory = await usedDirectory();
-  const child = await runDriver({ directory, settings: QUICK });
+  const child = await runDriver({ directory, settings: quick });
   const { port, url } = await child.started();
   const error = await failure(startEmbedded({ directory }));
   expect(error.code).toBe("already_running");
@@ -31,7 +31,7 @@ test("a second start is told who owns the server, where it is and what to do", a
   expect(await query(url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a second start in the same process is refused too, also while the first is starting", async () => {
+test("a second start in the same process is refused, even while the first is starting", async () => {
   const directory = temporaryDirectory();
   const first = start({ directory });
   const error = await failure(startEmbedded({ directory }));
@@ -40,7 +40,7 @@ test("a second start in the same process is refused too, also while the first is
   await first;
 });
 
-test("an unrelated process with the number of the dead owner is not mistaken for it", async () => {
+test("an unrelated process with the id of the dead owner is not mistaken for it", async () => {
   const directory = await usedDirectory();
   const server = await start({ directory });
   await server.stop();
@@ -53,7 +53,7 @@ test("an unrelated process with the number of the dead owner is not mistaken for
   expect((await start({ directory })).adopted).toBe(false);
 });
 
-test("a torn owner file does not lock the directory for ever", () => {
+test("an incomplete owner file does not lock the directory forever", () => {
   const home = temporaryDirectory();
   writeFileSync(join(home, "owner.4.json"), '{"pid": 1');
   const claim = claimOwnership(home);
@@ -61,11 +61,11 @@ test("a torn owner file does not lock the directory for ever", () => {
   expect(readdirSync(home)).toEqual(["owner.5.json"]);
 });
 
-test("of many who claim a directory, over and over and dying with it, one has it at a time", async () => {
+test("only one process holds a directory at a time when many claim it repeatedly and die holding it", async () => {
   const home = temporaryDirectory();
   const module = join(await buildOnce(), "ownership.js");
   const claimants = Array.from({ length: 6 }, (_, index) =>
-    spawn(process.execPath, [CLAIMANT, module, home, "25", index % 2 ? "release" : "die"], {
+    spawn(process.execPath, [claimantPath, module, home, "25", index % 2 ? "release" : "die"], {
       stdio: ["ignore", "ignore", "pipe"],
     }),
   );
@@ -84,20 +84,20 @@ test("of many who claim a directory, over and over and dying with it, one has it
   expect(readdirSync(home)).toEqual(["owner.150.json"]);
 });
 
-test("of several processes that start at once after a crash, one wins and the others are told", async () => {
+test("of several processes that start at once after a crash, one wins and the others get an error", async () => {
   const directory = await usedDirectory();
-  const crashed = await runDriver({ directory, settings: QUICK });
+  const crashed = await runDriver({ directory, settings: quick });
   const { pid } = await crashed.started();
   crashed.process.kill("SIGKILL");
   await crashed.ended;
 
-  const children = await Promise.all([1, 2, 3].map(() => runDriver({ directory, settings: QUICK })));
+  const children = await Promise.all([1, 2, 3].map(() => runDriver({ directory, settings: quick })));
   const outcomes = await Promise.all(children.map((child) => child.said("started", "failed")));
   expect(outcomes.filter(({ code }) => code === "already_running")).toHaveLength(2);
   expect(outcomes).toContainEqual(expect.objectContaining({ pid, adopted: true }));
 });
 
-test("the owner file tells nothing secret", async () => {
+test("the owner file contains no secret", async () => {
   const directory = await usedDirectory();
   await start({ directory });
   const home = join(directory, "postgres-18");

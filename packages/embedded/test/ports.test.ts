@@ -7,7 +7,7 @@ import { failure, log, query, start, usedDirectory } from "./support/world.ts";
 
 vi.mock(import("../src/ports.ts"), { spy: true });
 
-/** Somebody else's port. */
+/** Takes a port, as another program would. */
 async function occupy(port = 0): Promise<number> {
   const server = createServer();
   server.listen(port, "127.0.0.1");
@@ -20,7 +20,7 @@ async function occupy(port = 0): Promise<number> {
   return address.port;
 }
 
-test("a fixed port is used, and is an error when taken", async () => {
+test("a fixed port is used, and the start fails if it is taken", async () => {
   const directory = await usedDirectory();
   const port = await ports.freePort();
   const server = await start({ directory, port });
@@ -33,7 +33,7 @@ test("a fixed port is used, and is an error when taken", async () => {
   expect(error.message).toContain(String(port));
 });
 
-test("the remembered port gives way when somebody else took it", async () => {
+test("another port is used if the remembered one is taken", async () => {
   const directory = await usedDirectory();
   const first = await start({ directory });
   await first.stop();
@@ -43,7 +43,7 @@ test("the remembered port gives way when somebody else took it", async () => {
   expect(await query(second.url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a port taken between choosing and using it is replaced by another", async () => {
+test("a port that is taken between choosing and using it is replaced by another", async () => {
   const directory = await usedDirectory();
   const taken = await occupy();
   vi.mocked(ports.freePort).mockResolvedValueOnce(taken).mockResolvedValueOnce(taken);
@@ -52,14 +52,14 @@ test("a port taken between choosing and using it is replaced by another", async 
   expect(log(directory).match(/could not bind/g)).toHaveLength(2);
 });
 
-test("a fixed port taken between checking and using it is the same error", async () => {
+test("a fixed port that is taken between checking and using it gives the same error", async () => {
   const directory = await usedDirectory();
   const taken = await occupy();
   vi.mocked(ports.isFree).mockResolvedValueOnce(true);
   expect((await failure(startEmbedded({ directory, port: taken }))).code).toBe("port_taken");
 });
 
-test("several servers start at once, each with a port of its own", async () => {
+test("several servers start at once, each on its own port", async () => {
   const servers = await Promise.all([1, 2, 3].map(async () => start({ directory: await usedDirectory() })));
   expect(new Set(servers.map(({ port }) => port)).size).toBe(3);
 });

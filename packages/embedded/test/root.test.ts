@@ -14,9 +14,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startEmbedded } from "../src/index.ts";
 import { describeAsRoot, failure, query, start, temporaryDirectory } from "./support/world.ts";
 
-const NOBODY = 65534;
+const nobodyUid = 65534;
 
-/** A directory of root's that nobody else may enter, and another place for what must be reached. */
+/** A directory that only root can enter, and a shelter for the files that the server's user must reach. */
 function closedDirectory(): { closed: string; directory: string; shelter: string } {
   const closed = temporaryDirectory(0o700);
   const shelter = join(temporaryDirectory(), "shelter");
@@ -27,7 +27,7 @@ function closedDirectory(): { closed: string; directory: string; shelter: string
   return { closed, directory: join(closed, "checkout", ".jobforge"), shelter };
 }
 
-/** Programs may be there too, when the checkout that runs the tests is closed itself. */
+/** The shelter may also contain programs, if the checkout that runs the tests is closed itself. */
 function dataIn(shelter: string): string[] {
   return readdirSync(shelter)
     .filter((name) => name.startsWith("postgres-"))
@@ -44,13 +44,13 @@ async function dataOf(url: string): Promise<string> {
 }
 
 describeAsRoot("as root", () => {
-  test("the server runs as nobody, who owns the data and nothing else", async () => {
+  test("the server runs as the user nobody, who owns the data and nothing else", async () => {
     const directory = temporaryDirectory();
     const server = await start({ directory });
-    expect(uidOf(server.pid)).toBe(NOBODY);
+    expect(uidOf(server.pid)).toBe(nobodyUid);
     const home = join(directory, "postgres-18");
     const owners = readdirSync(home).map((name) => [name, statSync(join(home, name)).uid]);
-    expect(owners.filter(([, uid]) => uid !== 0)).toEqual([["data", NOBODY]]);
+    expect(owners.filter(([, uid]) => uid !== 0)).toEqual([["data", nobodyUid]]);
     const groups = /^Groups:[ \t]*(.*)$/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];
     expect(groups?.trim()).toBe("");
   });
@@ -64,13 +64,13 @@ describeAsRoot("as root", () => {
     expect(readFileSync(`/proc/${server.pid}/environ`, "utf8")).not.toContain("do not tell");
   });
 
-  test("below a closed directory the data goes elsewhere, is found again, and nothing is opened up", async () => {
+  test("below a closed directory, data is stored elsewhere and found again, and no mode is loosened", async () => {
     const { closed, directory, shelter } = closedDirectory();
     const first = await start({ directory });
     await query(first.url, "create table kept as select 1 as one");
     const data = await dataOf(first.url);
     expect(dirname(data)).toBe(shelter);
-    expect(statSync(data)).toMatchObject({ uid: NOBODY, mode: 0o040700 });
+    expect(statSync(data)).toMatchObject({ uid: nobodyUid, mode: 0o040700 });
     expect(statSync(shelter)).toMatchObject({ uid: 0, mode: 0o040755 });
     expect(statSync(closed).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, "postgres-18", "password"))).toMatchObject({ uid: 0, mode: 0o100600 });
@@ -81,7 +81,7 @@ describeAsRoot("as root", () => {
     expect(dataIn(shelter)).toEqual([data]);
   });
 
-  test("a strict umask does not shut the server out of directories we create", async () => {
+  test("a strict umask does not lock the server out of directories we create", async () => {
     const before = process.umask(0o077);
     onTestFinished(() => {
       process.umask(before);
@@ -90,7 +90,7 @@ describeAsRoot("as root", () => {
     expect(await dataOf(server.url)).toContain(join("deep", ".jobforge", "postgres-18", "data"));
   });
 
-  test("a copy of a directory whose data is elsewhere gets data of its own, a moved one keeps it", async () => {
+  test("with data elsewhere, a copied directory gets its own data and a moved one keeps its data", async () => {
     const { closed, directory } = closedDirectory();
     const original = await start({ directory });
     const data = await dataOf(original.url);
@@ -106,7 +106,7 @@ describeAsRoot("as root", () => {
     expect(await dataOf((await start({ directory: moved })).url)).toBe(data);
   });
 
-  test("temporary data whose directory is gone is removed, other data stays", async () => {
+  test("temporary data whose directory is gone is removed, other data is kept", async () => {
     const { directory, shelter } = closedDirectory();
     const gone = await start({ directory });
     const data = await dataOf(gone.url);
@@ -118,7 +118,7 @@ describeAsRoot("as root", () => {
     expect(await query(next.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("when the way to existing data was closed, the error says so", async () => {
+  test("if existing data can no longer be reached, the error says so", async () => {
     const parent = temporaryDirectory();
     const directory = join(parent, ".jobforge");
     await (await start({ directory })).stop();
@@ -129,9 +129,9 @@ describeAsRoot("as root", () => {
   });
 
   test.each([
-    ["belongs to somebody else", (path: string) => chownSync(path, 12345, 12345), "belongs to user 12345"],
-    ["is open to others", (path: string) => chmodSync(path, 0o777), "others can write to it"],
-  ])("a prepared place that %s is refused", async (_, prepare, reason) => {
+    ["belongs to another user", (path: string) => chownSync(path, 12345, 12345), "belongs to user 12345"],
+    ["is writable by others", (path: string) => chmodSync(path, 0o777), "others can write to it"],
+  ])("a shelter that %s is refused", async (_, prepare, reason) => {
     const { directory, shelter } = closedDirectory();
     mkdirSync(shelter);
     prepare(shelter);

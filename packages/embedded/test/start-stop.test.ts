@@ -7,7 +7,7 @@ import { findEmbedded, startEmbedded } from "../src/index.ts";
 import { isAlive } from "../src/processes.ts";
 import { failure, log, password, query, start, temporaryDirectory } from "./support/world.ts";
 
-test("starts, keeps its data over a stop, and starts again on the same port", async () => {
+test("starts, keeps its data after a stop, and starts again on the same port", async () => {
   const directory = join(temporaryDirectory(), `a "strange" path, isn't it: ü $HOME`);
   const first = await start({ directory });
   expect(first.adopted).toBe(false);
@@ -25,14 +25,14 @@ test("starts, keeps its data over a stop, and starts again on the same port", as
   expect(await query(second.urlFor("shop"), "select answer from kept")).toEqual([{ answer: 42 }]);
 });
 
-test("stop is idempotent and waits, also when called twice at once", async () => {
+test("stop is idempotent and waits, even when called twice at once", async () => {
   const server = await start({ directory: temporaryDirectory() });
   await Promise.all([server.stop(), server.stop()]);
   await server.stop();
   expect(isAlive(server.pid)).toBe(false);
 });
 
-test("is stopped at the end of an `await using` block, and leaves no listeners behind", async () => {
+test("stops at the end of an `await using` block, and leaves no listeners behind", async () => {
   const listeners = process.listenerCount("SIGTERM");
   let pid = 0;
   {
@@ -44,7 +44,7 @@ test("is stopped at the end of an `await using` block, and leaves no listeners b
   expect(process.listenerCount("SIGTERM")).toBe(listeners);
 });
 
-test("creates UTF-8 databases that sort by code point, durable unless told otherwise", async () => {
+test("creates UTF-8 databases that sort by code point and are durable by default", async () => {
   const server = await startEmbedded({ directory: temporaryDirectory() });
   try {
     const [row] = await query(
@@ -59,7 +59,7 @@ test("creates UTF-8 databases that sort by code point, durable unless told other
   }
 });
 
-test("lets in nobody without the password, and only through 127.0.0.1", async () => {
+test("accepts connections only with the password and only on 127.0.0.1", async () => {
   const directory = temporaryDirectory();
   const server = await start({ directory });
   const [row] = await query(
@@ -74,7 +74,7 @@ test("lets in nobody without the password, and only through 127.0.0.1", async ()
   for (const address of otherAddresses()) expect(await accepts(address, server.port)).toBe(false);
 });
 
-test("keeps password and log private, out of messages and out of git", async () => {
+test("keeps the password and the log private, out of messages and out of git", async () => {
   const directory = join(temporaryDirectory(), "new", ".jobforge");
   const messages: string[] = [];
   await start({ directory, onProgress: (message) => messages.push(message) });
@@ -87,7 +87,7 @@ test("keeps password and log private, out of messages and out of git", async () 
   expect(messages.join("\n") + log(directory)).not.toContain(password(directory));
 });
 
-test("passes settings on, and refuses those that would hide the server", async () => {
+test("passes settings to the server, and refuses those that would hide it", async () => {
   const directory = temporaryDirectory();
   const server = await start({
     directory,
@@ -105,7 +105,7 @@ test("passes settings on, and refuses those that would hide the server", async (
   expect((await failure(startEmbedded({ directory, port: 70_000 }))).code).toBe("invalid_option");
 });
 
-test("quotes the log when the server does not start, and frees the directory", async () => {
+test("quotes the log if the server does not start, and frees the directory", async () => {
   const directory = temporaryDirectory();
   const error = await failure(start({ directory, settings: { fsync: "off", shared_buffers: "plenty" } }));
   expect(error.code).toBe("start_failed");
@@ -116,7 +116,7 @@ test("quotes the log when the server does not start, and frees the directory", a
   expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("runs version 15 beside version 18 in the same directory", async () => {
+test("runs version 15 next to version 18 in the same directory", async () => {
   const directory = temporaryDirectory();
   const [current, floor] = await Promise.all([start({ directory }), start({ directory, version: 15 })]);
   const version = "select current_setting('server_version_num')::int / 10000 as major";
@@ -124,7 +124,7 @@ test("runs version 15 beside version 18 in the same directory", async () => {
   expect(await query(floor.url, version)).toEqual([{ major: 15 }]);
 });
 
-test("finds a running server for those who only want to connect", async () => {
+test("finds a running server for a process that only wants to connect", async () => {
   const directory = temporaryDirectory();
   expect(findEmbedded({ directory })).toBeUndefined();
   expect(existsSync(join(directory, "postgres-18"))).toBe(false);

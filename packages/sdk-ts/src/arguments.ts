@@ -1,6 +1,6 @@
 /** Checks arguments before any round trip, with the kernel's own limits. Each failure names the field and says what is allowed. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./definition.ts";
+import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define/definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
 import type { PolicyChanges } from "./groups/policies.ts";
 import { type Bounds, bounds, dedupeModes, retryPresets } from "./words.ts";

@@ -7,9 +7,13 @@ import {
   checkTenant,
   checkUuid,
 } from "./arguments.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "./bulk.ts";
-import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./definition.ts";
-import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue-many.ts";
+import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
+import type { ScheduleDefinition } from "./define/schedule.ts";
+import { checkValue } from "./define/schema.ts";
+import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
+import { jobArguments, payloadJson, prepareJob } from "./enqueue/prepare.ts";
+import { traced } from "./enqueue/telemetry.ts";
+import type { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { AuditLog } from "./groups/audit.ts";
 import { Connectors } from "./groups/connectors.ts";
@@ -23,20 +27,16 @@ import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
 import { UsageReports } from "./groups/usage.ts";
 import { Workers } from "./groups/workers.ts";
-import { EnqueuedJob, JobHandle } from "./handle.ts";
-import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./job.ts";
-import { type List, type ListOptions, listJobs } from "./list.ts";
-import { jobArguments, payloadJson, prepareJob } from "./prepare.ts";
+import { type BulkFilters, type BulkResult, changeJobs } from "./jobs/bulk.ts";
+import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
+import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
+import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
+import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
 import { fromRow, fromRows, toKeys } from "./rows.ts";
-import type { ScheduleDefinition } from "./schedule.ts";
-import { checkValue } from "./schema.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
-import { traced } from "./telemetry.ts";
-import type { CallArguments, Transport } from "./transport.ts";
-import { type DoneSignals, type WaitOptions, waitForResult } from "./wait.ts";
-import type { Waker } from "./wake.ts";
+import type { CallArguments, Transport } from "./transport/transport.ts";
 import type { EnqueueOutcome, JobStatus } from "./words.ts";
 
 /** The tenant, and optionally the definition that types the result. */

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { JobForgeClient } from "../src/client.ts";
 import { TransactionSchedules } from "../src/groups/schedules.ts";
-import { JobHandle } from "../src/handle.ts";
 import * as sdk from "../src/index.ts";
+import { JobHandle } from "../src/jobs/handle.ts";
 
 const reference = readFileSync(new URL("../../../docs/reference/sdk.md", import.meta.url), "utf8");
 

@@ -10,7 +10,7 @@ import {
   JobNotFoundError,
   WaitTimeoutError,
 } from "../src/index.ts";
-import { DoneSignals } from "../src/wait.ts";
+import { DoneSignals } from "../src/jobs/wait.ts";
 import { cleanUp, countWords, sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 

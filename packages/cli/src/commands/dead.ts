@@ -1,10 +1,10 @@
-/** `jobforge dead`: failed and dead jobs by kind of error; run a group again, or forget it. */
-import type { DeadGroup, JobForge } from "@jobforge/sdk-ts";
+/** `jobforge dead`: lists failed and dead jobs by kind of error, and retries or deletes a group. */
+import { bounds, type DeadGroup, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -12,11 +12,11 @@ import {
   onDatabase,
 } from "../command.ts";
 import { NotFoundError, UsageError } from "../failures.ts";
-import { type BulkChange, changeMany, requireFilter } from "../jobs/bulk.ts";
-import { type FilterOptions, filtersOf, withFilters } from "../jobs/filters.ts";
+import { type BulkWork, changeMany, requireFilter } from "../jobs/bulk.ts";
+import { areRetryable, type FilterOptions, filtersOf, retryable, withFilters } from "../jobs/filters.ts";
 import { retrying } from "../jobs/steer.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readWhole } from "../output/values.ts";
+import { ago, wholeNumber } from "../output/values.ts";
 
 interface DeadOptions extends CommonOptions, FilterOptions {
   readonly limit: number;
@@ -35,59 +35,64 @@ const columns: readonly Column<DeadGroup>[] = [
 ];
 
 export function deadCommands(program: Command, cli: Cli): void {
-  const dead = addFamily(program, "dead", "Failed and dead jobs by kind of error");
+  const dead = addGroup(program, "dead", "List, retry and delete failed and dead jobs by kind of error");
   withFilters(
     onDatabase(
       addCommand(dead, "list", {
         summary: "List failed and dead jobs, grouped by type and kind of error",
-        details: "Errors are of one kind when they differ in ids, numbers and quoted texts only.",
+        details: "Errors are of the same kind if they differ only in ids, numbers and quoted texts.",
         examples: ["jobforge dead list", "jobforge dead list --type mail.send --finished-after 1d --json"],
       }),
     ),
   )
-    .option("--limit <number>", "groups, at most", (given) => readWhole(given, "--limit", 1, 1000), 50)
+    .option(
+      "--limit <number>",
+      "the maximum number of groups",
+      wholeNumber("--limit", bounds.deadGroups),
+      bounds.deadGroups.default,
+    )
     .action(
-      listing(cli, columns, "Nothing is failed or dead.", (forge, options: DeadOptions) =>
+      listing(cli, columns, "No failed or dead jobs.", (forge, options: DeadOptions) =>
         forge.jobs.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
       ),
     );
   change(dead, cli, "retry [group]", retrying, {
-    summary: "Run the jobs of a group again, now",
-    details: "They get a fresh budget of executions.",
+    summary: "Run the jobs of a group again now",
+    details: "Each job gets its full number of executions again.",
     examples: ["jobforge dead retry 4f1c09a2be77", "jobforge dead retry --type mail.send --yes"],
   });
   change(dead, cli, "purge [group]", purging, {
-    summary: "Forget the jobs of a group before their time",
-    details: "Their results, attempts and idempotency keys go with them.",
+    summary: "Delete the jobs of a group before their retention time is over",
+    details: "Their results, attempts and idempotency keys are deleted as well.",
     examples: ["jobforge dead purge 4f1c09a2be77", "jobforge dead purge --finished-before 14d --yes"],
   });
 }
 
-function purging(forge: JobForge): BulkChange {
+function purging(forge: JobForge): BulkWork {
   return {
     change: "purge",
-    verb: "forgets for good",
-    done: "forgotten",
+    verb: "permanently deletes",
+    done: "deleted",
     apply: (filters) => forge.jobs.purge(filters),
   };
 }
 
-/** A command that changes the jobs of a group, or those that filters mean. */
+/** Adds a command that changes the jobs of a group, or the jobs that match filters. */
 function change(
   dead: Command,
   cli: Cli,
   usage: string,
-  how: (forge: JobForge) => BulkChange,
+  how: (forge: JobForge) => BulkWork,
   description: Parameters<typeof addCommand>[2],
 ): void {
   withFilters(onDatabase(addCommand(dead, usage, description)))
-    .option("--all", "all failed and dead jobs, when neither a group nor a filter is given")
-    .option("--yes", "do not ask")
+    .option("--all", "all failed and dead jobs, if neither a group nor a filter is given")
+    .option("--yes", "do not ask for confirmation")
     .action(
       action(cli, (group: string | undefined, options: DeadOptions) => {
-        const status = options.status ?? ["failed", "dead"];
-        if (status.some((each) => each !== "failed" && each !== "dead"))
-          throw new UsageError("This is for failed and dead jobs: --status failed or --status dead.");
+        const status = options.status ?? retryable;
+        if (!areRetryable(status))
+          throw new UsageError("Only failed and dead jobs can be changed: --status failed or --status dead.");
         const asked = group === undefined ? options : { ...options, errorGroup: group };
         requireFilter(asked, options.all);
         const filters = filtersOf({ ...asked, status });

@@ -1,4 +1,4 @@
-/** `jobforge dev`: everything on one laptop, with one command. Ctrl-C ends all of it. */
+/** `jobforge dev`: runs everything on one laptop with one command. Ctrl-C stops everything. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { JobForge } from "@jobforge/sdk-ts";
@@ -26,27 +26,31 @@ interface DevOptions extends CommonOptions {
   readonly port?: number;
 }
 
-/** Where handlers are looked for when no path is given. */
+/** The folders that are searched for handlers if no path is given. */
 const usualFolders = ["handlers", "jobs"];
 
 export function devCommand(program: Command, cli: Cli): void {
   addCommand(program, "dev [path]", {
-    summary: "Run everything on this machine: database, schema, server, worker",
-    details: `Without DATABASE_URL a real PostgreSQL is started, with its data in .jobforge. Handlers are those of the path (default: ${usualFolders.map((name) => `./${name}`).join(" or ")}), and run again when a file changes. Ctrl-C ends all of it.`,
+    summary: "Run everything on this machine: database, schema, server and worker",
+    details: [
+      "Without DATABASE_URL, a real PostgreSQL is started, with its data in .jobforge.",
+      `The worker runs the handlers of the path (default: ${usualFolders.map((name) => `./${name}`).join(" or ")})`,
+      "and restarts when a file changes. Ctrl-C stops everything.",
+    ].join(" "),
     examples: ["jobforge dev", "jobforge dev ./src/handlers", "jobforge dev --demo"],
   })
-    .option("--database-url <url>", "use this database (default: DATABASE_URL, else an embedded one)")
+    .option("--database-url <url>", "the database (default: DATABASE_URL, else an embedded database)")
     .option(
       "--api-schema <name>",
-      "where JobForge's functions go (default: JOBFORGE_API_SCHEMA, else public)",
+      "the schema for JobForge's functions (default: JOBFORGE_API_SCHEMA, else public)",
     )
-    .option("--directory <path>", "where the embedded database lives (default: .jobforge)")
+    .option("--directory <path>", "the directory of the embedded database (default: .jobforge)")
     .option(
       "--port <number>",
-      "the server's port (default: PORT, else 4470 or a free one)",
+      "the server's port (default: PORT, else 4470, or a free port if 4470 is taken)",
       portOption("--port"),
     )
-    .option("--demo", "run the demo's handlers, with a few jobs for them")
+    .option("--demo", "run the demo handlers with a few jobs")
     .action(action(cli, (path: string | undefined, options: DevOptions) => dev(cli, path, options)));
 }
 
@@ -55,7 +59,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   const schema = apiSchema(options, cli.process);
   const cwd = cli.process.cwd?.() ?? process.cwd();
   const folder = options.demo ? undefined : await handlersFolder(path, cwd);
-  // Before anything is started, so that Ctrl-C at any moment ends what there is by then.
+  // Before anything is started, so that Ctrl-C at any moment stops all that was started by then.
   using interrupted = interruption(cli.process);
   const { signal } = interrupted;
   const say = (event: string, text: string, more: object = {}): void =>
@@ -63,7 +67,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   await using database = await openDatabase(options, cli.process, (message) => say("progress", message));
   if (signal.aborted) return exitCodes.ok;
   const { version, refreshed } = await migrate({ database: database.url, apiSchema: schema });
-  say("migrated", `Schema of JobForge ${version} ${refreshed ? "installed" : "is there already"}`, {
+  say("migrated", `Schema of JobForge ${version} ${refreshed ? "installed" : "is already installed"}`, {
     version,
   });
   await using forge = new JobForge({ database: database.url, schema });
@@ -73,10 +77,10 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   if (signal.aborted) return exitCodes.ok;
   if (options.demo) await runDemo(cli, forge, output, signal);
   else if (folder === undefined) {
-    say("no_handlers", `No handlers: there is no folder ${usualFolders.join(" or ")} here. Pass its path.`);
+    say("no_handlers", `No handlers: there is no folder ${usualFolders.join(" or ")} here. Pass a path.`);
     await untilAborted(signal);
   } else {
-    say("worker", `Handlers of ${folder}, run again when they change`);
+    say("worker", `Running the handlers in ${folder}. The worker restarts when a file changes`);
     await runWatched({
       args: [
         "worker",
@@ -92,7 +96,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
       cwd,
       path: folder,
       signal,
-      onRestart: (file) => say("restart", `${file} has changed: starting again`, { file }),
+      onRestart: (file) => say("restart", `${file} has changed: restarting`, { file }),
     });
   }
   say("stopping", "Stopping");
@@ -110,7 +114,7 @@ async function handlersFolder(path: string | undefined, cwd: string): Promise<st
   return undefined;
 }
 
-/** The demo: a worker in this process, a mix of jobs, and what became of them. */
+/** Runs the demo: a worker in this process and a mix of jobs. Then shows how the jobs finished. */
 async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortSignal): Promise<void> {
   await using worker = demoWorker(cli, forge, output);
   const mix = await enqueueMix(forge);
@@ -119,7 +123,7 @@ async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortS
   if (signal.aborted) return;
   const jobs = await jobsOfMix(forge, mix);
   output.line({ event: "mix", jobs }, `\n${output.table(jobs, jobColumns)}`);
-  output.line({ event: "idle" }, "The worker goes on until Ctrl-C. In another terminal: jobforge jobs list");
+  output.line({ event: "idle" }, "The worker runs until Ctrl-C. In another terminal: jobforge jobs list");
   await untilAborted(signal);
 }
 
@@ -134,7 +138,7 @@ function demoWorker(cli: Cli, forge: JobForge, output: Output): Worker {
     hooks: {
       onSuccess: (run) => ended(run, style("green", "✓"), run.status),
       onFailure: (run) => {
-        const then = run.status === "queued" ? "tried again" : run.status;
+        const then = run.status === "queued" ? "retry" : run.status;
         ended(run, style("red", "✗"), `${plain(run.error.message)} → ${then}`);
       },
     },

@@ -1,9 +1,9 @@
-/** `jobforge doctor`: what is wrong, and what to do about it. */
+/** `jobforge doctor`: finds problems and says how to fix them. */
 import { ForbiddenError, NotInstalledError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import type { Check, Finding, Patient, Verdict } from "../doctor/check.ts";
+import type { Check, CheckContext, Finding, Verdict } from "../doctor/check.ts";
 import { drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
 import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
@@ -24,12 +24,12 @@ const checks: readonly Check[] = [
 export function doctorCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "doctor", {
-      summary: "Look for what is wrong, and say what to do about it",
-      details: "Exit code 1 when there is a problem.",
+      summary: "Find problems and say how to fix them",
+      details: "Exit code 1 if there is a problem.",
       examples: ["jobforge doctor", "jobforge doctor --strict --json"],
     }),
   )
-    .option("--strict", "exit code 1 for warnings, too")
+    .option("--strict", "exit code 1 also for warnings")
     .action(action(cli, (options: DoctorOptions) => examine(cli, options)));
 }
 
@@ -40,7 +40,7 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
       const findings = await findingsOf({ ...connection, client });
       const count = (verdict: Verdict): number => findings.filter((each) => each.verdict === verdict).length;
       const summary = { problems: count("problem"), warnings: count("warning"), skipped: count("skipped") };
-      output.answer({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
+      output.result({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
         describe(output, findings, summary),
       );
       const bad = summary.problems + (options.strict ? summary.warnings : 0);
@@ -51,8 +51,8 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
   });
 }
 
-async function findingsOf(connection: Connection & Pick<Patient, "client">): Promise<Finding[]> {
-  const findings: Finding[] = [{ name: "connection", verdict: "ok", message: "The database answers." }];
+async function findingsOf(connection: Connection & Pick<CheckContext, "client">): Promise<Finding[]> {
+  const findings: Finding[] = [{ name: "connection", verdict: "ok", message: "The database responds." }];
   const known = await knownTo(connection);
   if (known === "not installed") {
     const advice = "Run jobforge migrate. If JobForge is in another schema, pass --api-schema.";
@@ -61,7 +61,7 @@ async function findingsOf(connection: Connection & Pick<Patient, "client">): Pro
       {
         name: "migrations",
         verdict: "problem",
-        message: "JobForge is not installed here, or an older one.",
+        message: "JobForge is not installed in this database, or its version is older.",
         advice,
       },
     ];
@@ -72,16 +72,16 @@ async function findingsOf(connection: Connection & Pick<Patient, "client">): Pro
   return findings;
 }
 
-/** A check that cannot be made says why; the others go on. */
+/** A check that fails reports why. The other checks still run. */
 function failed(error: unknown): Omit<Finding, "name"> {
   const message = error instanceof Error ? error.message : String(error);
   return { verdict: "problem", message: `The check failed: ${message}`, advice: "See the message." };
 }
 
-/** What the kernel says about itself. A login without the right to ask is examined all the same, as far as it goes. */
+/** Reads the health report of the database. Without the right to read it, the other checks still run. */
 async function knownTo({
   forge,
-}: Connection): Promise<Pick<Patient, "health" | "types" | "workers"> | "not installed"> {
+}: Connection): Promise<Pick<CheckContext, "health" | "types" | "workers"> | "not installed"> {
   try {
     const health = await forge.installation.health();
     return { health, types: await forge.types.list(), workers: await forge.workers.list() };

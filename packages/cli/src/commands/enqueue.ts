@@ -1,5 +1,12 @@
-/** `jobforge enqueue`: one job by hand. */
-import { defineJob, globalTenant, type JobForge } from "@jobforge/sdk-ts";
+/** `jobforge enqueue`: enqueues one job. */
+import {
+  bounds,
+  type DedupeMode,
+  dedupeModes,
+  defineJob,
+  globalTenant,
+  type JobForge,
+} from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -12,7 +19,7 @@ import {
 } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
-import { collect, readSpan, readTime, readWhole } from "../output/values.ts";
+import { choice, collect, readSpan, readTime, wholeNumber } from "../output/values.ts";
 
 interface EnqueueOptions extends CommonOptions {
   readonly tenant: string;
@@ -23,7 +30,7 @@ interface EnqueueOptions extends CommonOptions {
   readonly maxAttempts?: number;
   readonly idempotencyKey?: string;
   readonly dedupeKey?: string;
-  readonly dedupeMode?: "skip" | "replace" | "debounce";
+  readonly dedupeMode?: DedupeMode;
   readonly concurrencyKey?: string;
   readonly subject?: string;
   readonly tag?: string[];
@@ -34,7 +41,7 @@ export function enqueueCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "enqueue <type> [payload]", {
       summary: "Enqueue a job",
-      details: "The payload is JSON; @file reads it from a file, - from standard input.",
+      details: "The payload is JSON. @file reads it from a file, - reads it from standard input.",
       examples: [
         `jobforge enqueue mail.send '{"to": "ada@example.com"}'`,
         "jobforge enqueue report.build @report.json --in 2h --priority 5",
@@ -42,27 +49,35 @@ export function enqueueCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "whose job it is; without it work of no tenant", globalTenant)
-    .option("--run-at <time>", "when to run it: 2026-01-31T12:00:00Z", (given) => readTime(given, "ahead"))
-    .option("--in <span>", "run it after a span such as 90s, 15m, 2h, 7d", readSpan)
-    .option("--expires-at <time>", "do not start it after this time, or span", (given) =>
+    .option("--tenant <uuid>", "the tenant of the job; the nil UUID is the global tenant", globalTenant)
+    .option("--run-at <time>", "when to run it, such as 2026-01-31T12:00:00Z", (given) =>
       readTime(given, "ahead"),
     )
-    .option("--priority <number>", "higher first", (given) =>
-      readWhole(given, "--priority", -1_000_000, 1_000_000),
+    .option("--in <span>", "run it after a time span such as 90s, 15m, 2h or 7d", readSpan)
+    .option(
+      "--expires-at <time>",
+      "do not start it after this time, or after a time span such as 2h",
+      (given) => readTime(given, "ahead"),
     )
-    .option("--max-attempts <number>", "executions in total", (given) =>
-      readWhole(given, "--max-attempts", 1, 100_000),
+    .option(
+      "--priority <number>",
+      "jobs with a higher priority run first",
+      wholeNumber("--priority", bounds.priority),
     )
-    .option("--idempotency-key <key>", "enqueue it once for as long as it is remembered")
-    .option("--dedupe-key <key>", "one live job with this key")
-    .option("--dedupe-mode <mode>", "skip, replace or debounce")
-    .option("--concurrency-key <key>", "what limits on running at once count by")
+    .option(
+      "--max-attempts <number>",
+      "the total number of executions",
+      wholeNumber("--max-attempts", bounds.maxAttempts),
+    )
+    .option("--idempotency-key <key>", "enqueue it only once, for as long as the job is stored")
+    .option("--dedupe-key <key>", "allow only one queued or running job with this key")
+    .option("--dedupe-mode <mode>", `what happens to a queued job with the same key: ${choice(dedupeModes)}`)
+    .option("--concurrency-key <key>", "the key by which concurrency limits count it")
     .option("--subject <text>", "what the job is about")
-    .option("--tag <tag>", "tags, repeated or separated by commas", collect)
+    .option("--tag <tag>", "tags; repeat the option or separate them by commas", collect)
     .option(
       "--wait [span]",
-      "wait for its end, at most so long (default: 60s), and show its result",
+      "wait until it is finished, up to this time span (default: 60s), and show its result",
       readSpan,
     )
     .action(
@@ -79,7 +94,7 @@ async function enqueue(
   options: EnqueueOptions,
 ): Promise<number> {
   if (options.runAt !== undefined && options.in !== undefined)
-    throw new UsageError("--run-at and --in are two ways to say the same: pass one.");
+    throw new UsageError("Pass either --run-at or --in, not both.");
   const payload = await readPayload(cli, given);
   return await connected(cli, options, async ({ forge }, output) => {
     const definition = defineJob({ type });
@@ -93,12 +108,12 @@ async function enqueue(
     });
     if (wait !== undefined) return await awaitEnd(cli, forge, job, options);
     const { id, outcome } = job;
-    output.answer({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
+    output.result({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
     return exitCodes.ok;
   });
 }
 
-/** The job's end: its result, or exit code 1 when it did not succeed. */
+/** Waits until the job is finished and prints its result. Exit code 1 if it did not succeed. */
 async function awaitEnd(
   cli: Cli,
   forge: JobForge,
@@ -108,9 +123,9 @@ async function awaitEnd(
   const output = outputOf(cli, options);
   const { id } = job;
   const timeoutMs = options.wait === true || options.wait === undefined ? 60_000 : options.wait;
-  output.remark(`${id} ${job.outcome}; waiting for its end …`);
+  output.remark(`${id} ${job.outcome}; waiting until it is finished …`);
   const result = await forge.result(id, { tenantId: options.tenant, timeoutMs });
-  output.answer({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
+  output.result({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
     result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,
   );
   return exitCodes.ok;

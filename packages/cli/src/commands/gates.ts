@@ -1,10 +1,10 @@
-/** `jobforge gates`: what is paused; pause and resume everything, a type or a tenant. */
-import type { Gate, GateScope } from "@jobforge/sdk-ts";
+/** `jobforge gates`: lists gates, and pauses and resumes everything, a type or a tenant. */
+import type { Gate, GateScope, GateScopeName } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -41,7 +41,7 @@ const columns: readonly Column<Gate>[] = [
 ];
 
 export function gatesCommands(program: Command, cli: Cli): void {
-  const gates = addFamily(program, "gates", "Pause and resume everything, a type or a tenant");
+  const gates = addGroup(program, "gates", "Pause and resume everything, a type or a tenant");
   onDatabase(
     addCommand(gates, "list", {
       summary: "List what is paused now",
@@ -51,18 +51,20 @@ export function gatesCommands(program: Command, cli: Cli): void {
   scoped(
     addCommand(gates, "pause", {
       summary: "Pause everything, a type or a tenant",
-      details: "What runs goes on; nothing of it is claimed any more. Jobs can be enqueued all the same.",
+      details: "Running jobs continue, but no more jobs are claimed. Jobs can still be enqueued.",
       examples: [
         `jobforge gates pause --type mail.send --reason "The mail provider is down" --until 2h`,
         "jobforge gates pause --all --yes",
       ],
     }),
   )
-    .option("--reason <text>", "why, for people; kept in the audit log")
-    .option("--until <time>", "when the pause ends by itself: a time, or a span such as 2h", (given) =>
-      readTime(given, "ahead"),
+    .option("--reason <text>", "the reason, for people; stored in the audit log")
+    .option(
+      "--until <time>",
+      "when the pause ends automatically: a time, or a time span such as 2h",
+      (given) => readTime(given, "ahead"),
     )
-    .option("--yes", "do not ask before pausing everything")
+    .option("--yes", "do not ask for confirmation before pausing everything")
     .action(action(cli, (options: GateOptions) => pause(cli, options)));
   scoped(
     addCommand(gates, "resume", {
@@ -89,7 +91,7 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
     }
     await forge.gates.pause(scope, { reason: options.reason, until: options.until });
     const until = options.until?.toISOString() ?? null;
-    output.answer(
+    output.result(
       { ...document(scope), paused: true, reason: options.reason ?? null, until },
       () => `${describe(scope)} is paused${options.until ? ` until ${until}` : ""}.\n`,
     );
@@ -101,19 +103,19 @@ async function resume(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     await forge.gates.resume(scope);
-    output.answer({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
+    output.result({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
     return exitCodes.ok;
   });
 }
 
 function scopeOf({ all, type, tenant }: GateOptions): GateScope {
   const given = [all, type, tenant].filter((each) => each !== undefined);
-  if (given.length !== 1) throw new UsageError("Say what: --all, --type TYPE or --tenant UUID; one of them.");
+  if (given.length !== 1) throw new UsageError("Pass exactly one of --all, --type TYPE and --tenant UUID.");
   if (type !== undefined) return { type };
   return tenant === undefined ? "all" : { tenantId: tenant };
 }
 
-function document(scope: GateScope): { scope: string; key: string } {
+function document(scope: GateScope): { scope: GateScopeName; key: string } {
   if (scope === "all") return { scope, key: "" };
   return "type" in scope ? { scope: "type", key: scope.type } : { scope: "tenant", key: scope.tenantId };
 }

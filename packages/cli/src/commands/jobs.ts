@@ -1,6 +1,6 @@
-/** `jobforge jobs`: see jobs and steer them. */
+/** `jobforge jobs`: shows and steers jobs. */
 import type { Command } from "commander";
-import { addFamily, type Cli } from "../command.ts";
+import { addGroup, type Cli } from "../command.ts";
 import { explainCommand } from "../jobs/explain.ts";
 import { exportCommand } from "../jobs/export.ts";
 import { listCommand } from "../jobs/list.ts";
@@ -9,7 +9,7 @@ import { cancelCommand, retryCommand } from "../jobs/steer.ts";
 import { tailCommand } from "../jobs/tail.ts";
 
 export function jobsCommands(program: Command, cli: Cli): void {
-  const jobs = addFamily(program, "jobs", "See jobs and steer them");
+  const jobs = addGroup(program, "jobs", "Show and steer jobs");
   const commands = [
     listCommand,
     showCommand,

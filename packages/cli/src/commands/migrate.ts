@@ -1,4 +1,4 @@
-/** `jobforge migrate`: applies, previews or prints the migrations. */
+/** `jobforge migrate`: applies the migrations, shows their status or prints their SQL. */
 import { migrate, migrationScript, migrationStatus } from "@jobforge/sql";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../command.ts";
@@ -12,8 +12,8 @@ interface MigrateOptions extends CommonOptions {
 
 export function migrateCommand(program: Command, cli: Cli): void {
   addCommand(program, "migrate", {
-    summary: "Bring a database to this version of JobForge",
-    details: "Safe to run from many processes at once.",
+    summary: "Migrate a database to this version of JobForge",
+    details: "Any number of processes may run it at once.",
     examples: [
       "jobforge migrate --database-url postgres://me@localhost/app",
       "jobforge migrate --status --json",
@@ -22,11 +22,14 @@ export function migrateCommand(program: Command, cli: Cli): void {
   })
     .option(
       "--database-url <url>",
-      "the database (default: DATABASE_URL); its role must own the database and may create roles",
+      "the database (default: DATABASE_URL); the role must own it and be allowed to create roles",
     )
-    .option("--api-schema <name>", "where functions and views go (default: where they are, else public)")
-    .option("--status", "show what is installed and what is pending; exit code 1 when something is")
-    .option("--print", "print the SQL of a first installation instead of running anything")
+    .option(
+      "--api-schema <name>",
+      "the schema for functions and views (default: their present schema, else public)",
+    )
+    .option("--status", "show what is installed and what is pending; exit code 1 if anything is pending")
+    .option("--print", "print the SQL of a first installation, without running it")
     .action(action(cli, (options: MigrateOptions) => runMigrate(cli, options)));
 }
 
@@ -40,12 +43,12 @@ async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
   const database = databaseUrl(options, cli.process);
   if (options.status) {
     const status = await migrationStatus({ database, apiSchema });
-    output.answer(status, () => describeStatus(status));
+    output.result(status, () => describeStatus(status));
     return status.upToDate ? exitCodes.ok : exitCodes.failed;
   }
   const result = await migrate({ database, apiSchema, onProgress: (message) => output.remark(message) });
   const changed = result.refreshed ? "is now at" : "was already at";
-  output.answer(
+  output.result(
     result,
     () => `The database ${changed} JobForge ${result.version} (API schema "${result.apiSchema}").\n`,
   );
@@ -57,5 +60,11 @@ function describeStatus(status: Awaited<ReturnType<typeof migrationStatus>>): st
     status.installedVersion === null ? "not installed" : `JobForge ${status.installedVersion}`;
   const pending =
     status.pending.length > 0 ? status.pending.join(", ") : status.upToDate ? "none" : "functions and views";
-  return `Installed:  ${installed}\nThis is:    JobForge ${status.version}\nAPI schema: ${status.apiSchema}\nPending:    ${pending}\n`;
+  return [
+    `Installed:  ${installed}`,
+    `This is:    JobForge ${status.version}`,
+    `API schema: ${status.apiSchema}`,
+    `Pending:    ${pending}`,
+    "",
+  ].join("\n");
 }

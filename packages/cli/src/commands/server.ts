@@ -1,4 +1,4 @@
-/** `jobforge server`: the HTTP server, until told to stop. */
+/** `jobforge server`: runs the HTTP server until stopped. */
 import { JobForge } from "@jobforge/sdk-ts";
 import type { ServerOptions } from "@jobforge/server";
 import { createTickHandler, type TickHandler } from "@jobforge/worker-ts";
@@ -16,7 +16,7 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { collect, readWhole } from "../output/values.ts";
+import { collect, wholeNumber } from "../output/values.ts";
 import { interruption, untilAborted } from "../process.ts";
 import { askedPort, listen, portOption, usualPort } from "../server/listen.ts";
 import { listTokens, stateOf } from "../server/tokens.ts";
@@ -32,9 +32,11 @@ interface ServerCommandOptions extends CommonOptions {
 export function serverCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "server", {
-      summary: "Serve JobForge over HTTP until told to stop",
-      details:
-        "Callers prove who they are with a JWT (JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL) or a key (jobforge token create). SIGTERM and Ctrl-C let requests under way finish. The access log is JSON lines.",
+      summary: "Serve JobForge over HTTP until stopped",
+      details: [
+        "Callers authenticate with a JWT (JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL) or a key (jobforge token create).",
+        "After SIGTERM or Ctrl-C, open requests may finish. The access log is JSON lines.",
+      ].join(" "),
       examples: [
         "jobforge server",
         "jobforge server --host 0.0.0.0 --port 8080 --pool-size 20",
@@ -44,14 +46,20 @@ export function serverCommand(program: Command, cli: Cli): void {
   )
     .option(
       "--port <number>",
-      `the port (default: PORT, else ${usualPort}); 0 takes a free one`,
+      `the port (default: PORT, else ${usualPort}); 0 picks a free port`,
       portOption("--port"),
     )
-    .option("--host <address>", "what to listen on; 0.0.0.0 is the network", "127.0.0.1")
-    .option("--pool-size <number>", "connections to the database (default: 10)", (given) =>
-      readWhole(given, "--pool-size", 1, 1000),
+    .option("--host <address>", "the address to listen on; 0.0.0.0 for all interfaces", "127.0.0.1")
+    .option(
+      "--pool-size <number>",
+      "the number of database connections (default: 10)",
+      wholeNumber("--pool-size", { min: 1, max: 1000 }),
     )
-    .option("--cors-origin <origins>", "origins whose pages may call, separated by commas", collect)
+    .option(
+      "--cors-origin <origins>",
+      "origins whose pages may call the server, separated by commas",
+      collect,
+    )
     .option(
       "--tick <path>",
       "run due jobs with the handlers of a file or folder at POST /api/jobs/tick; needs JOBFORGE_TICK_SECRET",
@@ -69,7 +77,7 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
   using interrupted = interruption(cli.process);
   const checksTokens = proofs.jwtSecret !== undefined || proofs.jwksUrl !== undefined;
   await connected(cli, options, async ({ forge, pool }) => {
-    // A wrong address is told at once; later the server waits for the database by itself.
+    // A wrong address fails at once. Later the server waits for the database by itself.
     await pool.query("select 1");
     if (!checksTokens) await requireKey(forge);
   });
@@ -98,25 +106,27 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
   return exitCodes.ok;
 }
 
-/** How tokens are checked. What is wrong with them is said before anything is opened. */
+/** Returns how tokens are verified. Invalid settings are reported before anything is opened. */
 function proofsOf({ process: { env } }: Cli): Pick<ServerOptions, "jwtSecret" | "jwksUrl"> {
   const jwtSecret = nonEmpty(env["JOBFORGE_JWT_SECRET"]);
   const jwksUrl = nonEmpty(env["JOBFORGE_JWKS_URL"]);
   if (jwtSecret !== undefined && Buffer.byteLength(jwtSecret) < 32)
-    throw new UsageError("JOBFORGE_JWT_SECRET must have at least 32 bytes: openssl rand -base64 48");
+    throw new UsageError(
+      "JOBFORGE_JWT_SECRET must have at least 32 bytes. Create one with: openssl rand -base64 48",
+    );
   if (jwksUrl !== undefined && !/^https?:\/\//.test(jwksUrl))
     throw new UsageError("JOBFORGE_JWKS_URL must be an http or https URL.");
   return { jwtSecret, jwksUrl };
 }
 
-/** Without JWTs somebody must have a key, or nobody could call. */
+/** Without JWTs there must be a valid key, because otherwise no caller could authenticate. */
 async function requireKey(forge: JobForge): Promise<void> {
   const keys = await listTokens(forge);
   if (!keys.some((key) => stateOf(key) === "valid"))
     throw new CommandError(
       "no_authentication",
-      "Nobody could call this server: it is told of no way to check tokens, and there is no key.",
-      "Set JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL, or make a key: jobforge token create NAME --role jobforge_operator",
+      "No caller could authenticate: neither JWT verification nor a valid key is configured.",
+      "Set JOBFORGE_JWT_SECRET or JOBFORGE_JWKS_URL, or run jobforge token create NAME --role jobforge_operator.",
     );
 }
 
@@ -128,7 +138,7 @@ async function tickOf(
   if (path === undefined) return undefined;
   const secret = nonEmpty(env["JOBFORGE_TICK_SECRET"]);
   if (secret === undefined)
-    throw new UsageError("--tick needs JOBFORGE_TICK_SECRET: what callers of /api/jobs/tick must send.");
+    throw new UsageError("--tick needs JOBFORGE_TICK_SECRET, which callers of /api/jobs/tick must send.");
   const handlers = await loadHandlers(path, cwd?.() ?? process.cwd());
   return createTickHandler({ forge, handlers, secret, logger: jsonLogger(stderr, env, { least: "warn" }) });
 }

@@ -1,4 +1,4 @@
-/** `jobforge stats`: the whole in a few numbers. */
+/** `jobforge stats`: a summary in a few numbers. */
 import type { Gate, TypeInfo, WorkerInfo } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected } from "../command.ts";
@@ -18,7 +18,7 @@ type Totals = Record<(typeof counted)[number], number>;
 export function statsCommand(program: Command, cli: Cli): void {
   withSpan(
     addCommand(program, "stats", {
-      summary: "Show what waits, runs and has ended lately, in numbers",
+      summary: "Show how many jobs are waiting, running and recently finished",
       examples: ["jobforge stats", "jobforge stats --span 1d --json"],
     }),
   ).action(action(cli, (options: StatsOptions) => stats(cli, options)));
@@ -40,7 +40,7 @@ async function stats(cli: Cli, options: StatsOptions): Promise<number> {
       );
     const alive = workers.filter((worker) => worker.status === "alive");
     const document = { ...totals, oldestDueAt, workersAlive: alive.length, paused: gates, types };
-    output.answer({ spanMs: options.span, ...document }, () =>
+    output.result({ spanMs: options.span, ...document }, () =>
       describe(output, { totals, types, alive, gates, oldestDueAt, spanMs: options.span }),
     );
     return exitCodes.ok;

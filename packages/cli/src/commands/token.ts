@@ -1,10 +1,10 @@
-/** `jobforge token`: the keys of the HTTP server. A key is shown once, when it is made. */
+/** `jobforge token`: the keys of the HTTP server. A key is shown only once, when it is created. */
 import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -12,8 +12,8 @@ import {
 } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readTime } from "../output/values.ts";
-import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
+import { ago, choice, readTime } from "../output/values.ts";
+import { createToken, listTokens, revokeToken, stateOf, type Token, tokenRoles } from "../server/tokens.ts";
 
 interface CreateOptions extends CommonOptions {
   readonly role: string;
@@ -37,37 +37,34 @@ const columns: readonly Column<Token>[] = [
 ];
 
 export function tokenCommands(program: Command, cli: Cli): void {
-  const tokens = addFamily(program, "token", "Make, list and revoke the keys of the HTTP server");
+  const tokens = addGroup(program, "token", "Create, list and revoke the keys of the HTTP server");
   onDatabase(
     addCommand(tokens, "create <name>", {
-      summary: "Make a key, which is shown this once",
-      details: "What is kept of it is a digest. The name is for people: who has it, and what for.",
+      summary: "Create a key, which is shown only once",
+      details: "Only a digest of the key is stored. The name tells people who uses the key, and for what.",
       examples: [
         "jobforge token create Dashboard --role jobforge_operator --expires 90d",
         'jobforge token create "The shop" --role jobforge_app --tenant 11111111-1111-4111-8111-111111111111',
       ],
     }),
   )
-    .requiredOption(
-      "--role <role>",
-      "what it may do: jobforge_app, jobforge_worker, jobforge_operator or jobforge_reader",
-    )
-    .option("--tenant <uuid>", "the one tenant of a jobforge_app")
-    .option("--expires <time>", "when it ends by itself: a time, or a span such as 90d", (given) =>
+    .requiredOption("--role <role>", `the role of the key: ${choice(tokenRoles)}`)
+    .option("--tenant <uuid>", "the tenant of a key with the role jobforge_app")
+    .option("--expires <time>", "when the key expires: a time, or a time span such as 90d", (given) =>
       readTime(given, "ahead"),
     )
     .action(action(cli, (name: string, options: CreateOptions) => create(cli, name, options)));
   onDatabase(
     addCommand(tokens, "list", {
-      summary: "List the keys there are, the newest first",
+      summary: "List the keys, the newest first",
       examples: ["jobforge token list", "jobforge token list --all --json"],
     }),
   )
-    .option("--all", "also those that are revoked or expired")
+    .option("--all", "include revoked and expired keys")
     .action(action(cli, (options: ListOptions) => list(cli, options)));
   onDatabase(
     addCommand(tokens, "revoke <key>", {
-      summary: "End a key by its prefix or id, at once and for good",
+      summary: "Revoke a key by its prefix or id, immediately and permanently",
       examples: ["jobforge token revoke jf_4f1c09a2"],
     }),
   ).action(action(cli, (key: string, options: CommonOptions) => revoke(cli, key, options)));
@@ -77,9 +74,9 @@ async function create(cli: Cli, name: string, options: CreateOptions): Promise<n
   return await connected(cli, options, async ({ forge }, output) => {
     const { role, tenant: tenantId, expires: expiresAt } = options;
     const created = await createToken(forge, { name, role, tenantId, expiresAt });
-    // The key alone, so that a script can keep it.
-    output.answer(created, () => `${created.token}\n`);
-    output.remark("This is the only time that it is shown. Send it as Authorization: Bearer …");
+    // Only the key, so that a script can store it.
+    output.result(created, () => `${created.token}\n`);
+    output.remark("The key is not shown again. Send it as Authorization: Bearer …");
     return exitCodes.ok;
   });
 }
@@ -97,7 +94,7 @@ async function revoke(cli: Cli, key: string, options: CommonOptions): Promise<nu
   return await connected(cli, options, async ({ forge }, output) => {
     const { id } = await find(forge, key);
     const revoked = await revokeToken(forge, id);
-    output.answer(revoked, () => `${revoked.prefix} (${revoked.name}) is revoked.\n`);
+    output.result(revoked, () => `${revoked.prefix} (${revoked.name}) is revoked.\n`);
     return exitCodes.ok;
   });
 }
@@ -105,6 +102,8 @@ async function revoke(cli: Cli, key: string, options: CommonOptions): Promise<nu
 async function find(forge: JobForge, key: string): Promise<Token> {
   const token = (await listTokens(forge)).find(({ id, prefix }) => id === key || prefix === key);
   if (token === undefined)
-    throw new NotFoundError("There is no such key. Name its prefix or id: see jobforge token list --all.");
+    throw new NotFoundError(
+      "There is no such key. Pass its prefix or id, as listed by jobforge token list --all.",
+    );
   return token;
 }

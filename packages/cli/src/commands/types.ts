@@ -1,10 +1,10 @@
-/** `jobforge types`: the types there are, and how one behaves. */
-import type { Policy, TypeInfo } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+/** `jobforge types`: lists the types, and shows the numbers and the policy of one type. */
+import { bounds, type Policy, type TypeInfo } from "@jobforge/sdk-ts";
+import { type Command, Option } from "commander";
 import {
   action,
   addCommand,
-  addFamily,
+  addGroup,
   type Cli,
   type CommonOptions,
   connected,
@@ -48,10 +48,10 @@ function milliseconds(value: number | undefined): string {
 }
 
 export function typesCommands(program: Command, cli: Cli): void {
-  const types = addFamily(program, "types", "See the types of jobs there are");
+  const types = addGroup(program, "types", "Show the types of jobs");
   withSpan(
     addCommand(types, "list", {
-      summary: "List types with what waits, runs and has ended lately",
+      summary: "List types with the numbers of waiting, running and recently finished jobs",
       examples: ["jobforge types list", "jobforge types list --span 1d --json"],
     }),
   ).action(
@@ -68,11 +68,11 @@ export function typesCommands(program: Command, cli: Cli): void {
 }
 
 export function withSpan(command: Command): Command {
-  return onDatabase(command).option(
-    "--span <span>",
-    "count what ended in this span before now, up to 7d",
-    readSpan,
-    3_600_000,
+  const { default: usual, max } = bounds.typeSpanMs;
+  return onDatabase(command).addOption(
+    new Option("--span <span>", `count jobs that finished in this time span before now, up to ${span(max)}`)
+      .argParser(readSpan)
+      .default(usual, span(usual)),
   );
 }
 
@@ -80,9 +80,9 @@ async function show(cli: Cli, type: string, options: TypesOptions): Promise<numb
   return await connected(cli, options, async ({ forge }, output) => {
     const found = (await forge.types.list({ spanMs: options.span })).find((each) => each.type === type);
     if (found === undefined)
-      throw new NotFoundError(`There is no type ${type}: no job, policy or worker names it lately.`);
+      throw new NotFoundError(`There is no type ${type}: no job, policy or worker has used it recently.`);
     const policy = await forge.policies.get(type);
-    output.answer({ ...found, policy }, () => describe(output, found, policy));
+    output.result({ ...found, policy }, () => describe(output, found, policy));
     return exitCodes.ok;
   });
 }
@@ -92,9 +92,9 @@ function describe(output: Output, type: TypeInfo, policy: Policy): string {
   const lines = [
     `retries   ${policy.maxAttempts} executions, ${span(policy.baseMs)} × ${policy.factor} each time${cap}`,
     `timeout   ${policy.timeoutMs === undefined ? "none" : span(policy.timeoutMs)}`,
-    `lease     ${policy.leaseMs === undefined ? "while its worker lives" : span(policy.leaseMs)}`,
+    `lease     ${policy.leaseMs === undefined ? "while its worker is alive" : span(policy.leaseMs)}`,
     `history   ${policy.keepHistory ? `${policy.retentionDays ?? 30} days` : "none"}`,
-    `policy    ${type.hasPolicy ? "its own" : "the default"}`,
+    `policy    ${type.hasPolicy ? "its own" : "default"}`,
     ...(type.oldestDueAt === undefined ? [] : [`oldest    due ${ago(type.oldestDueAt)}`]),
   ];
   return `${output.table([type], typeColumns)}\n${lines.join("\n")}\n`;

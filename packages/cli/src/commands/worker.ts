@@ -1,4 +1,4 @@
-/** `jobforge worker` and `jobforge tick`: run the handlers of a file or folder, for good or once. */
+/** `jobforge worker` and `jobforge tick`: run the handlers of a file or folder, continuously or once. */
 import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
 import { createWorker, type TickSummary, type Worker, type WorkerOptions } from "@jobforge/worker-ts";
 import type { Command } from "commander";
@@ -16,7 +16,7 @@ import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { endWithParent, runWatched } from "../handlers/watch.ts";
-import { collect, readSpan, readWhole } from "../output/values.ts";
+import { collect, count, readSpan, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
 
@@ -43,9 +43,12 @@ interface TickOptions extends HandlerOptions {
 export function workerCommand(program: Command, cli: Cli): void {
   withHandlers(
     addCommand(program, "worker <path>", {
-      summary: "Run the handlers of a file or folder until told to stop",
-      details:
-        "Every exported definition.handle(…) is run. SIGTERM and Ctrl-C let running jobs finish; a second one does not wait. Logs are JSON lines, pretty in a terminal.",
+      summary: "Run the handlers of a file or folder until stopped",
+      details: [
+        "Runs every exported definition.handle(…).",
+        "After SIGTERM or Ctrl-C, running jobs may finish; a second signal stops at once.",
+        "Logs are JSON lines, or readable text in a terminal.",
+      ].join(" "),
       examples: [
         "jobforge worker ./handlers",
         "jobforge worker ./handlers --concurrency 50 --types mail.send,report.build",
@@ -53,17 +56,17 @@ export function workerCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--watch", "start again when a file changes")
-    .option("--grace <span>", "how long running jobs may go on after a signal (default: 30s)", readSpan)
-    .option("--no-listen", "poll only: for poolers in transaction mode")
+    .option("--watch", "restart when a file changes")
+    .option("--grace <span>", "how long running jobs may continue after a signal (default: 30s)", readSpan)
+    .option("--no-listen", "only poll, for poolers in transaction mode")
     .option(
       "--metrics-port <number>",
-      "serve /healthz, /readyz and /metrics of this worker (default: METRICS_PORT, else not); 0 takes a free one",
+      "serve /healthz, /readyz and /metrics of this worker (default: METRICS_PORT, else off); 0 picks a free port",
       portOption("--metrics-port"),
     )
     .option(
       "--metrics-host <address>",
-      "where: 0.0.0.0 is the network. Nobody is asked for a token",
+      "the address for --metrics-port; 0.0.0.0 for all interfaces. Callers need no token",
       "127.0.0.1",
     )
     .action(action(cli, (path: string, options: WorkerCommandOptions) => work(cli, path, options)));
@@ -72,24 +75,31 @@ export function workerCommand(program: Command, cli: Cli): void {
 export function tickCommand(program: Command, cli: Cli): void {
   withHandlers(
     addCommand(program, "tick <path>", {
-      summary: "Run what is due now with the handlers of a file or folder, and end",
-      details: "For cron, where no worker is to stay.",
+      summary: "Run the jobs that are due now with the handlers of a file or folder, then exit",
+      details: "For cron, instead of a permanent worker.",
       examples: ["jobforge tick ./handlers", "jobforge tick ./handlers --limit 20 --json"],
     }),
   )
-    .option("--limit <number>", "jobs, at most", (given) => readWhole(given, "--limit", 1, 1_000_000), 100)
+    .option(
+      "--limit <number>",
+      "the maximum number of jobs",
+      wholeNumber("--limit", { min: 1, max: 1_000_000 }),
+      100,
+    )
     .action(action(cli, (path: string, options: TickOptions) => tick(cli, path, options)));
 }
 
 function withHandlers(command: Command): Command {
   return onDatabase(command)
-    .option("--concurrency <number>", "handlers at once (default: 10)", (given) =>
-      readWhole(given, "--concurrency", 1, 100_000),
+    .option(
+      "--concurrency <number>",
+      "the number of handlers that run at once (default: 10)",
+      wholeNumber("--concurrency", { min: 1, max: 100_000 }),
     )
-    .option("--types <types>", "only these types, separated by commas", collect)
-    .option("--tenant <uuid>", "only the jobs of this tenant")
+    .option("--types <types>", "run only these types, separated by commas", collect)
+    .option("--tenant <uuid>", "run only the jobs of this tenant")
     .option("--id <name>", "the worker's name (default: host, process and a random part)")
-    .option("--sync", "first write what the definitions say to the types' policies; needs jobforge_operator");
+    .option("--sync", "first write the definitions to the policies of their types; needs jobforge_operator");
 }
 
 async function work(cli: Cli, path: string, options: WorkerCommandOptions): Promise<number> {
@@ -104,14 +114,14 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
       cwd,
       path,
       signal: interrupted.signal,
-      onRestart: (file) => output.remark(`${file} has changed: starting again`),
+      onRestart: (file) => output.remark(`${file} has changed: restarting`),
     });
     return exitCodes.ok;
   }
   endWithParent();
   const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
-  // A wrong address or a database without JobForge is told at once; later the worker waits for the database by itself.
+  // A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself.
   await forge.transport.call("jobforge_get_policy", { p_type: "*" });
   if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
   const worker = createWorker(forge, {
@@ -125,7 +135,7 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   return exitCodes.ok;
 }
 
-/** Opens the worker's own port, if one was asked for. */
+/** Opens the worker's own port, if one is configured. */
 async function monitored(
   cli: Cli,
   worker: Worker,
@@ -147,7 +157,7 @@ function workerOptions(options: HandlerOptions, handlers: readonly JobHandler[])
   return { handlers, concurrency, tenantId, id };
 }
 
-/** What the watched process is told: all but the database, which it finds in its environment, and --watch. */
+/** Returns the arguments for the watched process: all but --watch and the database, which is in its environment. */
 function argumentsOf(options: WorkerCommandOptions): string[] {
   const { concurrency, types, tenant, id, grace, apiSchema: schema, metricsPort, metricsHost } = options;
   const given: readonly (readonly [flag: string, value: string | number | undefined])[] = [
@@ -174,18 +184,18 @@ async function tick(cli: Cli, path: string, options: TickOptions): Promise<numbe
     if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
     const worker = createWorker(forge, {
       ...workerOptions(options, handlers),
-      // Standard output is for the answer.
+      // Standard output is for the result.
       logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),
     });
     const summary = await worker.tick({ limit: options.limit });
-    output.answer(summary, () => describe(summary));
+    output.result(summary, () => describe(summary));
     return exitCodes.ok;
   });
 }
 
 function describe(summary: TickSummary): string {
   const { claimed, ...ends } = summary;
-  if (claimed === 0) return "Nothing was due.\n";
+  if (claimed === 0) return "No jobs were due.\n";
   const parts = Object.entries(ends).flatMap(([name, value]) => (value === 0 ? [] : [`${value} ${name}`]));
-  return `${claimed} run: ${parts.join(", ")}\n`;
+  return `${count(claimed, "run")}: ${parts.join(", ")}\n`;
 }

@@ -1,4 +1,4 @@
-/** `jobforge workers`: who is at work. */
+/** `jobforge workers`: lists the workers. */
 import type { WorkerInfo } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
@@ -25,8 +25,8 @@ const columns: readonly Column<WorkerInfo>[] = [
 export function workersCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "workers", {
-      summary: "List workers, the last seen first",
-      details: "A worker is gone after a minute of silence, and forgotten after a day.",
+      summary: "List workers, the most recently seen first",
+      details: "A worker counts as gone after a minute of silence, and is removed from the list after a day.",
       examples: [
         "jobforge workers",
         "jobforge workers --alive --json",
@@ -34,14 +34,16 @@ export function workersCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--alive", "only those that are alive")
-    .option("--id <name>", "only this one; exit code 4 when it is not there, for probes")
+    .option("--alive", "only workers that are alive")
+    .option("--id <name>", "only this worker; exit code 4 if it is not listed, for probes")
     .action(
       action(cli, (options: WorkersOptions) =>
         connected(cli, options, async ({ forge }, output) => {
           const items = (await forge.workers.list()).filter((worker) => isMeant(worker, options));
           if (options.id !== undefined && items.length === 0)
-            throw new NotFoundError(`There is no worker ${options.id}${options.alive ? " alive" : ""}.`);
+            throw new NotFoundError(
+              options.alive ? `No worker ${options.id} is alive.` : `There is no worker ${options.id}.`,
+            );
           output.list(items, columns, { empty: "No workers." });
           return exitCodes.ok;
         }),

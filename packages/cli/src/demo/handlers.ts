@@ -1,4 +1,4 @@
-/** What `jobforge dev --demo` runs: each handler shows one way in which a job can go. */
+/** The handlers of `jobforge dev --demo`. Each one shows a way in which a job can finish. */
 import { defineJob, type JobHandler, typed } from "@jobforge/sdk-ts";
 
 export const greet = defineJob({ type: "demo.greet", input: typed<{ name: string }>() });
@@ -17,7 +17,7 @@ export const demoHandlers: readonly JobHandler[] = [
     return { pages };
   }),
   flaky.handle((_, { attempt }) => {
-    if (attempt < 3) throw new Error(`The upstream answered 503 (attempt ${attempt})`);
+    if (attempt < 3) throw new Error(`The upstream responded with 503 (attempt ${attempt})`);
     return { attempts: attempt };
   }),
   broken.handle(() => {
@@ -28,5 +28,5 @@ export const demoHandlers: readonly JobHandler[] = [
     return { attempts: attempt };
   }),
   pulse.handle(() => ({ alive: true })),
-  refused.handle(({ to }, { fail }) => fail(`"${to}" is no address`)),
+  refused.handle(({ to }, { fail }) => fail(`"${to}" is not a valid address`)),
 ];

@@ -1,9 +1,12 @@
-/** A small real mix of jobs: some succeed, at once, later or after retries; some end as failed, dead or canceled; two wait. And a schedule. */
+/**
+ * A small real mix of jobs and a schedule. Some jobs succeed, at once, later or after retries. Some finish as failed,
+ * dead or canceled. Two jobs wait.
+ */
 import { globalTenant, type Job, type JobForge } from "@jobforge/sdk-ts";
 import { broken, demoHandlers, flaky, greet, patient, pulse, refused, report } from "./handlers.ts";
 
 export interface Mix {
-  /** Jobs that end within seconds. */
+  /** Jobs that finish within seconds. */
   readonly ending: readonly string[];
   readonly all: readonly string[];
 }
@@ -30,7 +33,7 @@ export async function enqueueMix(forge: JobForge): Promise<Mix> {
   return { ending: ids, all: [...ids, retrying.id, waiting.id, canceled.id] };
 }
 
-/** Comes back when the jobs have ended, however they did. */
+/** Resolves when these jobs are finished, with any status. */
 export async function mixEnded(forge: JobForge, { ending }: Mix, signal: AbortSignal): Promise<void> {
   await Promise.all(ending.map((id) => forge.result(id, { ...tenant, signal }).catch(() => undefined)));
 }

@@ -1,4 +1,4 @@
-/** The database of `jobforge dev`: the one it is told, or an embedded PostgreSQL in the project's folder. */
+/** The database of `jobforge dev`: the given one, or an embedded PostgreSQL in the project's folder. */
 import { join } from "node:path";
 import { startEmbedded } from "@jobforge/embedded";
 import { databaseUrl, dataFolder } from "../connection.ts";
@@ -6,7 +6,7 @@ import type { CliProcess } from "../process.ts";
 
 export interface DevDatabase extends AsyncDisposable {
   readonly url: string;
-  /** For people, without its password. */
+  /** For people, without the password. */
   readonly name: string;
 }
 
@@ -20,9 +20,9 @@ export async function openDatabase(
   cli: CliProcess,
   onProgress: (message: string) => void,
 ): Promise<DevDatabase> {
-  const told = options.databaseUrl ?? cli.env["DATABASE_URL"];
-  if (told !== undefined && told !== "") {
-    const url = databaseUrl({ databaseUrl: told }, cli);
+  const given = options.databaseUrl ?? cli.env["DATABASE_URL"];
+  if (given !== undefined && given !== "") {
+    const url = databaseUrl({ databaseUrl: given }, cli);
     const { host, pathname } = new URL(url);
     return { url, name: `${host}${pathname}`, [Symbol.asyncDispose]: async () => undefined };
   }

@@ -1,4 +1,4 @@
-/** The server of `jobforge dev`: for this machine only, where whoever calls is an operator and needs no token. */
+/** The server of `jobforge dev`, for this machine only. Every caller is an operator and needs no token. */
 import { CommandError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
 import { askedPort, listen, usualPort } from "../server/listen.ts";
@@ -15,7 +15,7 @@ export async function startServer(
   apiSchema: string,
   port: number | undefined,
 ): Promise<DevServer> {
-  // Not loaded before it is needed, so that other commands start faster.
+  // Loaded only when it is needed, so that other commands start faster.
   const { createLogger, createServer } = await import("@jobforge/server");
   const server = createServer({
     database,
@@ -27,7 +27,7 @@ export async function startServer(
   const asked = askedPort(port, cli);
   try {
     const url = await listen(server, asked ?? usualPort, host).catch((error: unknown) => {
-      // Somebody else's, perhaps another project's jobforge dev: nobody asked for this port.
+      // The default port is taken, perhaps by the jobforge dev of another project. The user did not ask for this port.
       if (asked === undefined && error instanceof CommandError && error.code === "port_in_use")
         return listen(server, 0, host);
       throw error;

@@ -1,24 +1,24 @@
-/** What a check of `jobforge doctor` is told, and what it answers. */
+/** The input and the result of a check of `jobforge doctor`. */
 import type { Health, TypeInfo, WorkerInfo } from "@jobforge/sdk-ts";
 import type pg from "pg";
 import type { Connection } from "../connection.ts";
 
-/** `skipped`: the login may not see what the check needs. */
+/** `skipped` means that the login may not read what the check needs. */
 export type Verdict = "ok" | "warning" | "problem" | "skipped";
 
 export interface Finding {
   readonly name: string;
   readonly verdict: Verdict;
   readonly message: string;
-  /** What to do about it. */
+  /** Tells the user what to do about the problem. */
   readonly advice?: string | undefined;
   readonly details?: unknown;
 }
 
-export interface Patient extends Connection {
-  /** One session for all checks that need one. */
+export interface CheckContext extends Connection {
+  /** One session, shared by all checks that need one. */
   readonly client: pg.PoolClient;
-  /** What the kernel says about itself; undefined when the login may not ask. */
+  /** The health report of the database, or undefined if the login may not read it. */
   readonly health: Health | undefined;
   readonly types: readonly TypeInfo[];
   readonly workers: readonly WorkerInfo[];
@@ -26,12 +26,12 @@ export interface Patient extends Connection {
 
 export interface Check {
   readonly name: string;
-  run(patient: Patient): Promise<Omit<Finding, "name">>;
+  run(context: CheckContext): Promise<Omit<Finding, "name">>;
 }
 
-/** What is answered when the kernel's own facts are needed and the login may not have them. */
+/** The result of a check that needs the health report, if the login may not read it. */
 export const notAllowed = {
   verdict: "skipped",
-  message: "This login may not ask.",
+  message: "This login may not read the health report.",
   advice: "Run the doctor as a role with jobforge_operator or jobforge_reader.",
 } as const;

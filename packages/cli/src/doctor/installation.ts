@@ -1,4 +1,4 @@
-/** Checks of what is installed: migrations, drift, grants, row security. */
+/** Checks of the installation: migrations, drift, grants, row security, time travel. */
 import { migrationStatus, schemaDrift, version } from "@jobforge/sql";
 import type { Check } from "./check.ts";
 import { notAllowed } from "./check.ts";
@@ -13,14 +13,17 @@ export const migrations: Check = {
     if (status === undefined) {
       if (health === undefined) return notAllowed;
       return health.version === version
-        ? { verdict: "ok", message: `The schema is of JobForge ${version}; its files were not compared.` }
+        ? {
+            verdict: "ok",
+            message: `The schema is that of JobForge ${version}; the migration files were not compared.`,
+          }
         : {
             verdict: "problem",
-            message: `The schema is of JobForge ${health.version}; this is ${version}.`,
-            advice: "Run jobforge migrate as the owner, or use that version.",
+            message: `The schema is that of JobForge ${health.version}, but this is version ${version}.`,
+            advice: `Run jobforge migrate as the owner, or use version ${health.version}.`,
           };
     }
-    if (status.upToDate) return { verdict: "ok", message: `The schema is of JobForge ${version}.` };
+    if (status.upToDate) return { verdict: "ok", message: `The schema is that of JobForge ${version}.` };
     const pending = status.pending.length > 0 ? status.pending.join(", ") : "functions and views";
     return { verdict: "problem", message: `Pending: ${pending}.`, advice: "Run jobforge migrate." };
   },
@@ -33,19 +36,21 @@ export const drift: Check = {
     if (status === undefined)
       return { ...notAllowed, advice: "Run the doctor as a member of jobforge_owner to compare the schema." };
     if (!status.upToDate)
-      return { verdict: "skipped", message: "Migrate first, then there is something to compare." };
+      return { verdict: "skipped", message: "The schema can be compared only after a migration." };
     const { missing, unexpected } = await schemaDrift(client, schema);
     const count = missing.length + unexpected.length;
-    if (count === 0) return { verdict: "ok", message: "The schema is the one that the migrations made." };
+    if (count === 0) return { verdict: "ok", message: "The schema is as the migrations created it." };
     const [first = ""] = [
       ...missing.map((line) => `missing: ${line}`),
-      ...unexpected.map((line) => `new: ${line}`),
+      ...unexpected.map((line) => `unexpected: ${line}`),
     ];
     return {
       verdict: "problem",
-      message: `${count} facts differ from the schema that the migrations made, such as ${first}`,
-      advice:
-        "Somebody changed JobForge's objects by hand. Undo it; functions, views and grants come back with: delete from jobforge.repeatables, then jobforge migrate.",
+      message: `${count} details differ from the schema that the migrations created, such as ${first}`,
+      advice: [
+        "JobForge's objects were changed by hand. Undo the changes.",
+        "To restore functions, views and grants: delete from jobforge.repeatables, then jobforge migrate.",
+      ].join(" "),
       details: { missing, unexpected },
     };
   },
@@ -65,14 +70,16 @@ export const grants: Check = {
       return {
         verdict: "problem",
         message: `Roles are missing: ${rows.map(({ role }) => role).join(", ")}.`,
-        advice: "Run jobforge migrate: it makes them.",
+        advice: "Run jobforge migrate, which creates them.",
       };
-    if (health.grants.length === 0) return { verdict: "ok", message: "Rights are as they should be." };
+    if (health.grants.length === 0) return { verdict: "ok", message: "All grants are as expected." };
     return {
       verdict: "problem",
-      message: `${health.grants.length} objects have other rights than they should, such as ${health.grants[0]?.object}.`,
-      advice:
-        "Grants by hand open what JobForge keeps closed. They go with: delete from jobforge.repeatables, then jobforge migrate.",
+      message: `${health.grants.length} objects have unexpected grants, such as ${health.grants[0]?.object}.`,
+      advice: [
+        "Grants made by hand allow access that JobForge denies.",
+        "To remove them: delete from jobforge.repeatables, then jobforge migrate.",
+      ].join(" "),
       details: health.grants,
     };
   },
@@ -87,7 +94,7 @@ export const rowSecurity: Check = {
     return {
       verdict: "problem",
       message: `Row security is off for ${health.openTables.join(", ")}.`,
-      advice: `Switch it on: ${health.openTables.map((table) => `alter table jobforge.${table} enable row level security;`).join(" ")}`,
+      advice: `Turn it on: ${health.openTables.map((table) => `alter table jobforge.${table} enable row level security;`).join(" ")}`,
       details: health.openTables,
     };
   },
@@ -100,8 +107,8 @@ export const timeTravel: Check = {
     if (!health.timeTravel) return { verdict: "ok", message: "The clock cannot be moved." };
     return {
       verdict: "warning",
-      message: "Sessions may move JobForge's clock, which is for tests.",
-      advice: "Not in production: select jobforge.allow_time_travel(false);",
+      message: "Sessions may move JobForge's clock, which is only for tests.",
+      advice: "In production, turn it off: select jobforge.allow_time_travel(false);",
     };
   },
 };

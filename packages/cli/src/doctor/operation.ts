@@ -1,4 +1,4 @@
-/** Checks of what goes on: partitions, maintenance, workers, types that nobody runs. */
+/** Checks of the operation: partitions, maintenance, workers, types without a worker. */
 import { count, span } from "../output/values.ts";
 import type { Check } from "./check.ts";
 import { notAllowed } from "./check.ts";
@@ -11,13 +11,15 @@ export const partitions: Check = {
     if (health === undefined) return notAllowed;
     const now = Date.parse(health.now);
     const behind = health.leaves.filter((leaf) => Date.parse(leaf.ahead_to) < now + dayMs);
-    const advice =
-      "Nothing is lost: ended jobs go to default partitions meanwhile. Workers tend them; without workers run: select jobforge_maintain();";
+    const advice = [
+      "Nothing is lost: until then finished jobs are stored in default partitions.",
+      "Workers create partitions. Without workers, run: select jobforge_maintain();",
+    ].join(" ");
     if (behind.length > 0 || health.lacksShelf)
       return {
         verdict: "warning",
         message: health.lacksShelf
-          ? "A policy asks for a time of keeping that has no partitions yet."
+          ? "A policy sets a retention time that has no partitions yet."
           : `Partitions of ${behind.map((leaf) => `${leaf.branch}_${leaf.keep_days}`).join(", ")} end within a day.`,
         advice,
         details: health.leaves,
@@ -27,13 +29,13 @@ export const partitions: Check = {
         verdict: "warning",
         message: `${count(health.overdueLeaves, "partition")} should have been dropped over a day ago.`,
         advice:
-          "A long reader may be in the way (the check xmin), or no worker runs: select jobforge_maintain();",
+          "A long transaction may block it (see the check xmin), or no worker runs: select jobforge_maintain();",
       };
-    return { verdict: "ok", message: "Partitions are made ahead, and old ones are gone." };
+    return { verdict: "ok", message: "Partitions are created in advance, and old ones are dropped." };
   },
 };
 
-const upkeepAllowedMs = 10 * 60_000;
+const maintenanceAllowedMs = 10 * 60_000;
 
 export const maintenance: Check = {
   name: "maintenance",
@@ -41,13 +43,13 @@ export const maintenance: Check = {
     if (health === undefined) return notAllowed;
     const last = health.maintainedAt?.["jobs"];
     const idleMs = last === undefined ? undefined : Date.parse(health.now) - Date.parse(last);
-    if (idleMs !== undefined && idleMs <= upkeepAllowedMs)
-      return { verdict: "ok", message: `Lost leases were last looked for ${span(Math.max(0, idleMs))} ago.` };
+    if (idleMs !== undefined && idleMs <= maintenanceAllowedMs)
+      return { verdict: "ok", message: `Maintenance last ran ${span(Math.max(0, idleMs))} ago.` };
     return {
       verdict: "warning",
       message:
         idleMs === undefined ? "Maintenance has never run." : `Maintenance last ran ${span(idleMs)} ago.`,
-      advice: "Workers do it as they go. Start one, or call jobforge_maintain() from a cron.",
+      advice: "Workers run maintenance. Start a worker, or call jobforge_maintain() from cron.",
     };
   },
 };
@@ -63,7 +65,7 @@ export const workers: Check = {
       return {
         verdict: waiting > 0 ? "problem" : "warning",
         message: `No worker is alive; ${count(waiting, "job")} due.`,
-        advice: "Start one: jobforge worker ./handlers",
+        advice: "Start a worker: jobforge worker ./handlers",
       };
     const lost = gone === 0 ? "" : `, ${gone} gone within a day`;
     return { verdict: "ok", message: `${count(alive.length, "worker")} alive${lost}.` };
@@ -81,7 +83,7 @@ export const orphanTypes: Check = {
       verdict: due > 0 ? "problem" : "warning",
       message: `No worker runs ${orphans.map((type) => type.type).join(", ")}; ${count(due, "job")} due.`,
       advice:
-        "Start a worker that has a handler for it, or cancel the jobs: jobforge jobs cancel --type TYPE",
+        "Start a worker with a handler for the type, or cancel the jobs: jobforge jobs cancel --type TYPE",
       details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
     };
   },

@@ -1,4 +1,4 @@
-/** Checks of the server: its version, notifications, clock, vacuum, and who holds it back. */
+/** Checks of the database server: version, notifications, clock, vacuum, and old transactions that hold vacuum back. */
 import type { Health } from "@jobforge/sdk-ts";
 import type { Check, Finding } from "./check.ts";
 import { notAllowed } from "./check.ts";
@@ -15,13 +15,13 @@ export const serverVersion: Check = {
       return {
         verdict: "problem",
         message: `PostgreSQL ${name} is too old.`,
-        advice: "JobForge needs 15 or newer.",
+        advice: "JobForge needs PostgreSQL 15 or newer.",
       };
     if (standby)
       return {
         verdict: "problem",
         message: "This server is a standby.",
-        advice: "Connect to the primary: jobs are written.",
+        advice: "Connect to the primary, because JobForge writes.",
       };
     return { verdict: "ok", message: `PostgreSQL ${name}.` };
   },
@@ -43,16 +43,18 @@ export const listening: Check = {
     if (up) return { verdict: "ok", message: "Notifications arrive." };
     return {
       verdict: "warning",
-      message: "Notifications do not arrive: behind a pooler in transaction mode they never do.",
-      advice:
-        "Workers poll then, up to two seconds late. Give them a direct connection, or run them with --no-listen.",
+      message: "Notifications do not arrive, as is usual behind a pooler in transaction mode.",
+      advice: [
+        "Workers then poll and start jobs up to two seconds late.",
+        "Give them a direct connection, or run them with --no-listen.",
+      ].join(" "),
     };
   },
 };
 
 const skewAllowedMs = 2000;
 
-/** How far a clock is off that was read at some moment between two others. */
+/** Returns by how much a clock is off, if it was read between the local times `before` and `after`. */
 export function skewOf(before: number, read: number, after: number): number {
   return Math.max(0, before - read, read - after);
 }
@@ -69,15 +71,17 @@ export const clock: Check = {
     return {
       verdict: "warning",
       message: `This machine's clock and the server's differ by ${(skewMs / 1000).toFixed(1)} s.`,
-      advice:
-        "Only the server's clock decides when jobs run, but times that applications compute are off. Run NTP on both.",
+      advice: [
+        "Only the server's clock decides when jobs run, but times that applications compute are wrong.",
+        "Run NTP on both.",
+      ].join(" "),
     };
   },
 };
 
-/** Rows of the hot table that vacuum should have removed: twice what its settings allow. */
+/** Dead rows in the table of live jobs that vacuum should have removed: twice what its settings allow. */
 const deadAllowed = 40_000;
-/** A job takes a few hundred bytes and its index entries as much again. */
+/** A job takes a few hundred bytes, and its index entries the same amount again. */
 const bytesPerJob = 20_000;
 const bytesAllowed = 256 * 2 ** 20;
 
@@ -86,7 +90,7 @@ export const vacuum: Check = {
   run: async ({ health }) => (health === undefined ? notAllowed : judgeHotTable(health.hot)),
 };
 
-/** What the numbers of the hot table mean. */
+/** Judges the numbers of the table of live jobs. */
 export function judgeHotTable(hot: Health["hot"]): Omit<Finding, "name"> {
   const bytes = hot.table_bytes + hot.index_bytes;
   const size = `${(bytes / 2 ** 20).toFixed(1)} MB, ${hot.live.toLocaleString("en")} live and ${hot.dead.toLocaleString("en")} dead rows`;
@@ -95,24 +99,25 @@ export function judgeHotTable(hot: Health["hot"]): Omit<Finding, "name"> {
       verdict: "problem",
       message: `Autovacuum is off for jobforge.jobs (${size}).`,
       advice:
-        "Switch it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
+        "Turn it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
       details: hot,
     };
   if (hot.dead > Math.max(deadAllowed, hot.live))
     return {
       verdict: "warning",
-      message: `Dead rows pile up in jobforge.jobs: ${size}.`,
-      advice: "See who keeps vacuum from removing them (the check xmin), then: vacuum jobforge.jobs;",
+      message: `Dead rows accumulate in jobforge.jobs: ${size}.`,
+      advice:
+        "Find out what prevents vacuum from removing them (see the check xmin), then: vacuum jobforge.jobs;",
       details: hot,
     };
   if (bytes > bytesAllowed && bytes > hot.live * bytesPerJob)
     return {
       verdict: "warning",
       message: `jobforge.jobs is bloated: ${size}.`,
-      advice: "Its indexes shrink with: reindex table concurrently jobforge.jobs;",
+      advice: "To shrink its indexes: reindex table concurrently jobforge.jobs;",
       details: hot,
     };
-  return { verdict: "ok", message: `The hot table is in shape: ${size}.`, details: hot };
+  return { verdict: "ok", message: `jobforge.jobs is in good shape: ${size}.`, details: hot };
 }
 
 interface Holder {
@@ -121,7 +126,7 @@ interface Holder {
   readonly transactions: number;
 }
 
-/** Whoever keeps old row versions from being removed, the oldest first. */
+/** The sessions, slots and prepared transactions that prevent the removal of old row versions, the oldest first. */
 const holdersOfXmin = `
   select h.who, h.seconds::int as seconds, h.transactions
   from (
@@ -141,7 +146,7 @@ const holdersOfXmin = `
   order by h.seconds desc nulls last, h.transactions desc
   limit 1`;
 
-/** Warns of whoever has kept old rows for longer than allowed. */
+/** Warns if a session, slot or prepared transaction has kept old rows for longer than allowed. */
 export const xminCheck = (allowedSeconds: number): Check => ({
   name: "xmin",
   run: async ({ client }) => {
@@ -154,16 +159,16 @@ export const xminCheck = (allowedSeconds: number): Check => ({
     if (oldest !== undefined && (old || oldest.transactions > 1_000_000))
       return {
         verdict: "warning",
-        message: `${oldest.who} has kept old rows from being removed for ${oldest.seconds ?? "?"} s and ${oldest.transactions} transactions.`,
+        message: `${oldest.who} has prevented the removal of old rows for ${oldest.seconds ?? "?"} s and ${oldest.transactions} transactions.`,
         advice:
-          "End it: select pg_terminate_backend(PID); or drop the slot. Until then claims walk over dead rows.",
+          "End it: select pg_terminate_backend(PID); or drop the slot. Until then claims must skip dead rows.",
         details: oldest,
       };
     if (seen[0]?.all !== true)
       return {
         verdict: "skipped",
-        message: "This login sees its own sessions only.",
-        advice: "Grant it pg_read_all_stats to look for long transactions of others.",
+        message: "This login sees only its own sessions.",
+        advice: "Grant it pg_read_all_stats, so that it can find long transactions of other logins.",
       };
     return { verdict: "ok", message: "No transaction is old enough to hold vacuum back." };
   },

@@ -1,4 +1,4 @@
-/** Finds job handlers in files: everything that a module exports and `definition.handle(…)` made. */
+/** Finds job handlers in files: every export of a module that was created by `definition.handle(…)`. */
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,10 +7,10 @@ import { CommandError, NotFoundError, UsageError } from "../failures.ts";
 import { enableTypeScript, isTypeScript } from "./typescript.ts";
 
 const module = /\.(m?js|m?ts)$/;
-/** Declarations and tests lie beside handlers and are none. */
+/** Declaration files and tests may be next to handlers, but contain none. */
 const other = /(\.d\.m?ts|\.(test|spec)\.m?[jt]s)$/;
 
-/** The handlers of a file, or of all modules in a folder and below. */
+/** Returns the handlers of a file, or of all modules in a folder and its subfolders. */
 export async function loadHandlers(path: string, cwd: string): Promise<JobHandler[]> {
   const root = resolve(cwd, path);
   const files = await modulesIn(root);
@@ -20,12 +20,12 @@ export async function loadHandlers(path: string, cwd: string): Promise<JobHandle
     for (const handler of handlersIn(await load(file))) {
       const { type } = handler.definition;
       const before = found.get(type);
-      // A module that hands on what another one exports is no second handler.
+      // A module that re-exports a handler of another module does not add a second handler.
       if (before !== undefined && before.handler !== handler)
         throw new CommandError(
           "two_handlers",
-          `Two handlers are for the type "${type}": in ${before.file} and in ${file}.`,
-          "A worker runs a type with one handler. Remove one of them.",
+          `There are two handlers for the type "${type}": in ${before.file} and in ${file}.`,
+          "A worker needs exactly one handler per type. Remove one of them.",
         );
       found.set(type, { handler, file });
     }
@@ -44,7 +44,7 @@ async function modulesIn(path: string): Promise<string[]> {
   if (found === undefined) throw new NotFoundError(`There is no file or folder ${path}.`);
   if (!found.isDirectory()) {
     if (!module.test(path))
-      throw new UsageError(`${path} is no module: handlers are in .js, .mjs, .ts or .mts files.`);
+      throw new UsageError(`${path} is not a module. Handlers are in .js, .mjs, .ts or .mts files.`);
     return [path];
   }
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
@@ -68,20 +68,20 @@ function handlersIn(exported: Readonly<Record<string, unknown>>): JobHandler[] {
   return Object.values(exported).flat().filter(isHandler);
 }
 
-/** By its form: an application may have an SDK of its own beside the command's. */
+/** Checks the shape instead of the class, because an application may have its own copy of the SDK. */
 function isHandler(value: unknown): value is JobHandler {
   if (typeof value !== "object" || value === null) return false;
   const { definition, run, batchSize } = value as Partial<JobHandler>;
   return typeof definition?.type === "string" && typeof run === "function" && typeof batchSize === "number";
 }
 
-/** Only those of the types asked for; a type without a handler is a mistake. */
+/** Returns the handlers of the given types. A type without a handler is an error. */
 export function ofTypes(handlers: readonly JobHandler[], types: readonly string[] | undefined): JobHandler[] {
   if (types === undefined) return [...handlers];
   const missing = types.filter((type) => !handlers.some((handler) => handler.definition.type === type));
   if (missing.length > 0) {
     const known = handlers.map((handler) => handler.definition.type).join(", ");
-    throw new UsageError(`There is no handler for ${missing.join(", ")}. There is for: ${known}.`);
+    throw new UsageError(`There is no handler for ${missing.join(", ")}. Types with a handler: ${known}.`);
   }
   return handlers.filter((handler) => types.includes(handler.definition.type));
 }

@@ -1,4 +1,4 @@
-/** A worker's log as the command shows it. */
+/** The log of a worker, as the command writes it. */
 import type { Logger } from "@jobforge/worker-ts";
 import { toJson } from "../output/output.ts";
 import type { CliProcess, OutputStream } from "../process.ts";
@@ -6,13 +6,13 @@ import type { CliProcess, OutputStream } from "../process.ts";
 const levels: readonly string[] = ["debug", "info", "warn", "error"];
 
 export interface LogOptions {
-  /** The first level that is written. Default: LOG_LEVEL, else `info`. */
+  /** The lowest level that is written. Default: LOG_LEVEL, else `info`. */
   readonly least?: string;
-  /** False leaves out lines about single jobs, where the command tells of them itself. */
+  /** False omits lines about single jobs, for a command that reports them itself. */
   readonly jobs?: boolean;
 }
 
-/** JSON lines to a stream; the worker's own logger writes pretty ones in a terminal. */
+/** Writes JSON lines to a stream. The worker's own logger writes readable text in a terminal. */
 export function jsonLogger(stream: OutputStream, env: CliProcess["env"], options: LogOptions = {}): Logger {
   const { least = env["LOG_LEVEL"] ?? "info", jobs = true } = options;
   const from = levels.indexOf(least.toLowerCase());

@@ -1,4 +1,4 @@
-/** Handlers in TypeScript: by Node itself where it can (22.18 and newer), else by tsx where the project has it. */
+/** Loads handlers in TypeScript: by Node itself if it can (22.18 and newer), else by tsx if the project has it. */
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ export function isTypeScript(file: string): boolean {
   return [".ts", ".mts"].includes(extname(file));
 }
 
-/** Makes imports of TypeScript work in this process, or says what is missing. */
+/** Enables imports of TypeScript in this process. The error says what is missing. */
 export async function enableTypeScript(path: string): Promise<void> {
   if (Reflect.get(process.features, "typescript")) return;
   const tsx = findTsx(path);
@@ -18,11 +18,11 @@ export async function enableTypeScript(path: string): Promise<void> {
       `Node ${process.versions.node} cannot load TypeScript.`,
       "Use Node 22.18 or newer, install tsx in your project, or pass the built JavaScript files.",
     );
-  // What `node --import tsx` loads: from here on, modules in TypeScript can be imported.
+  // This is the module that `node --import tsx` loads. After it, modules in TypeScript can be imported.
   await import(pathToFileURL(tsx).href);
 }
 
-/** The tsx of the project that the handlers are in. */
+/** Returns the path of tsx in the project that contains the handlers. */
 function findTsx(path: string): string | undefined {
   try {
     return createRequire(join(dirname(path), "handlers.js")).resolve("tsx");

@@ -1,6 +1,6 @@
 /**
- * Keeps a command going in a process of its own and starts it again whenever a file changes: modules that were loaded once cannot be loaded
- * anew. One that ended by itself is started again with the next change.
+ * Runs a command in a separate process and restarts it whenever a file changes, because loaded modules cannot be
+ * reloaded. A process that ended by itself is started again at the next change.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,10 +19,10 @@ export interface WatchOptions {
   readonly onRestart: (file: string) => void;
 }
 
-/** An editor writes a file in several steps. */
+/** How long no file may change before the restart: an editor writes a file in several steps. */
 const quietMs = 100;
 
-/** Comes back when the signal was aborted and the process has ended. */
+/** Resolves when the signal is aborted and the process has ended. */
 export async function runWatched(options: WatchOptions): Promise<void> {
   const { signal } = options;
   let child = start(options);
@@ -59,9 +59,9 @@ function start({ args, env, cwd }: WatchOptions): ChildProcess {
   return spawn(process.execPath, [...process.execArgv, program, ...args], {
     cwd,
     env,
-    // The channel closes when this process dies, however it does: see endWithParent.
+    // The channel closes when this process ends, for any reason. See endWithParent.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
-    // In a group of its own: Ctrl-C in a terminal is for this process, which tells the child, once.
+    // In its own process group: Ctrl-C in a terminal reaches only this process, which then signals the child once.
     detached: process.platform !== "win32",
   });
 }
@@ -73,9 +73,9 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** In a process that was started by `runWatched`: ends as by SIGTERM when that one is gone. */
+/** For a process started by `runWatched`: ends this process, as by SIGTERM, when its parent is gone. */
 export function endWithParent(): void {
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-  // The channel alone is no reason to stay.
+  // The channel alone must not keep the process alive.
   process.channel?.unref();
 }

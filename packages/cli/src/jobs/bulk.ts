@@ -1,5 +1,14 @@
-/** Changes of many jobs: how many they are, a question, and then batch after batch. */
-import type { BulkFilters, BulkResult, JobCount, JobFilters, JobForge, JobStatus } from "@jobforge/sdk-ts";
+/** Changes many jobs: counts them, asks for confirmation, and then works batch by batch. */
+import {
+  type BulkChange,
+  type BulkFilters,
+  type BulkResult,
+  bounds,
+  type JobCount,
+  type JobFilters,
+  type JobForge,
+  type JobStatus,
+} from "@jobforge/sdk-ts";
 import type { Cli } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
@@ -7,8 +16,9 @@ import type { Output } from "../output/output.ts";
 import { count } from "../output/values.ts";
 import { type FilterOptions, hasFilters } from "./filters.ts";
 
-export interface BulkChange {
-  readonly change: "cancel" | "reschedule" | "purge";
+/** How a command changes many jobs. */
+export interface BulkWork {
+  readonly change: BulkChange;
   /** As in "This cancels 12 jobs." */
   readonly verb: string;
   /** As in "12 jobs canceled." */
@@ -21,15 +31,19 @@ export interface BulkOptions {
   readonly yes?: boolean | undefined;
 }
 
-/** Small batches hold few locks. A running job that is asked to stop goes on matching until it has ended, so those come in one. */
-const batchOf = (status: JobStatus): number => (status === "running" ? 10_000 : 1000);
+/**
+ * Small batches hold few locks. A running job that is asked to stop still matches the filters until it is finished, so
+ * running jobs are changed in a single batch.
+ */
+const batchOf = (status: JobStatus): number =>
+  status === "running" ? bounds.bulkLimit.max : bounds.bulkLimit.default;
 
-/** Changes what the filters mean, tenant by tenant. Exit code 1 when some could not be changed. */
+/** Changes the jobs that match the filters, tenant by tenant. Exit code 1 if some could not be changed. */
 export async function changeMany(
   cli: Cli,
   output: Output,
   forge: JobForge,
-  { change, verb, done, apply }: BulkChange,
+  { change, verb, done, apply }: BulkWork,
   filters: JobFilters,
   options: BulkOptions,
 ): Promise<number> {
@@ -47,10 +61,10 @@ export async function changeMany(
       for (const status of new Set(statusesOf(tenantId, counts))) {
         const limit = batchOf(status);
         for (;;) {
-          const answer = await apply({ ...filters, status, tenantId, limit });
-          changed += answer.changed;
+          const batch = await apply({ ...filters, status, tenantId, limit });
+          changed += batch.changed;
           progress.at(changed, matched);
-          if (answer.matched < limit || answer.changed === 0) break;
+          if (batch.matched < limit || batch.changed === 0) break;
         }
       }
     }
@@ -58,10 +72,10 @@ export async function changeMany(
     progress.end();
   }
   const left = Math.max(0, matched - changed);
-  output.answer({ matched, changed, tenants: tenants.length }, () => {
+  output.result({ matched, changed, tenants: tenants.length }, () => {
     const remainder =
-      left === 0 ? "" : ` ${count(left, "job")} changed meanwhile or are held by another transaction.`;
-    return matched === 0 ? "No such jobs.\n" : `${count(changed, "job")} ${done}.${remainder}\n`;
+      left === 0 ? "" : ` Not changed: ${count(left, "job")}, changed or locked by another transaction.`;
+    return matched === 0 ? "No jobs match.\n" : `${count(changed, "job")} ${done}.${remainder}\n`;
   });
   return left === 0 ? exitCodes.ok : exitCodes.failed;
 }
@@ -70,10 +84,8 @@ function statusesOf(tenantId: string, counts: readonly JobCount[]): JobStatus[] 
   return counts.filter((each) => each.tenantId === tenantId).map((each) => each.status);
 }
 
-/** Changing every job of every tenant is not what somebody means who forgot the filter. */
+/** Requires a filter or --all, so that a forgotten filter does not change every job of every tenant. */
 export function requireFilter(options: FilterOptions, all: boolean | undefined): void {
   if (all || options.tenant !== undefined || hasFilters(options)) return;
-  throw new UsageError(
-    "Say which jobs: name one, or filter with --type, --status and the like. --all means every job there is.",
-  );
+  throw new UsageError("Pass the id of a job, filters such as --type or --status, or --all for all jobs.");
 }

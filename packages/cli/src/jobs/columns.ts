@@ -1,4 +1,4 @@
-/** Jobs as rows of a table. */
+/** The columns of a table of jobs. */
 import type { Job } from "@jobforge/sdk-ts";
 import { toneOf } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
@@ -14,7 +14,7 @@ export const jobColumns: readonly Column<Job>[] = [
   { title: "error", value: (job) => job.lastError, shrinks: true, tone: () => "red" },
 ];
 
-/** The time that matters in a job's state: when it runs next, since when it runs, when it ended. */
+/** Returns the time that matters for the status: when the job runs next, when it started, or when it finished. */
 function whenOf(job: Job): string {
   if (job.status === "queued") return job.runAt.getTime() > Date.now() ? ago(job.runAt) : "due";
   if (job.status === "running") return `since ${ago(job.startedAt)}`;

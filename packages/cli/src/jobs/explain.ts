@@ -1,4 +1,4 @@
-/** `jobforge jobs explain`: why a job is not running, or what became of it. */
+/** `jobforge jobs explain`: shows why a job is not running, or how it finished. */
 import type { JobReason } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
@@ -17,14 +17,14 @@ const columns: readonly Column<JobReason>[] = [
 export function explainCommand(jobs: Command, cli: Cli): void {
   onDatabase(
     addCommand(jobs, "explain <id>", {
-      summary: "Say why a job is not running, what to remove first",
+      summary: "Show why a job is not running, the first obstacle first",
       examples: [
         "jobforge jobs explain 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
         "jobforge jobs explain 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10 --json",
       ],
     }),
   )
-    .option("--tenant <uuid>", "whose job it is (default: found by the id, for operators)")
+    .option("--tenant <uuid>", "the tenant of the job (default: found by the id, for operators)")
     .action(action(cli, (id: string, options: ExplainOptions) => explain(cli, id, options)));
 }
 
@@ -32,6 +32,6 @@ async function explain(cli: Cli, id: string, options: ExplainOptions): Promise<u
   await connected(cli, options, async (connection, output) => {
     const { tenantId } = await findJob(connection, id, options.tenant);
     const reasons = (await connection.forge.explain(id, { tenantId })) ?? [];
-    output.list(reasons, columns, { empty: "Nothing is in its way." });
+    output.list(reasons, columns, { empty: "Nothing blocks the job." });
   });
 }

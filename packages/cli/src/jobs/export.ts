@@ -1,4 +1,4 @@
-/** `jobforge jobs export`: all jobs that filters mean, to a file or a pipe, page by page. */
+/** `jobforge jobs export`: writes all jobs that match filters to a file or a pipe, page by page. */
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -10,7 +10,8 @@ import { count } from "../output/values.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { redactor } from "./redact.ts";
 
-type Format = "ndjson" | "json" | "csv";
+const formatNames = ["ndjson", "json", "csv"] as const;
+type Format = (typeof formatNames)[number];
 
 interface ExportOptions extends CommonOptions, FilterOptions {
   readonly format?: Format;
@@ -19,8 +20,8 @@ interface ExportOptions extends CommonOptions, FilterOptions {
 
 export function exportCommand(jobs: Command, cli: Cli): void {
   const command = addCommand(jobs, "export", {
-    summary: "Write all jobs that the filters mean to a file, or to standard output",
-    details: "Payload keys that a policy redacts are left out.",
+    summary: "Write all jobs that match the filters to a file or to standard output",
+    details: "Payload keys that a policy redacts are not exported.",
     examples: [
       "jobforge jobs export --status dead --format csv --output dead.csv",
       "jobforge jobs export --type mail.send --created-after 7d | jq .lastError",
@@ -30,10 +31,10 @@ export function exportCommand(jobs: Command, cli: Cli): void {
     .addOption(
       new Option(
         "--format <format>",
-        "a JSON document a line, one document, or a table (default: ndjson, with --json json)",
-      ).choices(["ndjson", "json", "csv"]),
+        "one JSON document per line, one JSON document, or a table (default: ndjson, or json with --json)",
+      ).choices(formatNames),
     )
-    .option("--output <file>", "where to (default: standard output)")
+    .option("--output <file>", "the file to write (default: standard output)")
     .action(action(cli, (options: ExportOptions) => exportJobs(cli, options)));
 }
 
@@ -100,7 +101,7 @@ const csvColumns = [
   ] as const),
 ];
 
-/** Quoted when need be. A spreadsheet must not take a text for a formula. */
+/** Quotes a value if needed. A spreadsheet must not interpret a text as a formula. */
 function cell(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "number") return String(value);

@@ -1,7 +1,8 @@
-/** `jobforge jobs list` */
+/** `jobforge jobs list`: lists jobs. */
+import { bounds } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import { readWhole } from "../output/values.ts";
+import { wholeNumber } from "../output/values.ts";
 import { jobColumns } from "./columns.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { redactor } from "./redact.ts";
@@ -20,8 +21,8 @@ export function listCommand(jobs: Command, cli: Cli): void {
     ],
   });
   withFilters(onDatabase(command))
-    .option("--limit <number>", "jobs of a page", (given) => readWhole(given, "--limit", 1, 1000), 50)
-    .option("--cursor <cursor>", "go on after a page")
+    .option("--limit <number>", "the number of jobs per page", wholeNumber("--limit", bounds.pageSize), 50)
+    .option("--cursor <cursor>", "continue after a page")
     .action(action(cli, (options: ListOptions) => list(cli, options)));
 }
 

@@ -1,4 +1,4 @@
-/** A payload as it is typed: JSON, `@file` to read it from a file, or `-` from standard input. */
+/** Reads a payload argument: JSON, `@file` for the content of a file, or `-` for standard input. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Cli } from "../command.ts";
@@ -12,14 +12,14 @@ export async function readPayload(cli: Cli, given: string | undefined): Promise<
     return JSON.parse(source);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The payload is no JSON: ${reason}`);
+    throw new UsageError(`The payload is not valid JSON: ${reason}`);
   }
 }
 
 async function standardInput(cli: Cli): Promise<string> {
   const { stdin } = cli.process;
   if (stdin === undefined || stdin.isTTY)
-    throw new UsageError("- reads the payload from a pipe, and there is none.");
+    throw new UsageError("- reads the payload from a pipe, but standard input is not a pipe.");
   return await text(stdin);
 }
 
@@ -27,6 +27,6 @@ async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch {
-    throw new NotFoundError(`There is no file ${path} to read the payload from.`);
+    throw new NotFoundError(`The payload file ${path} cannot be read.`);
   }
 }

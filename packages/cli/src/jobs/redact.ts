@@ -1,11 +1,14 @@
-/** Hides the payload keys that a type's policy says no client may show. */
+/** Hides the payload keys that the policy of a type tells clients not to show. */
 import { ForbiddenError, type Job, type JobForge } from "@jobforge/sdk-ts";
 
 const hidden = "[redacted]";
 
 export type Redact = <J extends Pick<Job, "type" | "payload">>(job: J) => Promise<J>;
 
-/** Reads each type's policy once. A caller who may not read policies is shown no payload: what to hide is not known. */
+/**
+ * Reads the policy of each type once. A caller who may not read policies sees no payload, because the keys to hide are
+ * not known.
+ */
 export function redactor(forge: JobForge): Redact {
   const keys = new Map<string, Promise<readonly string[] | undefined>>();
   return async (job) => {

@@ -1,4 +1,4 @@
-/** `jobforge jobs show`: everything about one job. */
+/** `jobforge jobs show`: shows everything about one job. */
 import type { Job, JobAttempt } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
@@ -23,7 +23,7 @@ export function showCommand(jobs: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "whose job it is (default: found by the id, for operators)")
+    .option("--tenant <uuid>", "the tenant of the job (default: found by the id, for operators)")
     .action(action(cli, (id: string, options: ShowOptions) => show(cli, id, options)));
 }
 
@@ -40,7 +40,7 @@ async function show(cli: Cli, id: string, options: ShowOptions): Promise<undefin
     );
     const result = outcome?.result ?? undefined;
     const artifactRef = outcome?.artifact_ref ?? undefined;
-    output.answer({ ...job, attemptList: attempts, result, artifactRef }, () =>
+    output.result({ ...job, attemptList: attempts, result, artifactRef }, () =>
       describe(output, { job, attempts, result, artifactRef }),
     );
   });
@@ -93,7 +93,7 @@ function describe(output: Output, { job, attempts, result, artifactRef }: Shown)
     ["progress", job.progress === undefined ? undefined : JSON.stringify(job.progress)],
     ["result", result === undefined ? undefined : JSON.stringify(result)],
     ["artifact", artifactRef],
-    ["cancel", job.cancelRequested && job.status === "running" ? "asked for" : undefined],
+    ["cancel", job.cancelRequested && job.status === "running" ? "requested" : undefined],
   ];
   const lines = facts.flatMap(([name, value]) =>
     value === undefined

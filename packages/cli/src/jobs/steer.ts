@@ -1,4 +1,4 @@
-/** `jobforge jobs cancel` and `jobforge jobs retry`: one job by its id, or many by filters. */
+/** `jobforge jobs cancel` and `jobforge jobs retry`: change one job by its id, or many by filters. */
 import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
@@ -6,8 +6,15 @@ import type { Connection } from "../connection.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import { ago, readTime } from "../output/values.ts";
-import { type BulkChange, changeMany, requireFilter } from "./bulk.ts";
-import { type FilterOptions, filtersOf, hasFilters, withFilters } from "./filters.ts";
+import { type BulkWork, changeMany, requireFilter } from "./bulk.ts";
+import {
+  areRetryable,
+  type FilterOptions,
+  filtersOf,
+  hasFilters,
+  retryable,
+  withFilters,
+} from "./filters.ts";
 import { findJob } from "./find.ts";
 
 interface SteerOptions extends CommonOptions, FilterOptions {
@@ -21,7 +28,7 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
     jobs,
     "cancel [id]",
     "Cancel a job, or many by filters",
-    "Queued jobs are canceled at once, running ones when their run ends.",
+    "Queued jobs are canceled at once, running jobs when their run ends.",
     [
       "jobforge jobs cancel 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
       "jobforge jobs cancel --type mail.send --status queued --yes",
@@ -31,7 +38,7 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
       steer(cli, id, options, cancelOne, (forge) => ({
         change: "cancel",
         verb: "cancels",
-        done: "canceled, or asked to stop",
+        done: "canceled or asked to stop",
         apply: (filters) => forge.cancelMany(filters),
       })),
     ),
@@ -42,32 +49,34 @@ export function retryCommand(jobs: Command, cli: Cli): void {
   steerCommand(
     jobs,
     "retry [id]",
-    "Run a queued, failed or dead job now, or many failed and dead ones by filters",
-    "Failed and dead jobs get a fresh budget of executions.",
+    "Run a queued, failed or dead job now, or many failed and dead jobs by filters",
+    "A failed or dead job gets its full number of executions again.",
     [
       "jobforge jobs retry 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
       "jobforge jobs retry --type mail.send --finished-after 1h",
     ],
   )
-    .option("--at <time>", "run it then instead of now; one job only", (given) => readTime(given, "ahead"))
+    .option("--at <time>", "run it at this time instead of now; only for a single job", (given) =>
+      readTime(given, "ahead"),
+    )
     .action(
       action(cli, (id: string | undefined, options: SteerOptions) => {
-        const status = options.status ?? ["failed", "dead"];
-        // A queued job stays queued, so a filter that means it would mean it again and again.
-        if (id === undefined && status.some((each) => each !== "failed" && each !== "dead"))
-          throw new UsageError("Many jobs can be retried that are failed or dead: --status failed,dead.");
+        const status = options.status ?? retryable;
+        // A queued job stays queued, so a filter that matches it would match it in every batch.
+        if (id === undefined && !areRetryable(status))
+          throw new UsageError("Only failed and dead jobs can be retried by filters: --status failed,dead.");
         if (id === undefined && options.at !== undefined)
-          throw new UsageError("--at is for one job by its id.");
+          throw new UsageError("--at is only for a single job, given by its id.");
         const chosen = id === undefined ? { ...options, status } : options;
         return steer(cli, id, chosen, retryOne, (forge) => retrying(forge), options);
       }),
     );
 }
 
-export function retrying(forge: JobForge): BulkChange {
+export function retrying(forge: JobForge): BulkWork {
   return {
     change: "reschedule",
-    verb: "runs again",
+    verb: "retries",
     done: "queued again",
     apply: (filters) => forge.rescheduleMany(filters),
   };
@@ -81,23 +90,23 @@ function steerCommand(
   examples: readonly string[],
 ): Command {
   return withFilters(onDatabase(addCommand(jobs, usage, { summary, details, examples })))
-    .option("--all", "every job, when no filter is given")
-    .option("--yes", "do not ask");
+    .option("--all", "all jobs, if no filter is given")
+    .option("--yes", "do not ask for confirmation");
 }
 
 type One = (connection: Connection, output: Output, id: string, options: SteerOptions) => Promise<void>;
 
-/** `asked` is what the caller typed, before defaults were filled in. */
+/** `asked` holds the options as the user typed them, before defaults were filled in. */
 async function steer(
   cli: Cli,
   id: string | undefined,
   options: SteerOptions,
   one: One,
-  many: (forge: JobForge) => BulkChange,
+  many: (forge: JobForge) => BulkWork,
   asked: SteerOptions = options,
 ): Promise<number> {
   if (id === undefined) requireFilter(asked, options.all);
-  else if (hasFilters(asked)) throw new UsageError("Name a job by its id, or many by filters, not both.");
+  else if (hasFilters(asked)) throw new UsageError("Pass either the id of a job or filters, not both.");
   return await connected(cli, options, async (connection, output) => {
     if (id === undefined)
       return await changeMany(
@@ -115,14 +124,14 @@ async function steer(
 
 const cancelOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const answer = await connection.forge.cancel(id, { tenantId });
-  output.answer(answer, () =>
-    answer.status === "canceled" ? `${id} is canceled.\n` : `${id} runs, and was asked to stop.\n`,
+  const canceled = await connection.forge.cancel(id, { tenantId });
+  output.result(canceled, () =>
+    canceled.status === "canceled" ? `${id} is canceled.\n` : `${id} is running and was asked to stop.\n`,
   );
 };
 
 const retryOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const answer = await connection.forge.reschedule(id, { tenantId, runAt: options.at });
-  output.answer(answer, () => `${id} is queued and runs ${ago(answer.runAt)}.\n`);
+  const queued = await connection.forge.reschedule(id, { tenantId, runAt: options.at });
+  output.result(queued, () => `${id} is queued and runs ${ago(queued.runAt)}.\n`);
 };

@@ -1,7 +1,6 @@
-/** `jobforge jobs tail`: jobs as they come, start and end, until Ctrl-C; or one job until it has ended. */
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Job } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+/** `jobforge jobs tail`: follows jobs as they are enqueued, run and finish, until Ctrl-C; or one job to its end. */
+import { type Job, jobStatuses, sleep } from "@jobforge/sdk-ts";
+import { type Command, Option } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
@@ -10,7 +9,7 @@ import { toneOf } from "../output/style.ts";
 import { plain } from "../output/table.ts";
 import { readSpan } from "../output/values.ts";
 import { interruption } from "../process.ts";
-import { type FilterOptions, jobsOf, statuses, withFilters } from "./filters.ts";
+import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { findJob } from "./find.ts";
 import { type Redact, redactor } from "./redact.ts";
 
@@ -19,22 +18,30 @@ interface TailOptions extends CommonOptions, FilterOptions {
   readonly since: number;
 }
 
-/** A commit becomes visible later than the time it carries; so far back is looked again. */
+/** A change becomes visible later than its timestamp, at its commit. So each poll also covers this much of the past. */
 const overlapMs = 10_000;
 
 export function tailCommand(jobs: Command, cli: Cli): void {
   const command = addCommand(jobs, "tail [id]", {
-    summary: "Follow jobs as they come, run and end",
-    details:
-      "With an id: one job, until it has ended; exit code 1 when it did not succeed. --json prints a document a line.",
+    summary: "Follow jobs as they are enqueued, run and finish",
+    details: [
+      "With an id, follows one job until it is finished; exit code 1 if it did not succeed.",
+      "--json prints one document per line.",
+    ].join(" "),
     examples: [
       "jobforge jobs tail --type mail.send --status failed,dead",
       "jobforge jobs tail --since 5m --json",
     ],
   });
   withFilters(onDatabase(command))
-    .option("--every <span>", "how often to look", readSpan, 1000)
-    .option("--since <span>", "begin with what happened in this span before now", readSpan, 0)
+    .addOption(
+      new Option("--every <span>", "the time between two polls").argParser(readSpan).default(1000, "1s"),
+    )
+    .addOption(
+      new Option("--since <span>", "start with the changes in this time span before now")
+        .argParser(readSpan)
+        .default(0, "0s"),
+    )
     .action(
       action(cli, (id: string | undefined, options: TailOptions) =>
         connected(cli, options, async (connection, output) => {
@@ -77,7 +84,7 @@ class Printer {
     this.#output.line(this.#output.json ? await this.#redact(job) : undefined, words.join(" "));
   }
 
-  /** What is not looked at any more need not be remembered. */
+  /** Forgets the jobs that are no longer polled. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
   }
@@ -98,7 +105,7 @@ async function followOne(
     await printer.print(job);
     if (job.finishedAt !== undefined) return job.status === "succeeded" ? exitCodes.ok : exitCodes.failed;
     if (signal.aborted) return exitCodes.ok;
-    await pause(everyMs, signal);
+    await sleep(everyMs, signal);
   }
 }
 
@@ -108,8 +115,8 @@ async function followAll(
   printer: Printer,
   signal: AbortSignal,
 ): Promise<number> {
-  const [live, ended] = halves(options.status);
-  // The database's clock, not this machine's: the two may differ.
+  const [live, finished] = halves(options.status);
+  // The clock of the database counts, because this machine's clock may differ.
   const clock = async (): Promise<number> => {
     const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
     return rows[0]?.now.getTime() ?? Date.now();
@@ -119,11 +126,11 @@ async function followAll(
   while (!signal.aborted) {
     const started = await clock();
     const found: Job[] = [];
-    if (ended.length > 0) {
-      const recent = { ...options, status: ended, finishedAfter: new Date(since) };
+    if (finished.length > 0) {
+      const recent = { ...options, status: finished, finishedAfter: new Date(since) };
       for await (const job of jobsOf(forge, recent, 1000)) found.push(job);
     }
-    // What runs is few and is what one watches, so it is read apart: the newest of a long queue would hide it.
+    // Each live status is read separately, because the newest jobs of a long queue would hide the few running ones.
     for (const status of live) {
       found.push(...(await jobsOf(forge, { ...options, status: [status] }, 1000).page()).items);
     }
@@ -131,17 +138,13 @@ async function followAll(
     for (const job of found) if (job.updatedAt.getTime() >= begin) await printer.print(job);
     printer.keepOnly(new Set(found.map((job) => job.id)));
     since = Math.max(since, started - overlapMs);
-    await pause(options.every, signal);
+    await sleep(options.every, signal);
   }
   return exitCodes.ok;
 }
 
-/** Jobs that are live are read newest first; those that have ended, by the time of their end. */
-function halves(status: readonly string[] = statuses): readonly [live: string[], ended: string[]] {
+/** Splits the statuses: live jobs are read newest first, finished jobs by the time they finished. */
+function halves(status: readonly string[] = jobStatuses): readonly [live: string[], finished: string[]] {
   const isLive = (each: string): boolean => each === "queued" || each === "running";
   return [status.filter(isLive), status.filter((each) => !isLive(each))];
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,23 +1,23 @@
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation before changes that cannot be undone. */
 import { createInterface } from "node:readline";
 import { CommandError, UsageError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
 
-/** Comes back when the caller agreed: by --yes, or by typing y. Where nobody can be asked, --yes is needed. */
+/** Resolves when the user agrees, by --yes or by typing y. Without a terminal, --yes is required. */
 export async function confirm(question: string, yes: boolean | undefined, cli: CliProcess): Promise<void> {
   if (yes) return;
   const { stdin, stderr } = cli;
   if (stdin?.isTTY !== true) {
-    throw new UsageError(`${question} There is no terminal to ask in: pass --yes.`);
+    throw new UsageError(`${question} There is no terminal for the confirmation: pass --yes.`);
   }
   const lines = createInterface({ input: stdin });
   try {
-    stderr.write(`${question} Go on? [y/N] `);
-    const answer = await new Promise<string>((resolve) => {
+    stderr.write(`${question} Continue? [y/N] `);
+    const reply = await new Promise<string>((resolve) => {
       lines.once("line", resolve);
       lines.once("close", () => resolve(""));
     });
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("declined", "Nothing was changed.", "");
+    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandError("declined", "Nothing was changed.", "");
   } finally {
     lines.close();
   }

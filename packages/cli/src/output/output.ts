@@ -1,4 +1,7 @@
-/** Where a command's answers go: text for people or one JSON document for programs on standard output, remarks on standard error. */
+/**
+ * Writes the output of a command: its result as text for people or as one JSON document for programs on standard
+ * output, and remarks on standard error.
+ */
 import type { CliProcess } from "../process.ts";
 import { type Style, styleFor } from "./style.ts";
 import { type Column, table } from "./table.ts";
@@ -14,21 +17,21 @@ export class Output {
     this.style = styleFor(cli.stdout, cli.env);
   }
 
-  /** The command's answer: the document with --json, else the text. */
-  answer(document: unknown, text: () => string): void {
+  /** Writes the result of the command: the document with --json, else the text. */
+  result(document: unknown, text: () => string): void {
     this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : text());
   }
 
-  /** A list: `{items, cursor}` with --json, else a table, or what to say when it is empty. */
+  /** Writes a list: `{items, cursor}` with --json, else a table, or the text `empty` if there are no items. */
   list<Row>(
     items: readonly Row[],
     columns: readonly Column<Row>[],
     { empty, cursor }: { readonly empty: string; readonly cursor?: string | undefined },
   ): void {
-    this.answer({ items, cursor: cursor ?? null }, () =>
+    this.result({ items, cursor: cursor ?? null }, () =>
       items.length === 0 ? `${empty}\n` : this.table(items, columns),
     );
-    if (cursor !== undefined && items.length > 0) this.remark(`There are more: --cursor ${cursor}`);
+    if (cursor !== undefined && items.length > 0) this.remark(`There are more items: --cursor ${cursor}`);
   }
 
   table<Row>(items: readonly Row[], columns: readonly Column<Row>[]): string {
@@ -36,24 +39,24 @@ export class Output {
     return table(columns, items, { style: this.style, width: isTTY ? width : undefined });
   }
 
-  /** A line on standard output while the command goes on. */
+  /** Writes a line to standard output while the command continues. */
   line(document: unknown, text: string): void {
     this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : `${text}\n`);
   }
 
-  /** Comes back when there is room for more: who reads may be slow. */
+  /** Resolves when the stream can take more, because its reader may be slow. */
   async raw(text: string): Promise<void> {
     const { stdout } = this.#cli;
     if (stdout.write(text) !== false || stdout.once === undefined) return;
     await new Promise<void>((resolve) => stdout.once?.("drain", resolve));
   }
 
-  /** For people; on standard error, so that output can be piped. */
+  /** Writes a remark for people to standard error, so that the output can be piped. */
   remark(text: string): void {
     if (!this.json) this.#cli.stderr.write(`${text}\n`);
   }
 
-  /** How far a long command is: one line that is written over, in a terminal only. Answers how to end it. */
+  /** Shows the progress of a long command in one line that is overwritten, in a terminal only. `end` removes it. */
   progress(label: string): { at(done: number, total: number): void; end(): void } {
     const { stderr } = this.#cli;
     if (this.json || stderr.isTTY !== true) return { at: () => undefined, end: () => undefined };
@@ -68,7 +71,7 @@ export class Output {
   }
 }
 
-/** What is absent is null, so that a program finds every key. */
+/** Writes undefined as null, so that a program finds every key. */
 export function toJson(document: unknown): string {
   return JSON.stringify(document, (_, value: unknown) => (value === undefined ? null : value));
 }

@@ -1,19 +1,20 @@
-/** Colours, where they help: in a terminal that wants them. */
+/** Colours, for terminals that support them. */
 import { inspect } from "node:util";
+import type { AttemptStatus, JobStatus, WorkerStatus } from "@jobforge/sdk-ts";
 import type { CliProcess, OutputStream } from "../process.ts";
 
 export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray" | "bold" | "dim";
 
 export type Style = (tone: Tone, text: string) => string;
 
-/** See https://no-color.org: NO_COLOR wins, then FORCE_COLOR, then whether it is a terminal. */
+/** NO_COLOR (see https://no-color.org) takes precedence, then FORCE_COLOR, then whether the stream is a terminal. */
 export function styleFor(stream: OutputStream, env: CliProcess["env"]): Style {
   const colours =
     !env["NO_COLOR"] && (isSet(env["FORCE_COLOR"]) || (stream.isTTY === true && env["TERM"] !== "dumb"));
   return colours ? paint : (_, text) => text;
 }
 
-/** Not `styleText`, which asks the real standard output whether it is a terminal. */
+/** Replaces Node's `styleText`, which checks the real standard output instead of the given stream. */
 function paint(tone: Tone, text: string): string {
   const [on, off] = inspect.colors[tone] ?? [0, 0];
   return `\u001b[${on}m${text}\u001b[${off}m`;
@@ -23,7 +24,9 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-const tones: Readonly<Record<string, Tone>> = {
+type Status = JobStatus | AttemptStatus | WorkerStatus;
+
+const tones: Readonly<Record<Status, Tone>> = {
   queued: "blue",
   running: "cyan",
   succeeded: "green",
@@ -37,7 +40,8 @@ const tones: Readonly<Record<string, Tone>> = {
   gone: "red",
 };
 
-/** The tone of a status, of jobs, attempts and workers. */
-export function toneOf(status: string): Tone {
+/** Returns the tone for the status of a job, an attempt or a worker. */
+export function toneOf(status: Status): Tone {
+  // A newer database may have further statuses.
   return tones[status] ?? "bold";
 }

@@ -1,4 +1,4 @@
-/** Tables for people: aligned, and in a terminal cut to its width. */
+/** Tables for people: aligned and, in a terminal, cut to its width. */
 import { stripVTControlCharacters } from "node:util";
 import type { Style, Tone } from "./style.ts";
 
@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly value: (row: Row) => string | number | undefined;
   readonly align?: "left" | "right";
   readonly tone?: (row: Row) => Tone | undefined;
-  /** Gives way when the terminal is too narrow. */
+  /** Whether the column becomes narrower if the terminal is too narrow. */
   readonly shrinks?: boolean;
 }
 
@@ -60,12 +60,12 @@ function fit(value: string, width: number, align: "left" | "right"): string {
   return align === "right" ? cut.padStart(width) : cut.padEnd(width);
 }
 
-/** One line, without what a job could use to paint over the terminal. */
+/** Returns one line, without control characters by which a job could manipulate the terminal. */
 function text(value: string | number | undefined): string {
   return plain(String(value ?? ""));
 }
 
 export function plain(value: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
   return stripVTControlCharacters(value).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }

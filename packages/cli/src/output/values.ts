@@ -1,4 +1,5 @@
-/** Times, spans and numbers as people read them, and as they type them. */
+/** Formats times, time spans and numbers for people, and parses them as people type them. */
+import type { Bounds } from "@jobforge/sdk-ts";
 import { UsageError } from "../failures.ts";
 
 const units = [
@@ -8,7 +9,7 @@ const units = [
   ["s", 1000],
 ] as const;
 
-/** `3d 4h`, `12m 5s`, `350ms`: the two largest units. */
+/** Formats a time span by its two largest units: `3d 4h`, `12m 5s`, `350ms`. */
 export function span(ms: number): string {
   if (Math.abs(ms) < 1000) return `${Math.round(ms)}ms`;
   let rest = Math.round(Math.abs(ms) / 1000) * 1000;
@@ -23,7 +24,7 @@ export function span(ms: number): string {
   return parts.join(" ");
 }
 
-/** `5m ago` or `in 2h`. */
+/** Formats a time relative to now: `5m ago` or `in 2h`. */
 export function ago(at: Date | undefined, now: number = Date.now()): string {
   if (at === undefined) return "";
   const ms = now - at.getTime();
@@ -37,39 +38,48 @@ export function count(value: number, noun: string): string {
 
 const spanMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `90s`, `15m`, `2h`, `7d` → milliseconds. */
+/** Parses `90s`, `15m`, `2h` or `7d` to milliseconds. */
 export function readSpan(given: string): number {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(given.trim()) ?? [];
-  if (digits === undefined) throw new UsageError(`"${given}" is no span of time. Write 90s, 15m, 2h or 7d.`);
+  if (digits === undefined)
+    throw new UsageError(`"${given}" is not a valid time span. Use a form such as 90s, 15m, 2h or 7d.`);
   return Number(digits) * (spanMs[unit] ?? 0);
 }
 
-/** An ISO time, or a span counted from now: `2h` is in two hours, or two hours ago. */
+/** Parses an ISO time, or a time span relative to now: `2h` means in two hours, or two hours ago. */
 export function readTime(given: string, direction: "ahead" | "back"): Date {
   const isSpan = /^\d+(\.\d+)?(ms|s|m|h|d)$/.test(given.trim());
   const time = isSpan
     ? new Date(Date.now() + (direction === "ahead" ? 1 : -1) * readSpan(given))
     : new Date(given);
-  // A span of a million years leads to no date. As a filter that would be none, and mean everything.
+  // A span of a million years gives an invalid date. As a filter it would be ignored, and match all jobs.
   const isTime = time.getTime() >= Date.parse("0001-01-01") && time.getTime() <= Date.parse("9999-12-31");
   if (!isTime || !(isSpan || /^\d{4}-\d\d-\d\d/.test(given))) {
     throw new UsageError(
-      `"${given}" is no time. Write 2026-01-31T12:00:00Z, or a span such as 15m, 2h or 7d.`,
+      `"${given}" is not a valid time. Use a form such as 2026-01-31T12:00:00Z, or a time span such as 15m, 2h or 7d.`,
     );
   }
   return time;
 }
 
-export function readWhole(given: string, name: string, least: number, most: number): number {
-  const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
-  if (!(value >= least && value <= most))
-    throw new UsageError(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
-  return value;
+/** Returns a parser for whole numbers within bounds. `name` is the option in the error message. */
+export function wholeNumber(name: string, { min, max }: Bounds): (given: string) => number {
+  return (given) => {
+    const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
+    if (!(value >= min && value <= max))
+      throw new UsageError(`${name} must be a whole number from ${min} to ${max}, not "${given}".`);
+    return value;
+  };
+}
+
+/** Lists words for people: `skip, replace or debounce`. */
+export function choice(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /**
- * Values of an option that may be repeated or separated by commas. None at all, as of a variable of the shell that is not set, is a mistake: as
- * a filter it would mean everything.
+ * Collects the values of an option that may be repeated or separated by commas. An empty value, for example from a
+ * shell variable that is not set, is an error: as a filter it would match all jobs.
  */
 export function collect(given: string, before: readonly string[] | undefined): string[] {
   const values = given
@@ -77,12 +87,12 @@ export function collect(given: string, before: readonly string[] | undefined): s
     .map((each) => each.trim())
     .filter((each) => each !== "");
   if (values.length === 0)
-    throw new UsageError(`"${given}" names nothing. Leave the option out, or give it a value.`);
+    throw new UsageError(`"${given}" contains no value. Omit the option, or give it a value.`);
   return [...(before ?? []), ...values];
 }
 
-/** A text that is not empty, for the same reason. */
+/** Requires a text that is not empty, for the same reason. */
 export function readText(given: string): string {
-  if (given.trim() === "") throw new UsageError("An option is empty. Leave it out, or give it a value.");
+  if (given.trim() === "") throw new UsageError("An option is empty. Omit it, or give it a value.");
   return given;
 }

@@ -1,10 +1,18 @@
-/** `jobforge schedules add`. */
-import { defineJob, type Rhythm } from "@jobforge/sdk-ts";
+/** `jobforge schedules add`: creates or updates a schedule. */
+import {
+  defineJob,
+  type MissedMode,
+  missedModes,
+  type OverlapMode,
+  overlapModes,
+  type Rhythm,
+} from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
 import { redactor } from "../jobs/redact.ts";
+import { choice } from "../output/values.ts";
 import { inWords, type OneOptions, ofOne } from "./one.ts";
 
 interface RhythmOptions {
@@ -16,8 +24,8 @@ interface RhythmOptions {
 
 interface AddOptions extends OneOptions, RhythmOptions {
   readonly payload?: string;
-  readonly overlap?: "skip" | "queue" | "allow";
-  readonly missed?: "skip" | "once" | "all";
+  readonly overlap?: OverlapMode;
+  readonly missed?: MissedMode;
   readonly retryRuns?: boolean;
   readonly disabled?: boolean;
 }
@@ -26,9 +34,11 @@ export function addScheduleCommand(schedules: Command, cli: Cli): void {
   withRhythm(
     ofOne(
       addCommand(schedules, "add <type> <key>", {
-        summary: "Make sure that a schedule is there and is as the options say",
-        details:
-          "One of --cron, --every and --dynamic says when it runs. The key tells it from others of the type.",
+        summary: "Create a schedule, or update it to match the options",
+        details: [
+          "Exactly one of --cron, --every and --dynamic defines when it runs.",
+          "The key distinguishes the schedules of a type.",
+        ].join(" "),
         examples: [
           'jobforge schedules add report.build weekly --cron "0 9 * * mon" --timezone Europe/Berlin',
           `jobforge schedules add fetch_feed feed-1 --every 15m --payload '{"feed": 1}'`,
@@ -36,11 +46,14 @@ export function addScheduleCommand(schedules: Command, cli: Cli): void {
       }),
     ),
   )
-    .option("--payload <json>", "of each run: JSON, @file, or - for standard input")
-    .option("--overlap <mode>", "when it is due while it runs: skip, queue or allow")
-    .option("--missed <mode>", "when due times passed without a worker: once, skip or all")
-    .option("--retry-runs", "retry a failed run as its type's policy says, instead of waiting for the next")
-    .option("--disabled", "do not run it yet")
+    .option("--payload <json>", "the payload of each run: JSON, @file, or - for standard input")
+    .option("--overlap <mode>", `what happens if it is due while it is running: ${choice(overlapModes)}`)
+    .option("--missed <mode>", `what happens if due times passed without a worker: ${choice(missedModes)}`)
+    .option(
+      "--retry-runs",
+      "retry a failed run by the policy of the type, instead of waiting for the next run",
+    )
+    .option("--disabled", "do not run it until it is enabled")
     .action(action(cli, (type: string, key: string, options: AddOptions) => add(cli, type, key, options)));
 }
 
@@ -55,7 +68,7 @@ async function add(cli: Cli, type: string, key: string, options: AddOptions): Pr
       enabled: disabled ? false : undefined,
     });
     const { outcome } = schedule;
-    output.answer(
+    output.result(
       await redactor(forge)(schedule),
       () => `${type} ${key} ${output.style("green", outcome)}; ${inWords(schedule)}\n`,
     );
@@ -65,16 +78,16 @@ async function add(cli: Cli, type: string, key: string, options: AddOptions): Pr
 
 function withRhythm(command: Command): Command {
   return command
-    .option("--cron <expression>", 'at the times of an expression, such as "0 9 * * mon-fri"')
-    .option("--timezone <name>", "whose clock the expression means (default: UTC)")
-    .option("--every <interval>", "at an interval, such as 15m or 1h30m")
-    .option("--dynamic", "when the handler says");
+    .option("--cron <expression>", 'run at the times of a cron expression, such as "0 9 * * mon-fri"')
+    .option("--timezone <name>", "the time zone of the cron expression (default: UTC)")
+    .option("--every <interval>", "run at an interval, such as 15m or 1h30m")
+    .option("--dynamic", "the handler sets the time of the next run");
 }
 
 function rhythmOf({ cron, timezone, every, dynamic }: RhythmOptions): Rhythm {
   if ([cron, every, dynamic].filter((each) => each !== undefined).length !== 1)
-    throw new UsageError("Say when it runs: --cron, --every or --dynamic; one of them.");
-  if (timezone !== undefined && cron === undefined) throw new UsageError("--timezone belongs to --cron.");
+    throw new UsageError("Pass exactly one of --cron, --every and --dynamic.");
+  if (timezone !== undefined && cron === undefined) throw new UsageError("--timezone needs --cron.");
   if (cron !== undefined) return { cron, timezone };
   return every === undefined ? { dynamic: true } : { every };
 }

@@ -1,11 +1,11 @@
-/** `jobforge schedules list`. */
-import { defineJob, type Schedule } from "@jobforge/sdk-ts";
+/** `jobforge schedules list`: lists schedules. */
+import { bounds, defineJob, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, readWhole } from "../output/values.ts";
+import { ago, collect, wholeNumber } from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly tenant?: string;
@@ -45,23 +45,29 @@ function describeNext({ enabled, runningSince, nextRunAt }: Schedule): string {
 export function listCommand(schedules: Command, cli: Cli): void {
   onDatabase(
     addCommand(schedules, "list", {
-      summary: "List schedules, by tenant, type and key",
+      summary: "List schedules, sorted by tenant, type and key",
       examples: ["jobforge schedules list", "jobforge schedules list --type fetch_feed --failing --json"],
     }),
   )
-    .option("--tenant <uuid>", "of this tenant; without it of all")
-    .option("--type <type>", "of these types; repeated or separated by commas", collect)
-    .option("--enabled", "only those that run")
-    .option("--disabled", "only those that do not")
-    .option("--failing", "only those whose last run failed")
-    .option("--limit <number>", "schedules of a page", (given) => readWhole(given, "--limit", 1, 1000), 50)
-    .option("--cursor <cursor>", "go on after a page")
+    .option("--tenant <uuid>", "schedules of this tenant (default: of all tenants)")
+    .option("--type <type>", "schedules of this type; repeat the option or separate types by commas", collect)
+    .option("--enabled", "only enabled schedules")
+    .option("--disabled", "only disabled schedules")
+    .option("--failing", "only schedules whose last run failed")
+    .option(
+      "--limit <number>",
+      "the number of schedules per page",
+      wholeNumber("--limit", bounds.pageSize),
+      50,
+    )
+    .option("--cursor <cursor>", "continue after a page")
     .action(action(cli, (options: ListOptions) => list(cli, options)));
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<number> {
   const { tenant: tenantId, type, failing, limit: pageSize } = options;
-  if (options.enabled && options.disabled) throw new UsageError("--enabled or --disabled, not both.");
+  if (options.enabled && options.disabled)
+    throw new UsageError("Pass either --enabled or --disabled, not both.");
   const enabled = options.enabled ?? (options.disabled ? false : undefined);
   return await connected(cli, options, async ({ forge }, output) => {
     const job = type?.map((each) => defineJob({ type: each }));

@@ -1,9 +1,9 @@
-/** `jobforge schedules next`. */
+/** `jobforge schedules next`: shows the next runs of a schedule or a cron expression. */
 import { defineJob, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
-import { ago, readWhole } from "../output/values.ts";
+import { ago, wholeNumber } from "../output/values.ts";
 import { type OneOptions, ofOne } from "./one.ts";
 
 interface NextOptions extends OneOptions {
@@ -15,16 +15,16 @@ interface NextOptions extends OneOptions {
 export function nextCommand(schedules: Command, cli: Cli): void {
   ofOne(
     addCommand(schedules, "next [type] [key]", {
-      summary: "Show when a schedule runs next, or what a cron expression means",
+      summary: "Show the next runs of a schedule or of a cron expression",
       examples: [
         "jobforge schedules next report.build weekly",
         'jobforge schedules next --cron "0 9 * * mon-fri" --timezone Europe/Berlin --count 10',
       ],
     }),
   )
-    .option("--cron <expression>", "an expression instead of a schedule")
-    .option("--timezone <name>", "whose clock it means (default: UTC)")
-    .option("--count <number>", "how many", (given) => readWhole(given, "--count", 1, 1000), 5)
+    .option("--cron <expression>", "a cron expression instead of a schedule")
+    .option("--timezone <name>", "the time zone of the cron expression (default: UTC)")
+    .option("--count <number>", "the number of runs", wholeNumber("--count", { min: 1, max: 1000 }), 5)
     .action(
       action(cli, (type: string | undefined, key: string | undefined, options: NextOptions) =>
         next(cli, type, key, options),
@@ -40,20 +40,23 @@ async function next(
 ): Promise<number> {
   const { cron, timezone, count: wanted } = options;
   if ((cron === undefined) === (type === undefined || key === undefined))
-    throw new UsageError("Name a schedule by type and key, or pass --cron.");
+    throw new UsageError("Pass either the type and key of a schedule, or --cron.");
   return await connected(cli, options, async ({ forge }, output) => {
     const runs =
       cron === undefined
         ? await runsOf(forge, type ?? "", key ?? "", options)
         : await cronRuns(forge, cron, timezone, undefined, wanted);
-    output.answer({ items: runs, cursor: null }, () =>
+    output.result({ items: runs, cursor: null }, () =>
       runs.length === 0 ? "No next run.\n" : runs.map((at) => `${at.toISOString()}  ${ago(at)}\n`).join(""),
     );
     return exitCodes.ok;
   });
 }
 
-/** The next run as the schedule has it, and what follows by its expression. Of other kinds, with their chance and handlers, only the next is known. */
+/**
+ * Returns the next run of the schedule, and further runs by its cron expression. For schedules of other kinds only the
+ * next run is known, because it depends on chance or on the handler.
+ */
 async function runsOf(forge: JobForge, type: string, key: string, options: NextOptions): Promise<Date[]> {
   const schedule = await forge.schedules.get(defineJob({ type }), key, { tenantId: options.tenant });
   if (schedule === undefined) throw new NotFoundError(`There is no schedule ${key} of ${type}.`);

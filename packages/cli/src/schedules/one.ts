@@ -1,4 +1,4 @@
-/** What commands about one schedule share: whose it is, and how it stands. */
+/** Parts shared by the commands for a single schedule: the option for its tenant, and its state in words. */
 import { globalTenant, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type CommonOptions, onDatabase } from "../command.ts";
@@ -11,14 +11,14 @@ export interface OneOptions extends CommonOptions {
 export function ofOne(command: Command): Command {
   return onDatabase(command).option(
     "--tenant <uuid>",
-    "whose it is; without it work of no tenant",
+    "the tenant of the schedule; the nil UUID is the global tenant",
     globalTenant,
   );
 }
 
-/** How it stands, as a sentence. */
+/** Describes the state of a schedule. */
 export function inWords(schedule: Schedule): string {
-  if (schedule.runRequested) return "a run was asked for.";
-  if (!schedule.enabled) return "it is disabled.";
+  if (schedule.runRequested) return "run requested.";
+  if (!schedule.enabled) return "disabled.";
   return schedule.nextRunAt === undefined ? "no next run." : `next run ${ago(schedule.nextRunAt)}.`;
 }

@@ -1,4 +1,4 @@
-/** `jobforge schedules enable`, `disable` and `run`. */
+/** `jobforge schedules enable`, `disable` and `run`: steer one schedule. */
 import { defineJob, type JobForge, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
@@ -18,17 +18,17 @@ interface Steer {
 const steers: readonly Steer[] = [
   {
     name: "enable",
-    summary: "Let a schedule run again",
+    summary: "Enable a schedule, so that it runs again",
     apply: (schedules, ...which) => schedules.enable(...which),
   },
   {
     name: "disable",
-    summary: "Stop a schedule; a run that has begun ends as usual",
+    summary: "Disable a schedule; a run that has started ends as usual",
     apply: (schedules, ...which) => schedules.disable(...which),
   },
   {
     name: "run",
-    summary: "Ask for a run now, beside the next one",
+    summary: "Request a run now, in addition to the next one",
     apply: (schedules, ...which) => schedules.run(...which),
   },
 ];
@@ -47,7 +47,7 @@ function steerCommand(schedules: Command, cli: Cli, { name, summary, apply }: St
       connected(cli, options, async ({ forge }, output) => {
         const { tenant: tenantId } = options;
         const schedule = await apply(forge.schedules, defineJob({ type }), key, { tenantId });
-        output.answer(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
+        output.result(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
         return exitCodes.ok;
       }),
     ),

@@ -1,17 +1,18 @@
-/** Opening a port, with what went wrong told in words. */
+/** Opens ports and explains failures to do so. */
 import type { JobForgeServer } from "@jobforge/server";
 import { CommandError } from "../failures.ts";
-import { readWhole } from "../output/values.ts";
+import { wholeNumber } from "../output/values.ts";
 import type { CliProcess } from "../process.ts";
 
 export const usualPort = 4470;
+const ports = { min: 0, max: 65_535 };
 
-/** How an option for a port is read. */
+/** Returns a parser for the value of an option that is a port. */
 export function portOption(option: string): (given: string) => number {
-  return (given) => readWhole(given, option, 0, 65_535);
+  return wholeNumber(option, ports);
 }
 
-/** The port that was asked for, by an option or by a variable. */
+/** Returns the port given by an option or an environment variable, if any. */
 export function askedPort(
   option: number | undefined,
   { env }: CliProcess,
@@ -19,14 +20,14 @@ export function askedPort(
 ): number | undefined {
   const given = env[variable];
   if (option !== undefined || given === undefined || given === "") return option;
-  return readWhole(given, variable, 0, 65_535);
+  return wholeNumber(variable, ports)(given);
 }
 
 export function listen(server: JobForgeServer, port: number, host: string): Promise<string> {
   return opened(() => server.listen({ port, host }), "--port", port, host);
 }
 
-/** What `open` answers; when the port cannot be had, an error that says which option to change. */
+/** Returns the result of `open`. If the port cannot be opened, the error names the option to change. */
 export async function opened<T>(
   open: () => Promise<T>,
   option: string,
@@ -45,12 +46,16 @@ function portTrouble(error: unknown, option: string, port: number, host: string)
   if (code === "EADDRINUSE")
     return new CommandError(
       "port_in_use",
-      `Port ${port} of ${host} is taken.`,
-      `Pass another one with ${option}; 0 takes a free one.`,
+      `Port ${port} on ${host} is already in use.`,
+      `Pass another port with ${option}; 0 picks a free port.`,
     );
   if (code === "EACCES")
-    return new CommandError("port_refused", `Port ${port} may not be opened.`, "Choose one above 1023.");
+    return new CommandError(
+      "port_refused",
+      `No permission to open port ${port}.`,
+      "Choose a port above 1023.",
+    );
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return new CommandError("no_such_host", `${host} is no address of this machine.`, "Check the host.");
+    return new CommandError("no_such_host", `${host} is not an address of this machine.`, "Check the host.");
   return undefined;
 }

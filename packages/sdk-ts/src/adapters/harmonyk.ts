@@ -2,8 +2,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { globalTenant } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
-import { defineJob } from "../define-job.ts";
-import type { Job } from "../job.ts";
+import { defineJob } from "../define/define-job.ts";
+import type { Job } from "../jobs/job.ts";
 import { toJson, toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
 import { bounds, type JobStatus } from "../words.ts";

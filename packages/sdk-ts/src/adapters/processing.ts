@@ -1,10 +1,10 @@
 /** The queue of the processing-jobs design on JobForge: its names and signatures, and another implementation in memory. */
 import { checkDate } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
-import { defineJob } from "../define-job.ts";
-import type { Job } from "../job.ts";
+import { defineJob } from "../define/define-job.ts";
+import { jobArguments, prepareJob } from "../enqueue/prepare.ts";
+import type { Job } from "../jobs/job.ts";
 import { toStorableJson } from "../json.ts";
-import { jobArguments, prepareJob } from "../prepare.ts";
 import { fromRow } from "../rows.ts";
 import { HeldJobs } from "./held.ts";
 import { childKey, parentOf, type StageHold } from "./stage-run.ts";

@@ -1,8 +1,8 @@
 /** The audit log. */
 import { checkDate, checkTenant } from "../arguments.ts";
-import { checkedPageSize, List, type PageOptions } from "../list.ts";
+import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
 import { fromRows, toKeys } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import type { AuditEntityType } from "../words.ts";
 
 export interface AuditEntry {

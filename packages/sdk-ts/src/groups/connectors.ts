@@ -1,6 +1,6 @@
 /** The configurations of connectors. */
 import { checkTenant, checkText } from "../arguments.ts";
-import type { CallArguments, Transport } from "../transport.ts";
+import type { CallArguments, Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 
 /** A connector is named by its tenant and its type. */

@@ -2,7 +2,7 @@
 import { checkDate, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds, type GateScopeName } from "../words.ts";
 
 /** What a gate pauses: everything, a type, or a tenant. */

@@ -1,7 +1,7 @@
 /** The installation itself: its health and its maintenance. */
 import { checkRange } from "../arguments.ts";
 import { fromRow } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 
 /** Facts about the installation, as jobforge_health returns them. */

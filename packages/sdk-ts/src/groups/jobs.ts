@@ -1,11 +1,11 @@
 /** The jobs of all tenants: searching, counting, purging. */
 import { checkRange, checkTenant } from "../arguments.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "../bulk.ts";
-import type { JobDefinition } from "../definition.ts";
-import type { JobFilters, JobOf } from "../job.ts";
-import { filterKeys, type List, type SearchOptions, searchJobs } from "../list.ts";
+import type { JobDefinition } from "../define/definition.ts";
+import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/bulk.ts";
+import type { JobFilters, JobOf } from "../jobs/job.ts";
+import { filterKeys, type List, type SearchOptions, searchJobs } from "../jobs/list.ts";
 import { fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds, type JobStatus } from "../words.ts";
 
 /** Which jobs are counted: of a tenant, or without one of all, for operators. */

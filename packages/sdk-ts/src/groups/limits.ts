@@ -2,7 +2,7 @@
 import { checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { fromRow, fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds, type LimitScopeName } from "../words.ts";
 
 /**

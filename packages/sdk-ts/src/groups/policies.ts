@@ -1,7 +1,7 @@
 /** Policies: how the jobs of a type are retried, leased, kept and shown. */
 import { checkPolicy, checkType } from "../arguments.ts";
 import { fromRow, toKeys } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import type { RetryPreset } from "../words.ts";
 
 /** How a type behaves. */

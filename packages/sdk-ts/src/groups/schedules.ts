@@ -1,14 +1,20 @@
 /** Recurring work: one schedule per task, made and steered while an application runs. */
 import { checkTenant, checkText } from "../arguments.ts";
-import { checkDates, scheduleJson } from "../define-schedule.ts";
-import type { JobDefinition } from "../definition.ts";
-import type { Job, OfTenant } from "../job.ts";
-import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../list.ts";
-import { payloadJson } from "../prepare.ts";
+import { checkDates, scheduleJson } from "../define/define-schedule.ts";
+import type { JobDefinition } from "../define/definition.ts";
+import type {
+  EnsuredSchedule,
+  Schedule,
+  ScheduleChanges,
+  ScheduleOf,
+  ScheduleOptions,
+} from "../define/schedule.ts";
+import { checkValue } from "../define/schema.ts";
+import { payloadJson } from "../enqueue/prepare.ts";
+import type { Job, OfTenant } from "../jobs/job.ts";
+import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
 import { fromRow, toKeys } from "../rows.ts";
-import type { EnsuredSchedule, Schedule, ScheduleChanges, ScheduleOf, ScheduleOptions } from "../schedule.ts";
-import { checkValue } from "../schema.ts";
-import type { CallArguments, Transport } from "../transport.ts";
+import type { CallArguments, Transport } from "../transport/transport.ts";
 import type { JobStatus } from "../words.ts";
 
 /** Which schedules: those that have all of what is given. */

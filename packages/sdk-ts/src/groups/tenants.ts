@@ -1,7 +1,7 @@
 /** Tenants: their quotas and weights, and the logins that are bound to them. */
 import { checkRange, checkTenant, checkText } from "../arguments.ts";
 import { fromRow, toKeys } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 
 /** The settings of a tenant. A setting that is not given stays as it is. */

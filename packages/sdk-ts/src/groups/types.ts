@@ -1,7 +1,7 @@
 /** The types of jobs in the installation. */
 import { checkRange } from "../arguments.ts";
 import { fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 
 export interface TypeOptions {

@@ -2,7 +2,7 @@
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds, type Dimension, dimensions, type UsagePeriod } from "../words.ts";
 
 export interface UsageOptions {

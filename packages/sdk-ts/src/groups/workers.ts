@@ -1,6 +1,6 @@
 /** The workers of the installation. */
 import { fromRows } from "../rows.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import type { WorkerStatus } from "../words.ts";
 
 export interface WorkerInfo {

@@ -1,6 +1,6 @@
 /** Writes what definitions say about policies to the database. */
 import { isDeepStrictEqual } from "node:util";
-import type { JobDefinition } from "../definition.ts";
+import type { JobDefinition } from "../define/definition.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Policies, Policy, PolicyChanges } from "../groups/policies.ts";
 import { retryPresets } from "../words.ts";

@@ -1,10 +1,10 @@
 /** Writes the schedules that code declares to the database. */
 import { checkTenant, checkText } from "../arguments.ts";
-import { checkDates, scheduleJson } from "../define-schedule.ts";
+import { checkDates, scheduleJson } from "../define/define-schedule.ts";
+import type { ScheduleDefinition } from "../define/schedule.ts";
 import { JsonText } from "../json.ts";
 import { fromRow, nameOf } from "../rows.ts";
-import type { ScheduleDefinition } from "../schedule.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 import type { Difference } from "./policies.ts";
 

@@ -1,9 +1,9 @@
 /** Brings the database in line with what code declares. */
-import type { JobDefinition } from "../definition.ts";
+import type { JobDefinition } from "../define/definition.ts";
+import type { ScheduleDefinition } from "../define/schedule.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Policies } from "../groups/policies.ts";
-import type { ScheduleDefinition } from "../schedule.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { type PolicySync, syncPolicies } from "./policies.ts";
 import { type ScheduleSync, syncSchedules } from "./schedules.ts";
 

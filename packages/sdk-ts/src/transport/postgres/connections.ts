@@ -1,5 +1,5 @@
 /** Where the transport gets its connections from: a pool, its own or the application's, or one client. */
-import { ConnectionError } from "../errors.ts";
+import { ConnectionError } from "../../errors.ts";
 import {
   isPool,
   type PgClient,

@@ -1,10 +1,10 @@
 /** Lists that are read page by page, or as one stream. */
-import { checkDate, checkOneOf, checkRange, checkUuid } from "./arguments.ts";
-import type { JobDefinition } from "./definition.ts";
+import { checkDate, checkOneOf, checkRange, checkUuid } from "../arguments.ts";
+import type { JobDefinition } from "../define/definition.ts";
+import { fromRows, toKeys } from "../rows.ts";
+import type { Transport } from "../transport/transport.ts";
+import { bounds, jobStatuses } from "../words.ts";
 import type { JobFilters, JobOf, OfTenant } from "./job.ts";
-import { fromRows, toKeys } from "./rows.ts";
-import type { Transport } from "./transport.ts";
-import { bounds, jobStatuses } from "./words.ts";
 
 export interface Page<T> {
   readonly items: readonly T[];

@@ -6,11 +6,11 @@ import type {
   JobForgeClient,
   RescheduleOptions,
   RescheduleResult,
-} from "./client.ts";
-import type { JobDefinition, JobOutput } from "./definition.ts";
+} from "../client.ts";
+import type { JobDefinition, JobOutput } from "../define/definition.ts";
+import type { EnqueueOutcome } from "../words.ts";
 import type { Job, JobReason } from "./job.ts";
 import type { WaitOptions } from "./wait.ts";
-import type { EnqueueOutcome } from "./words.ts";
 
 /** The calls of a handle go through the JobForge it came from, never through a transaction it was made in. */
 export class JobHandle<D extends JobDefinition = JobDefinition> {

@@ -1,6 +1,5 @@
 /** Calls over HTTP, as PostgREST and Supabase offer them: POST /rest/v1/rpc/{function} with the named arguments as JSON. */
-import { withDeadline } from "./deadline.ts";
-import { fromSqlError } from "./error-mapping.ts";
+import { withDeadline } from "../deadline.ts";
 import {
   ConnectionError,
   ForbiddenError,
@@ -8,11 +7,12 @@ import {
   type JobForgeError,
   NotInstalledError,
   PayloadTooLargeError,
-} from "./errors.ts";
+} from "../errors.ts";
+import { JsonText } from "../json.ts";
+import { defaultTimeoutMs } from "../words.ts";
+import { fromSqlError } from "./error-mapping.ts";
 import { apiFunctions } from "./functions.ts";
-import { JsonText } from "./json.ts";
 import type { CallArguments, CallOptions, Transport } from "./transport.ts";
-import { defaultTimeoutMs } from "./words.ts";
 
 export interface HttpOptions {
   /** The server, such as `https://project.supabase.co` or `http://127.0.0.1:4470`; `/rest/v1` is added. */

@@ -18,7 +18,7 @@ import {
   ScheduleNotFoundError,
   TenantRequiredError,
   TimeoutError,
-} from "./errors.ts";
+} from "../errors.ts";
 
 /** What Postgres says about an error, as drivers and PostgREST hand it on. */
 export interface SqlError {

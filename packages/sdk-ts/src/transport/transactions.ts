@@ -3,7 +3,7 @@
  * dependency: `with(tx)` then needs no import per library, and the types below say what is accepted. An object with
  * `query(text, values)` is taken as it is, so everything else is one line of the caller's.
  */
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
 import { isPool } from "./postgres/pg.ts";
 import type { SqlExecutor } from "./postgres/transport.ts";
 

@@ -1,10 +1,10 @@
 /** Many jobs in few calls: cut by number and size, with one outcome per job in the order of the input. */
-import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
-import { InvalidArgumentError, JobForgeError } from "./errors.ts";
-import { JsonText } from "./json.ts";
+import type { EnqueueOptions, JobDefinition, JobInput } from "../define/definition.ts";
+import { InvalidArgumentError, JobForgeError } from "../errors.ts";
+import { JsonText } from "../json.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { EnqueueOutcome } from "../words.ts";
 import { jobJson, type PreparedJob, prepareJob } from "./prepare.ts";
-import type { Transport } from "./transport.ts";
-import type { EnqueueOutcome } from "./words.ts";
 
 /** One of many jobs to enqueue: its definition and input, and what it has of its own of the options. */
 export type NewJob<D extends JobDefinition = JobDefinition> = {

@@ -1,9 +1,9 @@
 /** Makes schedules that code declares, and writes them as the kernel reads them. */
-import { checkDate, checkTenant, checkText, checkType, globalTenant } from "./arguments.ts";
+import { checkDate, checkTenant, checkText, checkType, globalTenant } from "../arguments.ts";
+import { prepareJob } from "../enqueue/prepare.ts";
+import { JsonText } from "../json.ts";
+import { toKeys } from "../rows.ts";
 import type { JobDefinition } from "./definition.ts";
-import { JsonText } from "./json.ts";
-import { prepareJob } from "./prepare.ts";
-import { toKeys } from "./rows.ts";
 import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSettings } from "./schedule.ts";
 
 /**

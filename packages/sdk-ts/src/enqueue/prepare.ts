@@ -1,10 +1,10 @@
 /** Makes of a definition, an input and options what the kernel is given: checked, and written as JSON once. */
-import { checkEnqueueOptions, checkType } from "./arguments.ts";
-import type { EnqueueOptions, JobDefinition } from "./definition.ts";
-import { InvalidArgumentError } from "./errors.ts";
-import { JsonText, toJson } from "./json.ts";
-import { toKeys } from "./rows.ts";
-import { checkValue } from "./schema.ts";
+import { checkEnqueueOptions, checkType } from "../arguments.ts";
+import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
+import { checkValue } from "../define/schema.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { JsonText, toJson } from "../json.ts";
+import { toKeys } from "../rows.ts";
 
 export interface PreparedJob {
   readonly tenantId: string;

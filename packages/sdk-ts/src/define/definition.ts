@@ -1,7 +1,7 @@
 /** A job's definition: its type, what goes in and comes out, and how it is retried. The source of every type downstream. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { DedupeMode, RetryPreset } from "../words.ts";
 import type { JobContext } from "./context.ts";
-import type { DedupeMode, RetryPreset } from "./words.ts";
 
 /** How failed runs are retried: the wait after the n-th failure is `min(capMs, baseMs * factor^(n-1))`. */
 export interface RetryPolicy {

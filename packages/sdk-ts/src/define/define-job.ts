@@ -1,6 +1,7 @@
 /** Makes job definitions, and binds handlers to them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { checkDefinition, checkRange } from "./arguments.ts";
+import { checkDefinition, checkRange } from "../arguments.ts";
+import { bounds } from "../words.ts";
 import type {
   BatchHandlerFunction,
   BatchItem,
@@ -9,7 +10,6 @@ import type {
   JobDefinitionOptions,
   JobHandler,
 } from "./definition.ts";
-import { bounds } from "./words.ts";
 
 /**
  * Defines a job: what its type is called, what goes in and comes out, how it is retried. The definition types everything else: enqueue,

@@ -2,9 +2,10 @@
  * Waiting for a job's end. A NOTIFY on `jobforge_done` ends the wait at once where the transport can listen; looking now and then is
  * the guarantee, because notifications are a courtesy.
  */
-import { checkTimeout } from "./arguments.ts";
-import { startTimer } from "./deadline.ts";
-import type { JobDefinition, JobOutput } from "./definition.ts";
+import { checkTimeout } from "../arguments.ts";
+import { startTimer } from "../deadline.ts";
+import type { JobDefinition, JobOutput } from "../define/definition.ts";
+import { checkOutput } from "../define/schema.ts";
 import {
   ConnectionError,
   InvalidArgumentError,
@@ -12,13 +13,12 @@ import {
   JobFailedError,
   JobNotFoundError,
   WaitTimeoutError,
-} from "./errors.ts";
+} from "../errors.ts";
+import { fromRow } from "../rows.ts";
+import { sleep } from "../sleep.ts";
+import type { CallArguments, Listener, Transport } from "../transport/transport.ts";
+import type { JobStatus } from "../words.ts";
 import type { Job, OfTenant } from "./job.ts";
-import { fromRow } from "./rows.ts";
-import { checkOutput } from "./schema.ts";
-import { sleep } from "./sleep.ts";
-import type { CallArguments, Listener, Transport } from "./transport.ts";
-import type { JobStatus } from "./words.ts";
 
 export interface WaitOptions {
   /** Stops waiting, with the signal's reason. The job goes on. */

@@ -1,9 +1,9 @@
 /** Changes to many jobs of a tenant at once. */
-import { checkRange, checkTenant } from "./arguments.ts";
+import { checkRange, checkTenant } from "../arguments.ts";
+import type { Transport } from "../transport/transport.ts";
+import { type BulkChange, bounds } from "../words.ts";
 import type { JobFilters, OfTenant } from "./job.ts";
 import { filterKeys } from "./list.ts";
-import type { Transport } from "./transport.ts";
-import { type BulkChange, bounds } from "./words.ts";
 
 /** At least one filter is required. `limit` is 1 to 10,000, by default 1000. */
 export type BulkFilters = JobFilters & OfTenant & { readonly limit?: number | undefined };

@@ -1,9 +1,9 @@
 /** Calls over Postgres connections: one unnamed, parameterised statement per call, so it works behind every kind of pooler. */
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../../deadline.ts";
+import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../../errors.ts";
+import { defaultTimeoutMs } from "../../words.ts";
 import { fromDriverError } from "../error-mapping.ts";
-import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../errors.ts";
 import type { CallOptions, Transport } from "../transport.ts";
-import { defaultTimeoutMs } from "../words.ts";
 import { type Connections, connectionsOf, type Lent } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";

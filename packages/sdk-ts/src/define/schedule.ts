@@ -1,7 +1,8 @@
 /** A schedule, and how one is declared, as the SDK shows them. */
+
+import type { Jsonified, OfTenant } from "../jobs/job.ts";
+import type { MissedMode, OverlapMode, ScheduleKind, ScheduleOutcome } from "../words.ts";
 import type { JobDefinition, JobInput } from "./definition.ts";
-import type { Jsonified, OfTenant } from "./job.ts";
-import type { MissedMode, OverlapMode, ScheduleKind, ScheduleOutcome } from "./words.ts";
 
 /** At the times of a cron expression. */
 export interface CronRhythm {

@@ -3,10 +3,10 @@
  * with growing and jittered pauses. Between `down` and `up` notifications may have been missed.
  */
 import { randomBytes } from "node:crypto";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../../deadline.ts";
+import { ConnectionError, type JobForgeError } from "../../errors.ts";
+import { sleep } from "../../sleep.ts";
 import { fromDriverError } from "../error-mapping.ts";
-import { ConnectionError, type JobForgeError } from "../errors.ts";
-import { sleep } from "../sleep.ts";
 import type { ListenEvents, Listener } from "../transport.ts";
 import type { PgListenClient } from "./pg.ts";
 

@@ -1,5 +1,5 @@
 /** The span in which a job is enqueued, where the process has OpenTelemetry. Its API is optional: without it there is no span. */
-import type { EnqueueOptions } from "./definition.ts";
+import type { EnqueueOptions } from "../define/definition.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
 

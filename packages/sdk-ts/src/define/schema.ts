@@ -1,7 +1,7 @@
 /** Checks values with Standard Schemas. Asynchronous schemas are awaited. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { InvalidValueError, type InvalidValueIssue } from "../errors.ts";
 import type { JobDefinition } from "./definition.ts";
-import { InvalidValueError, type InvalidValueIssue } from "./errors.ts";
 
 /** What the schema makes of a value. Fails with an InvalidValueError that names the place, such as `payload.lines[0].price`. */
 export async function checkValue(

@@ -1,6 +1,6 @@
 /** A job, its attempts and what can be asked of it, as the SDK shows them. */
-import type { JobDefinition, JobInput } from "./definition.ts";
-import type { AttemptStatus, JobEndReason, JobStatus } from "./words.ts";
+import type { JobDefinition, JobInput } from "../define/definition.ts";
+import type { AttemptStatus, JobEndReason, JobStatus } from "../words.ts";
 
 /** A value after a trip through JSON: a Date is a text, methods are gone. */
 export type Jsonified<T> = unknown extends T

@@ -3,9 +3,9 @@
  * called `answer`; parameters are numbered in the order in which they occur. So nothing depends on how a driver or the library around it turns values into SQL and back, and an adapter
  * has nothing to do but pass texts.
  */
-import { InvalidArgumentError } from "../errors.ts";
+import { InvalidArgumentError } from "../../errors.ts";
+import { JsonText } from "../../json.ts";
 import { type ApiFunction, apiFunctions } from "../functions.ts";
-import { JsonText } from "../json.ts";
 import type { CallArguments } from "../transport.ts";
 
 export interface Statement {

@@ -2,7 +2,7 @@
  * Wakes workers for single enqueues. The first of a type notifies in its own commit. Those that follow at once do not, because every NOTIFY
  * makes commits wait for each other and wakes every listener; they are told together a moment later.
  */
-import type { Transport } from "./transport.ts";
+import type { Transport } from "../transport/transport.ts";
 
 const togetherMs = 5;
 
