@@ -5,7 +5,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 
 export default defineConfig({
   resolve: {
-    // Tests run the sources of every package, not what was built last. tsconfig.json says the same to the type checker.
+    // Tests run the sources of every package, not the last build. tsconfig.json has the same paths for the type checker.
     alias: [
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
       { find: /^@jobforge\/([\w-]+)$/, replacement: source("packages/$1/src/index.ts") },
@@ -20,7 +20,7 @@ export default defineConfig({
       "bench/test/**/*.test.ts",
       "chaos/test/**/*.test.ts",
     ],
-    // Tests wait for Postgres more than they compute.
+    // Tests mostly wait for Postgres, so this may exceed the number of cores.
     maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 120_000,
