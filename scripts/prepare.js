@@ -1,6 +1,6 @@
 /**
- * Makes a checkout ready to run: installs the packages of the lock file and builds the workspaces. Skips each of the two
- * steps when nothing has changed since it last ran. Plain JavaScript without dependencies, because it runs before
+ * Makes a checkout ready to run: installs the packages of the lock file and builds the workspaces. Skips each of the
+ * two steps when nothing has changed since it last ran. Plain JavaScript without dependencies, because it runs before
  * anything is installed.
  */
 import { spawnSync } from "node:child_process";

@@ -17,7 +17,7 @@ export interface Tool {
 }
 
 /**
- * Finds a program, and downloads it first if necessary. Resolves to undefined if it is not available, or rejects with an
- * error if JOBFORGE_REQUIRE_TOOLS=1.
+ * Finds a program, and downloads it first if necessary. Resolves to undefined if it is not available, or rejects with
+ * an error if JOBFORGE_REQUIRE_TOOLS=1.
  */
 export function findTool(name: ToolName): Promise<Tool | undefined>;

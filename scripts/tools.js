@@ -1,8 +1,8 @@
 /**
  * Finds programs that some tests need and npm does not provide, such as pgbouncer. An installed program is used.
- * Otherwise, on systems with apt or Python, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing is
- * installed on the system and no special permission is needed. Plain JavaScript without dependencies, like everything in
- * this folder. `node scripts/tools.js pgbouncer schemathesis` downloads programs in advance.
+ * Otherwise, on systems with apt or Python, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing
+ * is installed on the system and no special permission is needed. Plain JavaScript without dependencies, like
+ * everything in this folder. `node scripts/tools.js pgbouncer schemathesis` downloads programs in advance.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -15,8 +15,8 @@ const run = promisify(execFile);
 const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 
 /**
- * The programs that can be downloaded. `packages` are the Debian packages of a program and `binary` is its path in them;
- * `python` is a Python package and `module` the module to run.
+ * The programs that can be downloaded. `packages` are the Debian packages of a program and `binary` is its path in
+ * them; `python` is a Python package and `module` the module to run.
  */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
@@ -37,9 +37,9 @@ const tools = {
 };
 
 /**
- * Finds a program, and downloads it first if necessary. Returns { path, env, version }; the program must be run with that
- * environment. If the program is not available, prints a warning and returns undefined. With JOBFORGE_REQUIRE_TOOLS=1,
- * as in CI, throws an error instead.
+ * Finds a program, and downloads it first if necessary. Returns { path, env, version }; the program must be run with
+ * that environment. If the program is not available, prints a warning and returns undefined. With
+ * JOBFORGE_REQUIRE_TOOLS=1, as in CI, throws an error instead.
  */
 export async function findTool(name) {
   const tool = tools[name];
@@ -133,7 +133,8 @@ async function download(packages, folder) {
   try {
     await downloadWith([], packages, folder);
   } catch {
-    // The system's package lists are missing or out of date. Lists of our own need no permission to change the system's.
+    // The system's package lists are missing or out of date. Lists of our own need no permission to change the
+    // system's.
     const own = [
       "-o",
       `Dir::State::lists=${join(folder, "lists")}`,

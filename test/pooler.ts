@@ -1,7 +1,7 @@
 /**
- * Runs pgbouncer in transaction mode in front of a test server, without support for prepared statements. This is the most
- * restrictive pooler: a client that works through it works through any other. Clients share few server sessions, so a
- * test notices any session state that another client leaves behind.
+ * Runs pgbouncer in transaction mode in front of a test server, without support for prepared statements. This is the
+ * most restrictive pooler: a client that works through it works through any other. Clients share few server sessions,
+ * so a test notices any session state that another client leaves behind.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -76,7 +76,10 @@ function poolerOf(child: ChildProcess, folder: string, port: number, databaseUrl
   return { url: through(databaseUrl), through, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Writes the settings of pgbouncer. It looks up each login, with its password hash, in the server when a client connects. */
+/**
+ * Writes the settings of pgbouncer. It looks up each login, with its password hash, in the server when a client
+ * connects.
+ */
 async function writeSettings(
   folder: string,
   server: URL,

@@ -1,4 +1,6 @@
-/** Values that both the kernel and the worker's log must mask, and values that both must leave alone. No secret is real. */
+/**
+ * Values that both the kernel and the worker's log must mask, and values that both must leave alone. No secret is real.
+ */
 
 export interface RedactionCase {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** A table for a terminal: the first column to the left, numbers to the right. */
+/** Formats a table for a terminal. The first column is aligned left, the others right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -13,7 +13,7 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }
 
-/** 12345.6 as "12,346"; small numbers keep a digit or two, tiny ones the two that count. */
+/** Formats 12345.6 as "12,346". Numbers below 100 keep one or two decimals, those below 0.1 two significant digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Math.abs(value) < 0.1) return value.toLocaleString("en-US", { maximumSignificantDigits: 2 });
