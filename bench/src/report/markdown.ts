@@ -29,7 +29,7 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
     ].join("\n"),
     ...results.cells.map((cell) => {
       const { head, rows, notes } = gridOf(cell);
-      const list = notes.map((note) => `- ${oneLine(note)}`);
+      const list = notes.map((note) => listItem(oneLine(note)));
       return [
         `#### ${cell.cell.title}`,
         table(head, rows),
@@ -49,7 +49,7 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
     results.missing.length === 0
       ? "All peers took part."
       : results.missing
-          .map(({ name, reason }) => `- **${name}** did not take part: ${oneLine(reason)}`)
+          .map(({ name, reason }) => listItem(`**${name}** did not take part: ${oneLine(reason)}`))
           .join("\n"),
   ].join("\n\n");
 }
@@ -62,9 +62,22 @@ function origin(
     `\`${command}\``,
     `${results.startedAt.slice(0, 10)}, ${Math.round(results.seconds / 60)} minutes, ${results.rounds} rounds`,
     `${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB, ${machine.system}`,
-    `Node ${node}; Postgres ${postgres} (${durability})${redis === undefined ? "" : `; Redis ${redis} (appendonly, fsync every second)`}`,
+    `Node ${node}`,
+    `Postgres ${postgres} (${durability})`,
+    ...(redis === undefined ? [] : [`Redis ${redis} (appendonly, fsync every second)`]),
   ];
-  return facts.map((fact) => `- ${fact}`).join("\n");
+  return facts.map(listItem).join("\n");
+}
+
+/** Wraps at 120 characters, as everywhere in the documentation. */
+function listItem(text: string): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = `${lines.at(-1)}${lines.at(-1) === "" ? "" : " "}${word}`;
+    if (line.length > 118) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return `- ${lines.join("\n  ")}`;
 }
 
 function targetTable(results: RunResults): string {
