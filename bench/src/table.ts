@@ -1,3 +1,5 @@
+/** Formats tables, lists and numbers. */
+
 /** Formats a table for a terminal. The first column is aligned left, the others right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
@@ -11,6 +13,17 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
       .join("  ")
       .trimEnd();
   return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+}
+
+/** Formats an item of a Markdown list, wrapped at 120 characters like all prose of the documentation. */
+export function listItem(text: string): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = `${lines.at(-1)}${lines.at(-1) === "" ? "" : " "}${word}`;
+    if (line.length > 118) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return `- ${lines.join("\n  ")}`;
 }
 
 /** Formats 12345.6 as "12,346". Numbers below 100 keep one or two decimals, those below 0.1 two significant digits. */

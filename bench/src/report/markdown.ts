@@ -1,5 +1,6 @@
 /** The results as a section of docs/benchmarks.md, between two marker comments. */
 import type { RunResults } from "../driver/run.ts";
+import { listItem } from "../table.ts";
 import type { Chart } from "./charts.ts";
 import { judge } from "./targets.ts";
 import { gridOf } from "./text.ts";
@@ -67,17 +68,6 @@ function origin(
     ...(redis === undefined ? [] : [`Redis ${redis} (appendonly, fsync every second)`]),
   ];
   return facts.map(listItem).join("\n");
-}
-
-/** Wraps at 120 characters, as everywhere in the documentation. */
-function listItem(text: string): string {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = `${lines.at(-1)}${lines.at(-1) === "" ? "" : " "}${word}`;
-    if (line.length > 118) lines.push(word);
-    else lines[lines.length - 1] = line;
-  }
-  return `- ${lines.join("\n  ")}`;
 }
 
 function targetTable(results: RunResults): string {
