@@ -5,7 +5,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 
 export default defineConfig({
   resolve: {
-    // Tests run the sources of every package, not the last build. tsconfig.json has the same paths for the type checker.
+    // Tests run the sources of all packages, not the last build. tsconfig.json has the same paths for the type checker.
     alias: [
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
       { find: /^@jobforge\/([\w-]+)$/, replacement: source("packages/$1/src/index.ts") },
@@ -19,6 +19,7 @@ export default defineConfig({
       "docs/test/**/*.test.ts",
       "bench/test/**/*.test.ts",
       "chaos/test/**/*.test.ts",
+      "test/*.test.ts",
     ],
     // Tests mostly wait for Postgres, so this may exceed the number of cores.
     maxWorkers: 4,

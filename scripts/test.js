@@ -22,6 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), "jobforge-report-"));
 
 prepare();
 check("Lint and format", ["biome", "check", "."]);
+check("Plain English", ["node", "scripts/check-prose.js"]);
 check("Types", ["tsc", "--noEmit"]);
 suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 const leftOut = process.argv.includes("--all") ? [] : on18Only;
@@ -76,11 +77,9 @@ function fail(what) {
 }
 
 function run(tool, args, env = {}) {
-  const bin = join(root, "node_modules/.bin", process.platform === "win32" ? `${tool}.cmd` : tool);
-  return spawnSync(bin, args, {
-    cwd: root,
-    stdio: "inherit",
-    env: { ...process.env, ...env },
-    shell: process.platform === "win32",
-  });
+  const options = { cwd: root, stdio: "inherit", env: { ...process.env, ...env } };
+  if (tool === "node") return spawnSync(process.execPath, args, options);
+  const isWindows = process.platform === "win32";
+  const bin = join(root, "node_modules/.bin", isWindows ? `${tool}.cmd` : tool);
+  return spawnSync(bin, args, { ...options, shell: isWindows });
 }

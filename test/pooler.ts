@@ -27,7 +27,7 @@ export interface PoolerOptions {
 /** pgbouncer, or undefined if it is not available. Then its tests are skipped, and `findTool` has printed a warning. */
 export const pgbouncer: Tool | undefined = await findTool("pgbouncer");
 
-/** The user and group id of "nobody". */
+/** The id of the user and the group without privileges, `nobody`. */
 const nobodyId = 65534;
 
 /** Starts a pooler in front of a server. The URL must be a superuser's. */

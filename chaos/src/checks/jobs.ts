@@ -79,6 +79,6 @@ export const cancelsHold: Check = {
   query: `
     select c.job_id, format('was canceled at %s (reply: %s) and finished as %s at %s', c.at, c.reply, coalesce(f.status, 'nothing'), f.finished_at) as what
     from chaos.cancels c left join jobforge.archive f on f.id = c.job_id
-    -- finished_at is the time when the settling call began. That call may have looked for cancel requests before this one.
+    -- finished_at is the time when the settling call began. It may have looked for cancel requests before this one.
     where f.status is distinct from 'canceled' and (c.reply = 'canceled' or f.id is null or f.finished_at > c.at)`,
 };

@@ -49,7 +49,7 @@ export const executionsEqualAttempts: Check = {
     from runs r left join chaos.executions e on (e.job_id, e.attempt) = (r.job_id, r.attempt)
     where r.ended in ('succeeded', 'failed', 'deferred')
       and case
-        -- Settled inside its handler, which may have been killed, or may not have received the reply, right after the commit.
+        -- Settled inside its handler, which may have been killed right after the commit, or may have missed the reply.
         when r.ended = 'succeeded' and r.type = $1 then e.job_id is null
         else e.outcome is distinct from case r.ended when 'succeeded' then 'returned' else 'threw' end
       end`,
