@@ -56,7 +56,7 @@ const phrases = [
   [/\bsigns? of life\b/i, 'write "heartbeat"'],
 ].map(([pattern, advice]) => [new RegExp(pattern, `${pattern.flags}g`), advice]);
 
-/** How the prose of a file is found. `docstrings` are Python's; `embedded` is SQL in template strings. */
+/** How to find the prose of a file. `embedded`: also in SQL of template strings, and in some literals. */
 const languages = {
   ".ts": { line: ["//"], block: true, embedded: true },
   ".tsx": { line: ["//"], block: true, embedded: true },
@@ -127,7 +127,7 @@ function codeProblems(lines, language) {
   return [...problems, ...blocks.problems()];
 }
 
-/** What closes the comment that a line opens, if it opens one. */
+/** Returns the text that closes the comment which a line opens, or undefined if the line opens none. */
 function openingOf(text, { block, docstrings }) {
   if (block && /^\{?\/\*/.test(text)) return "*/";
   return docstrings && text.startsWith('"""') ? '"""' : undefined;
@@ -206,7 +206,7 @@ class Blocks {
   }
 }
 
-/** All files that git knows or would add; without git, all files of the folder. */
+/** Lists the files that git tracks or would add. Without git, lists all files of the checkout. */
 function listFiles() {
   const options = { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 };
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];

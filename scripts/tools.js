@@ -23,7 +23,7 @@ const tools = {
   "chromium-headless-shell": {
     packages: ["chromium-headless-shell"],
     binary: "usr/lib/chromium/chromium-headless-shell",
-    // One of its libraries finds another in this folder only if it is installed on the system.
+    // A folder with a library that another library finds by itself only if it is installed on the system.
     libraries: ["pulseaudio"],
   },
   "kubernetes-validate": {

@@ -3,7 +3,9 @@ import { leaseMs } from "../jobs.ts";
 import type { Post, World } from "../world.ts";
 import { between, type FaultKind } from "./fault.ts";
 
-/** Replaces a process that has exited by a new one. Half of the new ones keep the worker's id, as in a StatefulSet. */
+/**
+ * Replaces a process that has exited with a new one. Half of the new ones keep the worker's id, as in a StatefulSet.
+ */
 function replace(world: World, post: Post, keepsId: boolean): void {
   const id = keepsId ? post.name : `${post.name}-${world.started}`;
   post.child = world.startWorker(post.name, { id });
