@@ -1,6 +1,6 @@
 import { defineConfig } from "tsdown";
 
-/** Every workspace builds the same way: one ESM entry per file named here, with declarations. */
+/** All workspaces are built the same way: one ESM bundle with type declarations for each entry file. */
 export default defineConfig({
   workspace: ["sql", "packages/*"],
   entry: ["src/{index,main,adapters}.ts"],

@@ -5,7 +5,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 
 export default defineConfig({
   resolve: {
-    // Tests run the sources of every package, not what was built last. tsconfig.json says the same to the type checker.
+    // Tests run the sources of all packages, not the last build. tsconfig.json has the same paths for the type checker.
     alias: [
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
       { find: "@jobforge/sdk-ts/adapters", replacement: source("packages/sdk-ts/src/adapters.ts") },
@@ -20,8 +20,9 @@ export default defineConfig({
       "docs/test/**/*.test.ts",
       "bench/test/**/*.test.ts",
       "chaos/test/**/*.test.ts",
+      "test/*.test.ts",
     ],
-    // Tests wait for Postgres more than they compute.
+    // Tests mostly wait for Postgres, so this may exceed the number of cores.
     maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 120_000,

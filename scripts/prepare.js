@@ -1,6 +1,7 @@
 /**
- * Makes a checkout ready to run: installs what the lock file names and builds the packages, each only when it is due.
- * Plain JavaScript without dependencies, because it runs before anything is installed.
+ * Makes a checkout ready to run: installs the packages of the lock file and builds the workspaces. Skips each of the
+ * two steps when nothing has changed since it last ran. Plain JavaScript without dependencies, because it runs before
+ * anything is installed.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,29 +12,29 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../", import.meta.url));
 const [major, minor] = process.versions.node.split(".").map(Number);
 
-/** Installs and builds. Ends the process with a clear message when that is not possible. */
+/** Installs and builds. Exits with a clear message if either step fails. */
 export function prepare() {
   if (major < 20 || (major === 20 && minor < 19)) {
     fail(`JobForge needs Node 20.19 or newer; this is ${process.version}.`);
   }
-  // Where somebody has made it ready and others are at work in it, as tests are.
+  // Set by callers that know the checkout is ready and in use by other processes, such as tests.
   if (process.env.JOBFORGE_SKIP_PREPARE === "1") return;
-  // Not `npm ci`: it refuses a lock file made where a registry lacks some other platform's optional binaries.
+  // Not `npm ci`: it rejects a lock file written with a registry that lacks another platform's optional binaries.
   const lock = digest([join(root, "package-lock.json")]);
-  due(
+  runIfChanged(
     "node_modules/.jobforge-installed",
     `${lock} ${process.platform} ${process.arch}`,
     "Installing packages",
     () =>
       run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]),
   );
-  due("node_modules/.jobforge-built", digest(sources()), "Building", () =>
+  runIfChanged("node_modules/.jobforge-built", digest(sources()), "Building", () =>
     run("npm", ["run", "--silent", "build"]),
   );
 }
 
-/** Does the work when the stamp does not hold the key of the last time. */
-function due(stamp, key, message, work) {
+/** Does the work unless the stamp file already holds this key, then writes the key to the stamp file. */
+function runIfChanged(stamp, key, message, work) {
   const path = join(root, stamp);
   if (existsSync(path) && readFileSync(path, "utf8") === key) return;
   console.log(`• ${message} …`);

@@ -1,7 +1,7 @@
 /**
- * `npm test`: makes the checkout ready and runs everything: formatting and lint, types, and all tests on a real Postgres.
- * Ends with one line `N passed, M failed`. On Postgres 15 it leaves out what takes minutes, unless it is called
- * with `--all`: what is proven there about Postgres 18 differs on 15 by a plan, and plans are proven on both.
+ * `npm test`: makes the checkout ready and checks everything: format, lint, prose, types, and all tests on a real
+ * Postgres. Ends with one line `N passed, M failed`. On Postgres 15 it skips the test files that take minutes, unless
+ * called with `--all`: those results can differ between versions only by query plan, and plans are tested on both.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -18,6 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "jobforge-report-"));
 
 prepare();
 check("Lint and format", ["biome", "check", "."]);
+check("Plain English", ["node", "scripts/check-prose.js"]);
 check("Types", ["tsc", "--noEmit"]);
 suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 const all = process.argv.includes("--all");
@@ -25,7 +26,7 @@ suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, [
   "sql/test",
   ...(all ? [] : [`--exclude=${proofs}`]),
 ]);
-if (!all) console.log(`Left out on PostgreSQL 15: ${proofs} (npm test -- --all)`);
+if (!all) console.log(`Skipped on PostgreSQL 15: ${proofs}. Run them with: npm test -- --all`);
 rmSync(folder, { recursive: true, force: true });
 
 for (const failure of failures) console.error(`✗ ${failure}`);
@@ -33,7 +34,7 @@ const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
 
-/** A step that passes or fails as one. */
+/** Runs a tool that counts as one passed or failed test. */
 function check(title, [tool, ...args]) {
   console.log(`\n• ${title}`);
   const { status } = run(tool, args);
@@ -41,7 +42,7 @@ function check(title, [tool, ...args]) {
   else fail(title);
 }
 
-/** A run of vitest, counted test by test. A run that breaks before it reports counts as one failure. */
+/** Runs vitest and counts each test. A run that breaks before it writes its report counts as one failure. */
 function suite(title, env, options = []) {
   console.log(`\n• ${title}`);
   const report = join(folder, `${title.replaceAll(/\W+/g, "-")}.json`);
@@ -51,7 +52,7 @@ function suite(title, env, options = []) {
   try {
     counted = JSON.parse(readFileSync(report, "utf8"));
   } catch {
-    console.error(`${title}: no report was written`);
+    console.error(`${title}: vitest wrote no report`);
   }
   total.passed += counted.numPassedTests;
   total.skipped += counted.numPendingTests;
@@ -63,18 +64,16 @@ function suite(title, env, options = []) {
   if (status !== 0 && counted.numFailedTests === 0) fail(title);
 }
 
-/** Counts a failure and keeps it for the end, where it is found at once. */
+/** Counts a failure and stores it, so that all failures are listed together at the end. */
 function fail(what) {
   total.failed++;
   failures.push(what);
 }
 
 function run(tool, args, env = {}) {
-  const bin = join(root, "node_modules/.bin", process.platform === "win32" ? `${tool}.cmd` : tool);
-  return spawnSync(bin, args, {
-    cwd: root,
-    stdio: "inherit",
-    env: { ...process.env, ...env },
-    shell: process.platform === "win32",
-  });
+  const options = { cwd: root, stdio: "inherit", env: { ...process.env, ...env } };
+  if (tool === "node") return spawnSync(process.execPath, args, options);
+  const isWindows = process.platform === "win32";
+  const bin = join(root, "node_modules/.bin", isWindows ? `${tool}.cmd` : tool);
+  return spawnSync(bin, args, { ...options, shell: isWindows });
 }

@@ -1,6 +1,6 @@
-/** The types of tools.js, for the tests that are written in TypeScript. */
+/** The types of tools.js, for tests in TypeScript. */
 
-/** What can be had. */
+/** The programs that can be found or downloaded. */
 export type ToolName =
   | "pgbouncer"
   | "redis-server"
@@ -8,7 +8,7 @@ export type ToolName =
   | "chromium-headless-shell"
   | "kubernetes-validate";
 
-/** A program, to be run with its environment. */
+/** A program and the environment it must be run with. */
 export interface Tool {
   readonly path: string;
   readonly env: NodeJS.ProcessEnv;
@@ -16,5 +16,8 @@ export interface Tool {
   readonly version: string;
 }
 
-/** Finds a program, fetching it first when it has to. Undefined when it cannot be had; an error with JOBFORGE_REQUIRE_TOOLS=1. */
+/**
+ * Finds a program, and downloads it first if necessary. Resolves to undefined if it is not available, or rejects with
+ * an error if JOBFORGE_REQUIRE_TOOLS=1.
+ */
 export function findTool(name: ToolName): Promise<Tool | undefined>;

@@ -1,7 +1,8 @@
 /**
- * Programs that some tests need and npm does not carry, such as pgbouncer. One that is installed is used; else, where there
- * is apt or Python, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing is installed and no right is needed.
- * Plain JavaScript without dependencies, like everything in this folder. `node scripts/tools.js pgbouncer schemathesis` fetches ahead.
+ * Finds programs that some tests need and npm does not provide, such as pgbouncer. An installed program is used.
+ * Otherwise, on systems with apt or Python, its packages are unpacked into `.jobforge-tools/` of this checkout. Nothing
+ * is installed on the system and no special permission is needed. Plain JavaScript without dependencies, like
+ * everything in this folder. `node scripts/tools.js pgbouncer schemathesis` downloads programs in advance.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,13 +14,16 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 
-/** What can be fetched: the Debian packages that hold a program, and its place in them; or a Python package and the module to run. */
+/**
+ * The programs that can be downloaded. `packages` are the Debian packages of a program and `binary` is its path in
+ * them; `python` is a Python package and `module` the module to run.
+ */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
   "chromium-headless-shell": {
     packages: ["chromium-headless-shell"],
     binary: "usr/lib/chromium/chromium-headless-shell",
-    // Where one of its libraries looks for another only when it is installed.
+    // A folder with a library that another library finds by itself only if it is installed on the system.
     libraries: ["pulseaudio"],
   },
   "kubernetes-validate": {
@@ -27,18 +31,19 @@ const tools = {
     module: "kubernetes_validate",
     binary: "bin/run",
   },
-  // For the benchmarks. The program is a link into the package of its tools.
+  // For the benchmarks. The program is a link into the package redis-tools.
   "redis-server": { packages: ["redis-server", "redis-tools"], binary: "usr/bin/redis-server" },
   schemathesis: { python: "schemathesis==4.32.5", module: "schemathesis.cli", binary: "bin/run" },
 };
 
 /**
- * Finds a program, fetching it first when it has to: { path, env, version }, to be run with that environment. Undefined, after a
- * line that says so, when it cannot be had here. With JOBFORGE_REQUIRE_TOOLS=1, as in CI, that is an error.
+ * Finds a program, and downloads it first if necessary. Returns { path, env, version }; the program must be run with
+ * that environment. If the program is not available, prints a warning and returns undefined. With
+ * JOBFORGE_REQUIRE_TOOLS=1, as in CI, throws an error instead.
  */
 export async function findTool(name) {
   const tool = tools[name];
-  if (tool === undefined) throw new Error(`no such tool: ${name}`);
+  if (tool === undefined) throw new Error(`unknown tool: ${name}`);
   const reasons = [];
   for (const find of [onPath, inCache, fetchTool]) {
     try {
@@ -53,30 +58,30 @@ export async function findTool(name) {
     }
   }
   const source = tool.python === undefined ? "apt-get" : "Python";
-  const message = `${name} is neither installed nor to be had with ${source} (${reasons.join("; ")})`;
+  const message = `${name} is not installed and could not be downloaded with ${source} (${reasons.join("; ")})`;
   if (process.env.JOBFORGE_REQUIRE_TOOLS === "1") throw new Error(message);
-  console.warn(`!! SKIPPED: the tests that need ${name}. ${message}`);
+  console.warn(`!! SKIPPED: tests that need ${name}. ${message}`);
 }
 
 async function onPath(name) {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
   const folder = folders.find((candidate) => candidate !== "" && existsSync(join(candidate, name)));
-  return folder === undefined ? undefined : await tried(join(folder, name), process.env);
+  return folder === undefined ? undefined : await probe(join(folder, name), process.env);
 }
 
 async function inCache(name, tool) {
   const folder = folderOf(name);
   if (!existsSync(folder)) return undefined;
-  // What does not run any more, because the system has changed below it, is fetched again.
-  return await unpacked(folder, tool).catch(() => rm(folder, { recursive: true, force: true }));
+  // A program may stop working when the system changes, for example a library. Then it is downloaded again.
+  return await probeUnpacked(folder, tool).catch(() => rm(folder, { recursive: true, force: true }));
 }
 
-/** The cache is not shared between systems that see the same checkout, such as a laptop and a container. */
+/** One folder per system, because several systems may see the same checkout, such as a laptop and a container. */
 function folderOf(name) {
   return join(cache, `${name}-${process.platform}-${process.arch}`);
 }
 
-/** Unpacks beside the place and moves there at once, so that test processes that do the same do not meet. */
+/** Unpacks into a temporary folder and renames it, so that several test processes may do the same at the same time. */
 async function fetchTool(name, tool) {
   if (tool.python === undefined && process.platform !== "linux") return undefined;
   await mkdir(cache, { recursive: true });
@@ -86,11 +91,11 @@ async function fetchTool(name, tool) {
     const folder = join(work, "root");
     if (tool.python === undefined) await unpackDebian(tool, work, folder);
     else await unpackPython(tool, work, folder);
-    await unpacked(folder, tool);
+    await probeUnpacked(folder, tool);
     await rename(folder, folderOf(name)).catch((error) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
-    return await unpacked(folderOf(name), tool);
+    return await probeUnpacked(folderOf(name), tool);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -103,7 +108,7 @@ async function unpackDebian(tool, work, folder) {
   }
 }
 
-/** An environment knows its own path, so it only serves to install; what it installed may be moved. */
+/** A virtual environment cannot be moved, so it only runs pip. The packages that pip installs can be moved. */
 async function unpackPython(tool, work, folder) {
   const environment = join(work, "environment");
   await run("python3", ["-m", "venv", environment], { timeout: 120_000 });
@@ -123,12 +128,13 @@ async function unpackPython(tool, work, folder) {
   await writeFile(join(folder, tool.binary), start, { mode: 0o755 });
 }
 
-/** Downloads packages and what they need that this system lacks. */
+/** Downloads packages, and those of their dependencies that are missing on this system. */
 async function download(packages, folder) {
   try {
     await downloadWith([], packages, folder);
   } catch {
-    // The lists of what there is are missing or out of date. Lists of our own need no right to write the system's.
+    // The system's package lists are missing or out of date. Lists of our own need no permission to change the
+    // system's.
     const own = [
       "-o",
       `Dir::State::lists=${join(folder, "lists")}`,
@@ -137,7 +143,7 @@ async function download(packages, folder) {
     ];
     await mkdir(join(folder, "lists/partial"), { recursive: true });
     await mkdir(join(folder, "cache/archives/partial"), { recursive: true });
-    // A source that does not answer is no reason to give up: another one may have the packages.
+    // Continue if one package source does not respond: another may have the packages.
     await apt([...own, "update"], folder).catch(() => undefined);
     await downloadWith(own, packages, folder);
   }
@@ -149,7 +155,7 @@ async function downloadWith(options, packages, folder) {
     folder,
   );
   const missing = [...stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1]);
-  // A package that is installed but whose program is not to be found is fetched all the same.
+  // The named packages are downloaded even if they are installed, because their program was not found.
   await apt([...options, "download", ...new Set([...packages, ...missing])], folder);
 }
 
@@ -166,8 +172,8 @@ function apt(args, cwd) {
   return run("apt-get", [...patience, ...args], { cwd, env, timeout: 180_000, maxBuffer: 2 ** 26 });
 }
 
-/** The program in a folder of unpacked packages, which hold its libraries too. */
-async function unpacked(folder, tool) {
+/** Probes the program in a folder of unpacked packages, which also contain its libraries. */
+async function probeUnpacked(folder, tool) {
   const libraries = [];
   for (const base of [join(folder, "usr/lib"), join(folder, "lib")]) {
     if (!existsSync(base)) continue;
@@ -181,11 +187,11 @@ async function unpacked(folder, tool) {
   if (libraries.length > 0) {
     env.LD_LIBRARY_PATH = [...libraries, env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter);
   }
-  return await tried(join(folder, tool.binary), env);
+  return await probe(join(folder, tool.binary), env);
 }
 
-/** A program that does not even tell its version is none. */
-async function tried(path, env) {
+/** Runs a program with `--version`, which fails if the program does not work, and returns how to run it. */
+async function probe(path, env) {
   const { stdout } = await run(path, ["--version"], { env, timeout: 20_000 });
   return { path, env, version: /\d+(\.\d+)+/.exec(stdout)?.[0] ?? "" };
 }

@@ -1,4 +1,4 @@
-/** A package as it is published: built, packed, and looked at by those who know what breaks. */
+/** Builds and packs a package as it is published, and checks it with publint and arethetypeswrong. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,14 +13,14 @@ import { build } from "tsdown";
 const run = promisify(execFile);
 
 export interface PublishedPackage {
-  /** A project that has the package. */
+  /** The folder of a project that has the package installed. */
   readonly directory: string;
-  /** The package in it. */
+  /** The folder of the package in that project. */
   readonly installed: string;
   remove(): Promise<void>;
 }
 
-/** Builds a package into a project of its own. `files` are those of its folder that are published beside what is built. */
+/** Builds a package into a new project. `files` are the files that are published in addition to the build output. */
 export async function installPackage(
   folder: URL,
   name: string,
@@ -47,13 +47,13 @@ export async function installPackage(
   return { directory, installed, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
-/** What its package.json promises and it has not. */
+/** Problems found by publint, such as files that package.json names but the package does not contain. */
 export async function missingFiles({ installed }: PublishedPackage): Promise<string[]> {
   const { messages, pkg } = await publint({ pkgDir: installed, strict: true });
   return messages.map((message) => formatMessage(message, pkg) ?? message.code);
 }
 
-/** Ways of importing it by which its types are not found, or are wrong. */
+/** Ways of importing the package for which its types are missing or wrong. */
 export async function typeProblems({ directory, installed }: PublishedPackage): Promise<unknown[]> {
   const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", directory], {
     cwd: installed,
@@ -62,7 +62,7 @@ export async function typeProblems({ directory, installed }: PublishedPackage): 
   const tarball = new Uint8Array(await readFile(join(directory, filename)));
   const result = await checkPackage(createPackageFromTarballData(tarball));
   if (result.types === false) return ["the package has no types"];
-  // Packages are ESM only, so require of a CommonJS project and resolution as of Node 10 are not among them.
+  // Packages are ESM only: `require` from CommonJS and the resolution of Node 10 need not work.
   return result.problems.filter(
     (problem) => !("resolutionKind" in problem) || !["node10", "node16-cjs"].includes(problem.resolutionKind),
   );

@@ -1,6 +1,7 @@
 /**
- * pgbouncer in transaction mode before a test server, of a kind that knows nothing of prepared statements: what a client may
- * rely on through it, it may rely on anywhere. Clients share few server sessions, so what one leaves behind another meets.
+ * Runs pgbouncer in transaction mode in front of a test server, without support for prepared statements. This is the
+ * most restrictive pooler: a client that works through it works through any other. Clients share few server sessions,
+ * so a test notices any session state that another client leaves behind.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,26 +12,27 @@ import { join } from "node:path";
 import { findTool, type Tool } from "../scripts/tools.js";
 
 export interface Pooler extends AsyncDisposable {
-  /** The URL given, through the pooler. */
+  /** The URL given to `startPooler`, changed to go through the pooler. */
   readonly url: string;
-  /** Another URL of the same server through the pooler: another login, another database. */
+  /** Changes another URL of the same server, with another login or database, to go through the pooler. */
   through(url: string): string;
   stop(): Promise<void>;
 }
 
 export interface PoolerOptions {
-  /** Sessions of the server for each login and database. */
+  /** Server sessions for each login and database. Default: 2. */
   readonly sessions?: number;
 }
 
-/** pgbouncer, or undefined where it cannot be had: then its tests are skipped, and a line has said so. */
+/** pgbouncer, or undefined if it is not available. Then its tests are skipped, and `findTool` has printed a warning. */
 export const pgbouncer: Tool | undefined = await findTool("pgbouncer");
 
-const NOBODY = 65534;
+/** The id of the user and the group without privileges, `nobody`. */
+const nobodyId = 65534;
 
-/** Starts a pooler before the server of a superuser's URL. */
+/** Starts a pooler in front of a server. The URL must be a superuser's. */
 export async function startPooler(databaseUrl: string, options: PoolerOptions = {}): Promise<Pooler> {
-  if (pgbouncer === undefined) throw new Error("pgbouncer is not to be had here");
+  if (pgbouncer === undefined) throw new Error("pgbouncer is not available on this system");
   const folder = await mkdtemp(join(tmpdir(), "jobforge-pooler-"));
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
@@ -45,7 +47,7 @@ export async function startPooler(databaseUrl: string, options: PoolerOptions = 
       const child = await startProcess(pgbouncer, settings);
       return poolerOf(child, folder, port, databaseUrl);
     } catch (error) {
-      // Somebody else may have taken the port meanwhile.
+      // Another process may have taken the port in the meantime.
       if (tries < 5 && `${error}`.includes("already in use")) continue;
       await rm(folder, { recursive: true, force: true });
       throw error;
@@ -74,7 +76,10 @@ function poolerOf(child: ChildProcess, folder: string, port: number, databaseUrl
   return { url: through(databaseUrl), through, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Logins are looked up in the server when they come, with what the server knows of their passwords. */
+/**
+ * Writes the settings of pgbouncer. It looks up each login, with its password hash, in the server when a client
+ * connects.
+ */
 async function writeSettings(
   folder: string,
   server: URL,
@@ -102,20 +107,20 @@ async function writeSettings(
     "pool_mode = transaction",
     `default_pool_size = ${sessions}`,
     "max_client_conn = 500",
-    // From 1.21 on it can follow prepared statements; here it must not.
+    // pgbouncer 1.21 and later support prepared statements; here they must stay unsupported.
     ...(major > 1 || minor >= 21 ? ["max_prepared_statements = 0"] : []),
-    // It refuses to stay root, and then runs as this user.
+    // pgbouncer refuses to run as root, so it switches to this user.
     ...(process.getuid?.() === 0 ? ["user = nobody"] : []),
   ];
   const settings = join(folder, "pgbouncer.ini");
   await writeFile(settings, `${lines.join("\n")}\n`);
   if (process.getuid?.() === 0) {
-    for (const path of [folder, users, settings]) await chown(path, NOBODY, NOBODY);
+    for (const path of [folder, users, settings]) await chown(path, nobodyId, nobodyId);
   }
   return settings;
 }
 
-/** Starts it and waits until it says that it is up. */
+/** Starts pgbouncer and waits until it logs that it is up. */
 async function startProcess(tool: Tool, settings: string): Promise<ChildProcess> {
   const child = spawn(tool.path, [settings], { env: tool.env, stdio: ["ignore", "ignore", "pipe"] });
   await new Promise<void>((resolve, reject) => {
@@ -123,7 +128,7 @@ async function startProcess(tool: Tool, settings: string): Promise<ChildProcess>
     child.stderr.on("data", (text: Buffer) => {
       log += text;
       if (log.includes("process up")) resolve();
-      // What it says later is read, so that it is never held up, and not kept.
+      // Later output is read but not kept, so that a full pipe never blocks pgbouncer.
       if (log.length > 100_000) log = "";
     });
     child.once("error", reject);

@@ -1,4 +1,6 @@
-/** What the kernel and the worker's log both have to mask, and what both have to leave alone. Nothing here is a real secret. */
+/**
+ * Values that both the kernel and the worker's log must mask, and values that both must leave alone. No secret is real.
+ */
 
 export interface RedactionCase {
   readonly name: string;
@@ -84,7 +86,7 @@ export const redactionCases: readonly RedactionCase[] = [
     masked: "ECONNREFUSED 10.0.0.1:5432 after 3 tries",
   },
   {
-    name: "keys of well-known names, but only their texts",
+    name: "keys with well-known names, but only if their value is a text",
     value: { Password: "x", tokens_used: 12, nested: [{ "api-key": "y", ok: "password=z" }] },
     masked: {
       Password: "[redacted]",
@@ -93,7 +95,7 @@ export const redactionCases: readonly RedactionCase[] = [
     },
   },
   {
-    name: "listed keys, whatever they hold",
+    name: "listed keys with values of any type",
     listed: ["ssn", "Card.No"],
     value: { SSN: 123, "card.no": { a: 1 }, text: "ssn=123-45 card.no: 4111, cardxno: 5, myssn=7" },
     masked: {

@@ -1,4 +1,4 @@
-/** Starts the one server of a test run and tells the tests where it is. */
+/** Starts the server that all tests of a run share, and provides its address to them. */
 import { startTestServer, type TestServerAddress } from "@jobforge/testing";
 import type { TestProject } from "vitest/node";
 

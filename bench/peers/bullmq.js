@@ -11,7 +11,7 @@ const redis = process.env.REDIS_URL;
 const { version } = JSON.parse(
   readFileSync(new URL("node_modules/bullmq/package.json", import.meta.url), "utf8"),
 );
-/** Of the range that its documentation names for each of the two. */
+/** The concurrency at best settings, within the range that the documentation of BullMQ recommends for each store. */
 const usual = redis ? 100 : 32;
 const pool = best ? { max: 32 } : {};
 let queue;
@@ -30,7 +30,7 @@ function sending() {
   return queue;
 }
 
-/** Two executions, without a delay between them: that is how it retries at once. */
+/** A failing job gets two attempts without a delay, which makes BullMQ retry immediately. */
 function spec({ payload, delaySeconds }) {
   return {
     ...(best ? { removeOnComplete: true } : {}),
@@ -40,8 +40,8 @@ function spec({ payload, delaySeconds }) {
 }
 
 const keeps = best
-  ? "nothing: removeOnComplete, as its guide for production advises"
-  : "every job with its payload and result, for ever";
+  ? "nothing: removeOnComplete, as its production guide advises"
+  : "every job with its payload and result, forever";
 const bulk = redis ? "1,000 a call" : "1,000 a call, 4 calls at a time";
 const fsync = redis ? "; Redis writes its log to disk once a second" : "";
 

@@ -1,4 +1,4 @@
-/** graphile-worker: `graphile-worker.js PACKAGE`, because two versions of it are installed under different names. */
+/** graphile-worker. Run with `graphile-worker.js PACKAGE`: two versions are installed under different package names. */
 import { readFileSync } from "node:fs";
 import { serve, UnsupportedRequest } from "../src/contestants/runtime.ts";
 
@@ -12,7 +12,7 @@ const connection = {
   connectionString: process.env.DATABASE_URL,
   logger: new Logger(() => () => undefined),
 };
-/** The settings of its own published figures. */
+/** The settings behind the figures that graphile-worker publishes. */
 const batching = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 let utils;
 
@@ -31,7 +31,7 @@ await serve({
     await runMigrations(connection);
     return {
       version,
-      keeps: "nothing: the row of a job that succeeded is deleted",
+      keeps: "nothing: the row of a succeeded job is deleted",
       settings: best
         ? "24 jobs at once, pool of 25, a local queue of 500, ends batched without delay; bulk: 10,000 a call. The delay before a retry is fixed at 2.7 s"
         : "defaults: 1 job at once, pool of 10, no local queue, no batches; bulk: 10,000 a call",
@@ -42,7 +42,7 @@ await serve({
     (await sender()).addJobs(jobs.map((job) => ({ identifier: "noop", payload: job.payload, ...spec(job) }))),
   work: async ({ concurrency, limit, run: execute }) => {
     if (limit !== null) {
-      throw new UnsupportedRequest("it has no limit of jobs at once over all processes");
+      throw new UnsupportedRequest("it has no concurrency limit over all processes");
     }
     const jobs = concurrency ?? (best ? 24 : 1);
     const runner = await run({

@@ -1,16 +1,16 @@
 /**
- * What the installers of the contestants share: doing a thing once for the same sources, and running a tool so that its
- * failure says what to do. Plain JavaScript without dependencies: it runs before anything is installed.
+ * Shared by the installers of the contestants: does a step once for the same sources, and runs a tool with a clear
+ * message if it fails. Plain JavaScript without dependencies, because it runs before anything is installed.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 /**
- * Calls `make` unless it has been done for files of the same content: the stamp holds their hash.
- * @param {string} stamp where the hash is kept
- * @param {readonly string[]} files what the result depends on
- * @param {() => void} make writes the folder that the stamp is in
+ * Calls `make`, unless the stamp file shows that it has already run for files with the same content.
+ * @param {string} stamp the file that stores the hash of the content
+ * @param {readonly string[]} files the files that the result depends on
+ * @param {() => void} make creates the folder that contains the stamp
  */
 export function once(stamp, files, make) {
   const hash = createHash("sha256");
@@ -23,18 +23,18 @@ export function once(stamp, files, make) {
 }
 
 /**
- * Runs a tool to its end.
- * @param {string} what completes "…: REASON", such as "River cannot be built"
+ * Runs a tool and waits for its exit.
+ * @param {string} what the start of the error message, for example "River could not be built"
  * @param {string} command
  * @param {readonly string[]} args
- * @param {string} folder where it runs
- * @returns {string} its output
+ * @param {string} folder the working directory
+ * @returns {string} the standard output of the tool
  */
 export function runTool(what, command, args, folder) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, encoding: "utf8" });
   if (error !== undefined) {
     const missing = /** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT";
-    throw new Error(`${what}: ${missing ? `there is no ${command} on the PATH` : error.message}`);
+    throw new Error(`${what}: ${missing ? `${command} is not on the PATH` : error.message}`);
   }
   // The last lines name the cause; the lines before them are progress.
   if (status !== 0) throw new Error(`${what}: ${lastLines(stderr || stdout)}`);

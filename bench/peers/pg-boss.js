@@ -1,4 +1,4 @@
-/** pg-boss: batches of 500 in three loops, woken by NOTIFY, a table of the queue's own; or as it comes. */
+/** pg-boss. At best settings: batches of 500 in three loops, NOTIFY, and a separate table for the queue. */
 import { readFileSync } from "node:fs";
 import { PgBoss } from "pg-boss";
 import { serve, UnsupportedRequest } from "../src/contestants/runtime.ts";
@@ -12,13 +12,13 @@ let sender;
 
 async function start(options) {
   const boss = new PgBoss({ connectionString: process.env.DATABASE_URL, ...options });
-  // Without a listener an error would end the process; a worker goes on after one.
+  // Without a listener, an error would end the process. A worker continues after an error.
   boss.on("error", (error) => console.error(error));
   await boss.start();
   return boss;
 }
 
-/** Whoever only sends does no maintenance. */
+/** A client that only sends jobs. It does no maintenance. */
 function sending() {
   sender ??= start({ supervise: false, schedule: false });
   return sender;
@@ -28,7 +28,7 @@ function spec({ delaySeconds }) {
   return delaySeconds > 0 ? { startAfter: delaySeconds } : {};
 }
 
-/** A batch of C in four loops when C at once are asked for. */
+/** A requested concurrency is split over four loops, each with a batch of a quarter of it. */
 function workOptions({ concurrency, failing }) {
   const settled = failing ? { perJobResults: true, includeMetadata: true } : {};
   if (!best && concurrency === null) return settled;
@@ -55,7 +55,7 @@ await serve({
       version,
       keeps: "every job with its payload and output, for 7 days",
       settings: best
-        ? "batches of 500 in 3 loops, fetched again at once while full; NOTIFY on; a table of the queue's own; pool of 10; bulk: 5,000 a call"
+        ? "batches of 500 in 3 loops, fetched again immediately while full; NOTIFY on; a separate table for the queue; pool of 10; bulk: 5,000 a call"
         : "defaults: one job every 2 seconds for each worker, pool of 10; bulk: 5,000 a call",
     };
   },
@@ -67,7 +67,7 @@ await serve({
     ),
   work: async (order) => {
     if (order.limit !== null) {
-      throw new UnsupportedRequest("it limits jobs at once for each group, not over all processes");
+      throw new UnsupportedRequest("it limits concurrency per group, not over all processes");
     }
     const boss = await start(best ? { useListenNotify: true } : {});
     await boss.work(queue, workOptions(order), async (jobs) => {

@@ -1,6 +1,7 @@
 /**
- * How late a schedule fires on an idle system: `firing.ts COUNT`, on the database of DATABASE_URL, in a process of its own. The handler of a
- * dynamic schedule names its next run and compares the due time with the time it was called. Prints one line of JSON.
+ * Measures how late a schedule fires on an idle system. Run as a separate process: `firing.ts COUNT`, with the database
+ * in DATABASE_URL. The handler of a dynamic schedule sets its next run, and compares the due time with the time it was
+ * called. Prints one line of JSON.
  */
 import { defineJob, globalTenant, JobForge } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";
@@ -8,7 +9,7 @@ import { createWorker } from "@jobforge/worker-ts";
 
 const database = process.env["DATABASE_URL"] ?? "";
 const runs = Number(process.argv[2]);
-/** Runs that are not counted: until then connections are opened and plans are made. */
+/** The first runs are not counted, because they open connections and plan statements. */
 const warmUp = 10;
 
 await migrate({ database });
@@ -21,7 +22,7 @@ const finished = new Promise<void>((resolve) => {
 });
 const handler = tick.handle((_, job) => {
   delays.push(Date.now() - (job.scheduledFor?.getTime() ?? Number.NaN));
-  // Long enough for the worker to fall asleep again, and never the same.
+  // Long enough for the worker to become idle again, and random so that it does not align with the worker's timers.
   if (delays.length < runs + warmUp) job.nextRun(100 + Math.random() * 100);
   else finish();
 });

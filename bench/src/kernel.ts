@@ -1,6 +1,7 @@
 /**
- * `npm run bench:kernel`: the kernel's SQL against plain tables, in one run on one server, as ratios. Options: --quick (a quarter
- * of the jobs), --rounds N, --json, --postgres 15|18. DATABASE_URL names another server, where a database of its own is made.
+ * `npm run bench:kernel`: compares the kernel's SQL with plain tables, in one run on one server, and reports ratios.
+ * Options: --quick (a quarter of the jobs), --rounds N, --json, --postgres 15|18. DATABASE_URL names another server, on
+ * which the benchmark creates a database and drops it at the end.
  */
 import { parseArgs } from "node:util";
 import { migrate } from "@jobforge/sql";
@@ -18,9 +19,9 @@ interface Case extends Omit<Work, "tenants"> {
   readonly jobs: number;
   readonly tenants: number;
   readonly connections: number;
-  /** A transaction left open keeps every dead row where it is. */
+  /** Keeps a transaction open, so that vacuum cannot remove any dead row. */
   readonly pinned?: boolean;
-  /** Under this limit, whose scope and number those are. What it costs: the other side is JobForge without it. */
+  /** Sets this limit, and compares with JobForge without a limit instead of plain tables. */
   readonly limit?: readonly [scope: string, key: string, maxRunning: number];
 }
 
@@ -57,7 +58,7 @@ function cases(): Case[] {
   const fast = { ...usual, kind: "claim+settle", jobs: 60_000 } as const;
   return [
     { ...usual, name: "enqueue, one by one", kind: "enqueue one", jobs: 3_000 },
-    { ...usual, name: "enqueue, 1000 a call", kind: "enqueue bulk", jobs: 60_000, batch: 1000 },
+    { ...usual, name: "enqueue, 1000 per call", kind: "enqueue bulk", jobs: 60_000, batch: 1000 },
     ...drains,
     { ...fast, name: "  the same, 1 tenant", tenants: 1 },
     { ...fast, name: "  the same, 1,000 tenants", tenants: 1000 },
@@ -89,7 +90,7 @@ async function measure(url: string, each: Case, contender: Contender): Promise<C
     };
     if (each.kind === "enqueue bulk")
       return await meter(clients, contender.schema, () => enqueue(each.batch));
-    // With many tenants each has its share of the jobs, not a thousand in a row.
+    // Small batches if there are many tenants, so that every tenant gets its share of the jobs.
     await enqueue(Math.max(1, Math.min(1000, Math.floor(count / each.tenants))));
     return await meter(clients, contender.schema, async () => {
       const done = await Promise.all(clients.map((client) => contender.drain(client, work)));
@@ -100,7 +101,7 @@ async function measure(url: string, each: Case, contender: Contender): Promise<C
   }
 }
 
-/** Rounds of both contenders in turn, the first one to warm up, so that a slow minute of the machine meets both. */
+/** Runs both contenders in turn, so that a slow minute of the machine affects both. Round 0 is a warm-up. */
 async function compare(url: string, each: Case): Promise<Measured> {
   const ours = each.limit === undefined ? jobforge : limited(each.limit);
   const others = each.limit === undefined ? baseline : jobforge;
@@ -115,7 +116,7 @@ async function compare(url: string, each: Case): Promise<Measured> {
       progress(`${each.name.trim()} · ${contender.name} · round ${round}`);
       const cost = await measure(url, each, contender);
       if (round > 0) all.push(cost);
-      // What enqueue cases leave behind is taken away, so that the next case starts like this one.
+      // Remove the jobs that an enqueue case leaves behind, so that the next case starts with an empty queue as well.
       if (each.kind !== "claim+settle") await clear(url, contender);
     }
   }
@@ -127,7 +128,7 @@ async function compare(url: string, each: Case): Promise<Measured> {
   };
 }
 
-/** JobForge with a limit that lasts as long as a drain. */
+/** JobForge with a limit that is set during each drain. */
 function limited(limit: NonNullable<Case["limit"]>): Contender {
   return {
     ...jobforge,

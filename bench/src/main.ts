@@ -1,4 +1,7 @@
-/** `npm run bench`: JobForge and its peers on the same work. `--help` tells the options, bench/README.md the rest. */
+/**
+ * `npm run bench`: runs JobForge and its peers on the same work. See `--help` for options and bench/README.md for the
+ * rest.
+ */
 import { run } from "./driver/run.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { jsonReport } from "./report/json.ts";
@@ -34,7 +37,7 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
     const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
     if (chosen.write) progress(`written: ${writeDocs(results, command).join(", ")}\n`);
     console.log(json ? JSON.stringify(jsonReport(results, command), null, 2) : textReport(results));
-    // Peers may fail at what they were not made for; we may not.
+    // A peer may fail in a workload that it was not made for. JobForge may not.
     const broken = results.cells.some((cell) =>
       cell.results.some(({ contestant, failed }) => contestant === "jobforge" && failed !== undefined),
     );
@@ -44,7 +47,7 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
   }
 }
 
-/** On standard error, so that standard output has the report alone. */
+/** Writes to standard error, so that standard output contains only the report. */
 function progress(message: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${message}`);
   else if (message !== "") process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${message}\n`);

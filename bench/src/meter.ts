@@ -1,4 +1,4 @@
-/** Counts what work costs the database: WAL, commits, buffers and rows that died, beside the time it takes. */
+/** Measures what work costs the database: WAL, commits, buffers and dead rows, in addition to time. */
 import type pg from "pg";
 
 export interface Cost {
@@ -17,7 +17,7 @@ interface Counters {
   readonly dead: number;
 }
 
-/** Runs work that answers how many jobs it went through, on connections of one database. */
+/** Measures work that runs on these connections of one database. The work returns the number of jobs it processed. */
 export async function meter(
   clients: readonly pg.Client[],
   schema: string,
@@ -39,10 +39,10 @@ export async function meter(
 }
 
 async function count(clients: readonly pg.Client[], schema: string): Promise<Counters> {
-  // A session hands in its counters when it becomes idle, but at most once a second unless told to.
+  // An idle session reports its counters at most once a second, unless the next report is forced.
   for (const client of clients) await client.query("select pg_stat_force_next_flush()");
   const [reader] = clients;
-  if (reader === undefined) throw new Error("a meter needs a connection");
+  if (reader === undefined) throw new Error("meter() needs at least one connection");
   const { rows } = await reader.query<Record<keyof Counters, string>>(
     `select pg_current_wal_insert_lsn() - '0/0' as wal, d.xact_commit as commits, d.blks_hit + d.blks_read as buffers,
        (select coalesce(sum(t.n_tup_upd + t.n_tup_del), 0) from pg_stat_user_tables t where t.schemaname = $1) as dead
@@ -51,7 +51,7 @@ async function count(clients: readonly pg.Client[], schema: string): Promise<Cou
     [schema],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error("no statistics");
+  if (row === undefined) throw new Error("Postgres has no statistics for this database");
   return {
     wal: Number(row.wal),
     commits: Number(row.commits),
@@ -60,7 +60,7 @@ async function count(clients: readonly pg.Client[], schema: string): Promise<Cou
   };
 }
 
-/** The run in the middle, by speed. */
+/** The run with the median rate. */
 export function median(costs: readonly Cost[]): Cost {
   const sorted = [...costs].sort((a, b) => rate(a) - rate(b));
   const middle = sorted[Math.floor(sorted.length / 2)];

@@ -1,4 +1,4 @@
-/** What the command line asks for. */
+/** Reads the options of the command line. */
 import { parseArgs } from "node:util";
 import { type Peer, peers } from "./driver/peers.ts";
 import { workloads } from "./workloads/index.ts";
@@ -16,20 +16,22 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
 
-JobForge and its peers on the same work, in turn, on one server. Ratios count, not absolutes: nothing else should run meanwhile.
+Runs JobForge and its peers on the same work, in turn, on one server. Compare ratios, not absolute numbers, and run
+nothing else on the machine meanwhile.
 
-  --quick               few cells and short ones: less than five minutes
-  --rounds N            rounds of each cell, at least 1 (3)
-  --only a,b            these workloads
-  --peers a,b           these peers; jobforge always takes part
-  --database-url URL    another server, whose role may create databases; also DATABASE_URL
-  --json                one document on standard output
-  --write               writes the results into docs/benchmarks.md, with charts
+  --quick               measure fewer and shorter cells: less than five minutes
+  --rounds N            rounds of each cell, at least 1 (default: 3)
+  --only a,b            run only these workloads
+  --peers a,b           run only these peers; jobforge always takes part
+  --database-url URL    use this server instead of an embedded one; its role must be allowed to create databases
+                        (default: the variable DATABASE_URL)
+  --json                print one JSON document to standard output
+  --write               write the results and charts into docs/benchmarks.md
 
 Workloads: ${workloads.map(({ id }) => id).join(", ")}
 Peers: ${peers.map(({ name }) => name.replaceAll(" ", "-")).join(", ")}`;
 
-/** Fails with a message for people when an option makes no sense. */
+/** Parses the options. Throws an error with a message for the user if an option is invalid. */
 export function readOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...args],
@@ -46,7 +48,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
   });
   if (values.help) return "help";
   const rounds = Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds must be a whole number from 1 on");
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds must be a whole number, at least 1");
   const { quick, json, write } = values;
   const usual = workloads.filter((workload) => workload.quick !== false || !quick);
   const invited = peers.filter((peer) => peer.fullOnly !== true || !quick);
@@ -62,12 +64,12 @@ export function readOptions(args: readonly string[]): Options | "help" {
   };
 }
 
-/** A workload goes by the names of its cells, too. */
+/** The names by which a workload can be chosen: its own, and those of its cells. */
 function namesOf({ id, cells }: Workload): readonly string[] {
   return [id, ...cells.map((cell) => cell.id)];
 }
 
-/** Those of a list that an option names. */
+/** The items of a list that an option names. */
 function chosen<T>(
   option: string,
   value: string | undefined,
@@ -79,7 +81,7 @@ function chosen<T>(
   for (const name of wanted) {
     if (!all.some((each) => names(each).includes(name))) {
       const known = all.map((each) => names(each)[0]).join(", ");
-      throw new Error(`${option} names "${name}", which is none of: ${known}`);
+      throw new Error(`${option}: "${name}" is unknown. Known: ${known}`);
     }
   }
   return all.filter((each) => names(each).some((name) => wanted.includes(name)));

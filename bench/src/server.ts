@@ -1,4 +1,7 @@
-/** The server of a benchmark: embedded unless DATABASE_URL or --database-url names one, with databases that are dropped after use. */
+/**
+ * The server of a benchmark. It is embedded, unless DATABASE_URL or --database-url names another one. Its databases are
+ * dropped after use.
+ */
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,19 +15,19 @@ export interface BenchDatabase extends AsyncDisposable {
 }
 
 export interface CopyOptions {
-  /** The database to copy, to which nobody must be connected. */
+  /** The database to copy. It must have no connections. */
   readonly template?: string;
-  /** Copied file by file: faster for large ones, slower for small ones, because it needs checkpoints. */
+  /** Copies file by file: faster for large databases, slower for small ones, because it needs checkpoints. */
   readonly large?: boolean;
 }
 
 export interface BenchServer {
   createDatabase(options?: CopyOptions): Promise<BenchDatabase>;
-  /** Such as "18.1". */
+  /** For example "18.1". */
   version(): Promise<string>;
-  /** The process whose children are the server's, when it runs on this machine. */
+  /** The parent process of all server processes, if the server runs on this machine. */
   pid(): Promise<number | undefined>;
-  /** Of settings that decide what a commit costs. */
+  /** The settings that decide what a commit costs. */
   durability(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -34,15 +37,16 @@ export interface ServerOptions {
   readonly url?: string | undefined;
 }
 
-/** Durable, as in production: a benchmark that switches fsync off measures something else. */
-const SETTINGS = { shared_buffers: "512MB", max_wal_size: "4GB", max_connections: "600" };
+/** The server is durable, as in production: a benchmark without fsync measures something else. */
+const serverSettings = { shared_buffers: "512MB", max_wal_size: "4GB", max_connections: "600" };
 
 export async function startServer(options: ServerOptions = {}): Promise<BenchServer> {
   const { version = 18, url: given = process.env["DATABASE_URL"] } = options;
   const directory = join(tmpdir(), `jobforge-bench-${version}-${process.pid}`);
-  const embedded = given ? undefined : await startEmbedded({ directory, version, settings: SETTINGS });
+  const embedded = given ? undefined : await startEmbedded({ directory, version, settings: serverSettings });
   const address = given ?? embedded?.url ?? "";
-  // Interrupted, the server stops by itself; its data would stay, and there may be gigabytes of it.
+  // If the benchmark is interrupted, the server stops by itself, but its data must be removed here. It may be
+  // gigabytes.
   const clear = (): void => rmSync(directory, { recursive: true, force: true });
   if (embedded) process.once("exit", clear);
   let made = 0;
@@ -80,7 +84,7 @@ export async function startServer(options: ServerOptions = {}): Promise<BenchSer
   };
 }
 
-/** A backend's parent, if the backend is a process of this machine. */
+/** The parent of a backend, if the backend is a process on this machine. */
 async function postmaster(address: string): Promise<number | undefined> {
   const client = new pg.Client({ connectionString: address });
   await client.connect();

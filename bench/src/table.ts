@@ -1,4 +1,6 @@
-/** A table for a terminal: the first column to the left, numbers to the right. */
+/** Formats tables, lists and numbers. */
+
+/** Formats a table for a terminal. The first column is aligned left, the others right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -13,7 +15,18 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }
 
-/** 12345.6 as "12,346"; small numbers keep a digit or two, tiny ones the two that count. */
+/** Formats an item of a Markdown list, wrapped at 120 characters like all prose of the documentation. */
+export function listItem(text: string): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = `${lines.at(-1)}${lines.at(-1) === "" ? "" : " "}${word}`;
+    if (line.length > 118) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return `- ${lines.join("\n  ")}`;
+}
+
+/** Formats 12345.6 as "12,346". Numbers below 100 keep one or two decimals, those below 0.1 two significant digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Math.abs(value) < 0.1) return value.toLocaleString("en-US", { maximumSignificantDigits: 2 });

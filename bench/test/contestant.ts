@@ -1,16 +1,16 @@
-/** Starts a contestant of the benchmarks and asks it, line by line. */
+/** Starts a contestant of the benchmarks and sends requests to it, line by line. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-export type Answer = Record<string, unknown>;
+export type Reply = Record<string, unknown>;
 
 export interface Contestant {
-  /** Sends a request and answers what came back, whatever it says. */
-  ask(request: object | string): Promise<Answer>;
-  /** Closes its stdin and answers its exit code. */
+  /** Sends a request and resolves to the reply, even if the reply is an error. */
+  ask(request: object | string): Promise<Reply>;
+  /** Closes the standard input of the process and resolves to its exit code. */
   end(): Promise<number | null>;
-  /** Ends it at once, if it still runs. */
+  /** Kills the process if it is still running. */
   kill(): Promise<void>;
 }
 
@@ -33,8 +33,8 @@ export function startContestant(
     ask: async (request) => {
       child.stdin.write(`${typeof request === "string" ? request : JSON.stringify(request)}\n`);
       const { value, done } = await lines.next();
-      if (done === true) throw new Error("the contestant ended without an answer");
-      return JSON.parse(value) as Answer;
+      if (done === true) throw new Error("the contestant exited without a reply");
+      return JSON.parse(value) as Reply;
     },
     end,
     kill: async () => {

@@ -1,4 +1,6 @@
-/** The whole driver with JobForge on a real Postgres, in the smallest size; and with a peer that does not exist. */
+/**
+ * Tests the whole driver with JobForge on a real Postgres, in the smallest size, and with a peer that is not installed.
+ */
 import { fileURLToPath } from "node:url";
 import { expect, inject, test } from "vitest";
 import { jobforge, type Peer } from "../src/driver/peers.ts";
@@ -20,7 +22,7 @@ const size: Size = {
   crowd: 2000,
 };
 
-/** A contestant that keeps the contract but cannot do anything. */
+/** A contestant that follows the contract but supports nothing. */
 const helpless: Peer = {
   name: "helpless",
   store: "postgres",
@@ -60,7 +62,7 @@ function outcomesOf({ cells }: RunResults, id: string): CellResults["results"][n
   return result?.outcomes ?? [];
 }
 
-test("JobForge goes through burn-downs, and what each job costs is counted", {
+test("JobForge runs burn-downs, and the cost of each job is measured", {
   timeout: 300_000,
 }, async () => {
   const only = ["enqueue-50", "burn-down-1", "failures", "pinned", "finished"];
@@ -70,14 +72,16 @@ test("JobForge goes through burn-downs, and what each job costs is counted", {
     expect(outcome?.figures["rate"]).toBeGreaterThan(0);
     expect(outcome?.cost?.walBytes).toBeGreaterThan(100);
   }
-  // A commit for each job that is enqueued by itself, few for jobs in bulk.
+  // One commit for each job that is enqueued alone, few commits for jobs in bulk.
   expect(outcomesOf(results, "enqueue-50")[0]?.cost?.commits).toBeGreaterThan(0.9);
   expect(outcomesOf(results, "enqueue-bulk")[0]?.cost?.commits).toBeLessThan(0.5);
-  // Each job's row is updated by the claim and deleted by the end.
+  // The claim updates the row of each job, and the settlement deletes it.
   expect(outcomesOf(results, "burn-down-1")[0]?.cost?.deadRows).toBeGreaterThan(1.9);
 });
 
-test("JobForge's waits are measured: woken, and beside a flood", { timeout: 300_000 }, async () => {
+test("JobForge's waits are measured, on an idle worker and during a flood", {
+  timeout: 300_000,
+}, async () => {
   const { results } = await play(["wake-up", "flood"], [jobforge]);
   const [woken] = outcomesOf(results, "wake-up");
   expect(woken?.figures["p50"]).toBeGreaterThan(0);
@@ -85,7 +89,7 @@ test("JobForge's waits are measured: woken, and beside a flood", { timeout: 300_
   expect(outcomesOf(results, "flood")[0]?.figures["times"]).toBeGreaterThan(0);
 });
 
-test("every other round goes backwards; who cannot is asked once, and who is missing is named", {
+test("every second round reverses the order, unsupported work is tried once, missing peers are named", {
   timeout: 300_000,
 }, async () => {
   const { results, progress } = await play(["burn-down-1"], [jobforge, helpless, absent], 2);
@@ -99,6 +103,6 @@ test("every other round goes backwards; who cannot is asked once, and who is mis
   expect(outcomesOf(results, "burn-down-1")).toHaveLength(2);
   expect(results.cells[0]?.results.slice(1)).toEqual([
     { contestant: "helpless", outcomes: [], unsupported: "it never enqueues" },
-    { contestant: "helpless, defaults", outcomes: [], failed: "as it comes it breaks" },
+    { contestant: "helpless, defaults", outcomes: [], failed: "it fails with default settings" },
   ]);
 });

@@ -1,6 +1,6 @@
 /**
- * The contestants that are not written for Node keep the contract that the driver of the benchmarks relies on. They need Go or
- * Python, and minutes to be built the first time: so they are asked for by JOBFORGE_BENCH_PEERS=1.
+ * Tests that the contestants in other languages follow the contract of the benchmark driver. They need Go or Python,
+ * and the first build takes minutes, so these tests run only with JOBFORGE_BENCH_PEERS=1.
  */
 import { describe, expect, vi } from "vitest";
 import { test as base } from "../../test/database.ts";
@@ -11,7 +11,7 @@ import { type Contestant, startContestant } from "./contestant.ts";
 const asked = process.env["JOBFORGE_BENCH_PEERS"] === "1";
 if (!asked) {
   console.warn(
-    "!! SKIPPED: the contestants River and Procrastinate. JOBFORGE_BENCH_PEERS=1 builds and runs them.",
+    "!! SKIPPED: tests of the contestants River and Procrastinate. Set JOBFORGE_BENCH_PEERS=1 to build and run them.",
   );
 }
 
@@ -34,10 +34,10 @@ const foreign = [
   },
 ];
 
-/** How many workers wait for a notification: each has a connection of its own for it. */
+/** The number of workers that listen for notifications. Each has a separate connection for it. */
 const listening = `select count(*)::int from pg_stat_activity where datname = current_database() and query ilike 'listen%'`;
 
-describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install, ...sql }) => {
+describe.runIf(asked).each(foreign)("$name follows the contract", ({ name, install, ...sql }) => {
   const test = base.extend<{ start: (settings: "best" | "default") => Promise<Contestant> }>({
     start: async ({ db, skip }, use) => {
       let program: ReturnType<typeof install>;
@@ -47,7 +47,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
         const reason = error instanceof Error ? error.message : String(error);
         const missing = reason.includes("on the PATH") && process.env["JOBFORGE_REQUIRE_TOOLS"] !== "1";
         if (!missing) throw error;
-        console.warn(`!! SKIPPED: the contestant ${name}. ${reason}`);
+        console.warn(`!! SKIPPED: tests of the contestant ${name}. ${reason}`);
         return skip(reason);
       }
       const started: Contestant[] = [];
@@ -62,7 +62,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
     },
   });
 
-  test("jobs enqueued one by one, in bulk and at a rate are worked, counted and written", {
+  test("jobs enqueued one by one, in bulk and at a rate are run, counted and written", {
     timeout: 600_000,
   }, async ({ db, start }) => {
     const before = Date.now();
@@ -103,7 +103,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
     expect(await contestant.end()).toBe(0);
   });
 
-  test("as it comes, what fails is executed once more, and its wait is that of the first execution", async ({
+  test("with default settings, a failed job is retried, and its wait is that of the first execution", async ({
     db,
     start,
   }) => {
@@ -125,7 +125,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
     expect((await contestant.ask({ do: "waits" }))["n"]).toBe(20);
   });
 
-  test("a worker that was stopped can be followed by another, also in another process", async ({
+  test("after a worker stops, another one can start, in the same or another process", async ({
     db,
     start,
   }) => {
@@ -142,7 +142,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
     expect((await other.ask({ do: "count" }))["done"]).toBe(5);
   });
 
-  test("enqueuing ends with its time, may lie ahead, and what makes no sense is said", async ({
+  test("enqueueing stops at its time limit, can schedule jobs, and invalid requests get an error", async ({
     db,
     start,
   }) => {
@@ -164,7 +164,7 @@ describe.runIf(asked).each(foreign)("$name keeps the contract", ({ name, install
   });
 });
 
-/** Asks until so many jobs have ended well, and answers when the first began and the last ended. */
+/** Waits until `jobs` jobs have succeeded. Resolves to the times when the first began and the last ended. */
 async function finished(contestant: Contestant, jobs: number): Promise<{ first: number; last: number }> {
   return await vi.waitFor(
     async () => {

@@ -20,16 +20,16 @@ const burn = cell("burn-down-1", rounds("jobforge", 300, 310, 290), rounds("pg-b
 const results = runResults(burn);
 
 describe("the report", () => {
-  test("shows medians, ratios, costs, who could not, and who is missing and why", () => {
+  test("shows medians, ratios, costs, unsupported cells and missing peers with their reasons", () => {
     const text = textReport(results);
     expect(text).toMatch(/jobforge +300 +3 % +30/);
     expect(text).toMatch(/pg-boss +30 +3 % +10\.00×/);
-    expect(text).toContain("graphile-worker cannot: it is on holiday");
+    expect(text).toContain("graphile-worker does not support this: it is on holiday");
     expect(text).toContain("river did not take part: Go is not installed");
     expect(text).toContain("jobforge 1.2.3: the usual | of them; keeps nothing");
   });
 
-  test("has the same in JSON, with every round", () => {
+  test("is also available as JSON, with the value of every round", () => {
     const json = JSON.parse(JSON.stringify(jsonReport(results, "npm run bench")));
     expect(json).toMatchObject({
       command: "npm run bench",
@@ -48,7 +48,7 @@ describe("the report", () => {
     expect(json.cells[0].results[1].figures.rate.values).toEqual([30, 31, 29]);
   });
 
-  test("judges targets by ratios of this run, and says which it did not measure", () => {
+  test("judges targets by ratios of this run, and shows which were not measured", () => {
     const judged = judge(results);
     expect(judged.find(({ text }) => text.includes("8× pg-boss"))).toMatchObject({ measured: 10, met: true });
     expect(judged.find(({ text }) => text.includes("graphile-worker"))?.met).toBeUndefined();
@@ -67,7 +67,7 @@ describe("the page", () => {
   const page =
     "before\n<!-- results: written by `npm run bench -- --write` -->\nold\n<!-- end of results -->\nafter\n";
 
-  test("gets new results in the place of the old ones, again and again", () => {
+  test("gets new results in place of the old ones, any number of times", () => {
     const once = replaceResults(page, "new");
     expect(once).toContain("before\n");
     expect(once).toContain("\nnew\n");
@@ -76,11 +76,11 @@ describe("the page", () => {
     expect(replaceResults(once, "new")).toBe(once);
   });
 
-  test("without that place is an error", () => {
-    expect(() => replaceResults("no marks", "new")).toThrow(/the page lacks the lines/);
+  test("without the markers is an error", () => {
+    expect(() => replaceResults("no markers", "new")).toThrow(/the page must contain the lines/);
   });
 
-  test("tells machine, versions, date and command", () => {
+  test("shows machine, versions, date and command", () => {
     const text = markdownReport(results, [], "npm run bench -- --write");
     expect(text).toContain("`npm run bench -- --write`");
     expect(text).toContain("2026-11-16");
@@ -90,7 +90,7 @@ describe("the page", () => {
     expect(text).toContain("| pg-boss | 1.2.3 | the usual \\| of them | nothing |");
   });
 
-  test("has tables whose rows are all as long as the head", () => {
+  test("has tables in which all rows have as many cells as the head", () => {
     expect(table(["a", "b"], [["1"], ["2", "3"]])).toBe("| a | b |\n| --- | --- |\n| 1 |  |\n| 2 | 3 |");
   });
 
@@ -118,7 +118,7 @@ describe("a chart", () => {
     ]);
   });
 
-  test("of lines has one for each series, higher where more was done, with a gap where nothing was", () => {
+  test("of lines has one line per series, is higher for larger values, and skips missing values", () => {
     const svg = lineChart({
       title: "A & B",
       unit: "jobs/s",
@@ -141,7 +141,7 @@ describe("a chart", () => {
     expect(svg).not.toContain("<peer>");
   });
 
-  test("of bars has the longest for the most", () => {
+  test("of bars has bars in proportion to their values", () => {
     const svg = barChart({
       title: "t",
       unit: "u",
@@ -154,7 +154,7 @@ describe("a chart", () => {
     expect(widths[0]).toBeCloseTo((widths[1] ?? 0) * 4, 0);
   });
 
-  test("is drawn only of what was measured, at every step", () => {
+  test("is drawn only if its cells were measured", () => {
     expect(chartsOf(results).map(({ file }) => file)).toEqual(["burn-down.svg"]);
     const two = runResults(burn, cell("burn-down-8", rounds("jobforge", 600), rounds("pg-boss", 60)));
     expect(chartsOf(two).map(({ file }) => file)).toEqual(["burn-down.svg", "scaling.svg"]);
@@ -162,16 +162,16 @@ describe("a chart", () => {
 });
 
 describe("options", () => {
-  test("are the full run unless told otherwise, and quick is a part of it", () => {
+  test("default to the full run, and a quick run has fewer of the same workloads", () => {
     const [all, quick] = [readOptions([]), readOptions(["--quick", "--json"])];
-    if (all === "help" || quick === "help") throw new Error("nobody asked for help");
+    if (all === "help" || quick === "help") throw new Error("expected options, not help");
     expect(all).toMatchObject({ quick: false, json: false, rounds: 3 });
     expect(quick).toMatchObject({ quick: true, json: true });
     expect(all.workloads).toEqual(expect.arrayContaining([...quick.workloads]));
     expect(all.workloads.length).toBeGreaterThan(quick.workloads.length);
   });
 
-  test("choose workloads, also by a cell of theirs, and peers, beside whom JobForge always is", () => {
+  test("choose workloads, also by the name of a cell, and peers, in addition to JobForge", () => {
     const options = readOptions([
       "--only",
       "enqueue-bulk,flood",
@@ -180,18 +180,18 @@ describe("options", () => {
       "--rounds",
       "5",
     ]);
-    if (options === "help") throw new Error("nobody asked for help");
+    if (options === "help") throw new Error("expected options, not help");
     expect(options.workloads.map(({ id }) => id)).toEqual(["burn-down-1", "flood"]);
     expect(options.peers.map(({ name }) => name)).toEqual(["jobforge", "bullmq on redis"]);
     expect(options.rounds).toBe(5);
   });
 
   test.each([
-    [["--only", "nonsense"], /--only names "nonsense", which is none of: enqueue-1/],
-    [["--peers", "nobody"], /--peers names "nobody", which is none of: jobforge/],
+    [["--only", "nonsense"], /--only: "nonsense" is unknown. Known: enqueue-1/],
+    [["--peers", "nonsense"], /--peers: "nonsense" is unknown. Known: jobforge/],
     [["--rounds", "0"], /--rounds must be a whole number/],
     [["--unknown"], /--unknown/],
-  ])("of %j are refused", (args, message) => {
+  ])("of %j are rejected", (args, message) => {
     expect(() => readOptions(args)).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-/** Made-up results of a run, for tests of what is made of them. */
+/** Made-up results of a run, for tests of reports. */
 import type { Contestant } from "../src/driver/arena.ts";
 import { jobforge } from "../src/driver/peers.ts";
 import type { CellResults, Result, RunResults } from "../src/driver/run.ts";
@@ -14,7 +14,7 @@ export function contestant(name: string): Contestant {
   };
 }
 
-/** What a contestant's rounds gave. */
+/** A contestant with one round for each of these rates. */
 export function rounds(name: string, ...rates: readonly number[]): Result {
   const outcomes = rates.map((value) => ({ figures: { rate: value }, cost: { walBytes: value / 10 } }));
   return { contestant: name, outcomes };

@@ -1,6 +1,6 @@
 /**
- * Lets faults happen one after the other, sometimes two at once, and looks after each whether work flows again. The seed decides what happens
- * and how badly; how processes interleave with it is the machine's business, as in life.
+ * Injects faults one after the other, sometimes two at once, and checks after each that work flows again. The seed
+ * decides which faults happen and how severe they are. How processes interleave with them depends on the machine.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Random, randomFrom } from "../../sql/test/support/proof-random.ts";
@@ -11,26 +11,27 @@ import { flowAgain } from "./flow-again.ts";
 import type { Child } from "./processes/child.ts";
 import type { World } from "./world.ts";
 
-/** A process that waits for its database may use this share of a core, and must be watched for a while for that. */
-const MOST_CPU = 0.5;
-const LEAST_WATCH_MS = 1_500;
+/** The share of a core that a process may use while it waits for its database. */
+const maxCpuShare = 0.5;
+/** The minimum time to measure that share. */
+const minWatchMs = 1_500;
 
 export interface Step {
   readonly faults: readonly string[];
   readonly details: readonly string[];
   readonly holdMs: number;
-  /** Until every worker and every producer had got something done again; undefined when they did not in time. */
+  /** The time until every worker and every producer had made progress again; undefined if they did not in time. */
   readonly flowMs: number | undefined;
-  /** Who was the last of them. */
+  /** The name of the process that was last. */
   readonly last: string | undefined;
-  /** The largest share of a core that a process took while nothing came through. */
+  /** The largest share of a core that a process used while the database was unreachable. */
   readonly cpu: number | undefined;
 }
 
 export interface ConductorOptions {
   readonly seed: number;
   readonly kinds: readonly FaultKind[];
-  /** How long the last step may begin after the first. */
+  /** The time after the first step until which new steps begin. */
   readonly forMs: number;
   /** The share of steps with two faults at once. */
   readonly pairs: number;
@@ -71,10 +72,11 @@ export class Conductor {
   }
 
   async #step(kinds: readonly FaultKind[]): Promise<Step> {
-    // A source of its own for each: how often one is asked depends on the moment, and must not change what comes next.
+    // A separate random source for each fault: how often a fault draws a number depends on timing, and must not change
+    // later steps.
     const number = this.#options.seed * 10_007 + this.steps.length * 4;
     const made = kinds.map((kind, n) => kind.make(this.#world, randomFrom(number + n)));
-    // The server goes last and comes back first: others need it to begin and to heal.
+    // The server goes down last and is healed first, because other faults need it to be injected and healed.
     const faults = made.sort((a, b) => Number(isServer(a)) - Number(isServer(b)));
     const calmMs = this.#random.below(2_000);
     const details: string[] = [];
@@ -91,20 +93,20 @@ export class Conductor {
     const { ms: flowMs, last, missing } = await flowAgain(this.#world);
     for (const who of missing) {
       const names = kinds.map(({ name }) => name).join(" and ");
-      this.#world.violated("flow", `a minute after ${names} nothing came of ${who}`);
+      this.#world.violated("flow", `a minute after ${names} there was no progress of ${who}`);
     }
     this.staleProbes += await probeFences(this.#world, randomFrom(number + 3));
     await sleep(calmMs);
     return { faults: faults.map(({ name }) => name), details, holdMs, flowMs, last, cpu };
   }
 
-  /** Waits while the faults last, and watches who is busy although nothing comes through. */
+  /** Waits while the faults last, and measures which processes use CPU although the database is unreachable. */
   async #hold(faults: readonly Fault[], holdMs: number): Promise<number | undefined> {
-    if (!faults.some(({ silences }) => silences) || holdMs < LEAST_WATCH_MS + 500) {
+    if (!faults.some(({ silences }) => silences) || holdMs < minWatchMs + 500) {
       await sleep(holdMs);
       return undefined;
     }
-    // What was on its way ends first.
+    // Let calls end that were already in flight.
     await sleep(500);
     const watched = [...this.#world.workers.map(({ child }) => child), ...this.#world.producers];
     const before = watched.map((child) => child.cpuSeconds());
@@ -114,7 +116,7 @@ export class Conductor {
     return Math.max(...watched.map((child, n) => this.#busy(child, before[n], seconds)));
   }
 
-  /** Does something that a second fault may make impossible for a moment. That it cannot be done at all is told, and the run goes on. */
+  /** Retries an action that a second fault may block for a moment. If it keeps failing, reports it and goes on. */
   async #attempt(act: () => Promise<string>, what: string): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -122,7 +124,7 @@ export class Conductor {
       } catch (error) {
         if (tries === 20) {
           this.#world.violated("conductor", `could not ${what}: ${error}`);
-          return "could not be done";
+          return "failed";
         }
         await sleep(500);
       }
@@ -133,14 +135,15 @@ export class Conductor {
     const after = child.cpuSeconds();
     if (before === undefined || after === undefined || child.isOver) return 0;
     const share = (after - before) / seconds;
-    if (share > MOST_CPU) {
-      const what = `${child.name} took ${Math.round(share * 100)} % of a core for ${seconds.toFixed(1)} s while nothing came through`;
+    if (share > maxCpuShare) {
+      const percent = Math.round(share * 100);
+      const what = `${child.name} used ${percent} % of a core for ${seconds.toFixed(1)} s while the database was unreachable`;
       this.#world.violated("no process spins", what);
     }
     return share;
   }
 
-  /** Counts what runs, all the time. */
+  /** Counts running jobs repeatedly, and compares their number with all limits. */
   async #sample(): Promise<void> {
     while (!this.#isOver) {
       try {

@@ -1,4 +1,7 @@
-/** The conductor's own way to the database, as superuser and past the proxy. It is there even when every other slot is taken. */
+/**
+ * The conductor's direct connection to the database, as superuser and without the proxy. It works even if all other
+ * connection slots are taken.
+ */
 import pg from "pg";
 
 export type Row = Record<string, unknown>;
@@ -15,7 +18,7 @@ export class Direct {
       max: 5,
       connectionTimeoutMillis: 5_000,
     });
-    // Sessions die with their server; the next statement gets another.
+    // Sessions end when the server stops. The next statement gets a new session.
     this.#pool.on("error", () => undefined);
   }
 
@@ -28,7 +31,7 @@ export class Direct {
     return Object.values(row ?? {})[0] as T;
   }
 
-  /** A session of its own, for what lasts longer than a statement. */
+  /** Opens a separate session, for work that takes more than one statement. */
   async session(url: string = this.#url): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
     client.on("error", () => undefined);

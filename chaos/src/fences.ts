@@ -1,10 +1,10 @@
-/** Tries to get past the fence: reports success for runs that were lost, under the name of the worker that had them. */
+/** Tries to get past the fence: reports success for lost runs, under the name of the worker that had them. */
 import type { Random } from "../../sql/test/support/proof-random.ts";
 import type { World } from "./world.ts";
 
 type Lost = { readonly job_id: string; readonly attempt_no: number; readonly worker_id: string };
 
-/** How many reports were sent, all of which must have been refused. */
+/** Sends forged reports, which must all be refused. Returns their number. */
 export async function probeFences(world: World, random: Random): Promise<number> {
   const lost = await world.direct.rows<Lost>(
     `select a.job_id, a.attempt_no, a.worker_id from jobforge.attempts a
@@ -19,7 +19,7 @@ export async function probeFences(world: World, random: Random): Promise<number>
     if (settled[0]?.outcome !== "stale") {
       world.violated(
         "fences",
-        `a forged end of attempt ${attempt} by ${worker_id} was told ${settled[0]?.outcome}`,
+        `a forged end of attempt ${attempt} by ${worker_id} got the outcome ${settled[0]?.outcome}`,
         id,
       );
     }

@@ -1,13 +1,14 @@
-/** What happened in a run, in numbers. */
+/** The figures of a run. */
 import type { Conductor } from "./conductor.ts";
 import type { World } from "./world.ts";
 
 export interface FaultFigures {
   readonly name: string;
   readonly times: number;
-  /** Milliseconds until work flowed again. */
+  /** The median of the times until work flowed again. */
   readonly medianMs: number;
-  readonly mostMs: number;
+  /** The longest of these times. */
+  readonly maxMs: number;
 }
 
 export interface Figures {
@@ -15,9 +16,9 @@ export interface Figures {
   readonly jobs: Readonly<Record<string, number>>;
   readonly attempts: Readonly<Record<string, number>>;
   readonly executions: number;
-  /** Executions that went on after their lease was lost. */
+  /** Executions that continued after their lease was lost. */
   readonly outlived: number;
-  readonly staleAnswers: number;
+  readonly staleReplies: number;
   readonly forgedEnds: number;
   readonly scheduleRuns: number;
   readonly canceled: number;
@@ -27,20 +28,20 @@ export interface Figures {
   readonly samples: number;
   readonly processes: number;
   readonly droppedNotifications: number;
-  /** The largest share of a core that a process took while nothing came through. */
+  /** The largest share of a core that a process used while the database was unreachable. */
   readonly cpu: number;
   readonly errorsLogged: Readonly<Record<string, number>>;
   readonly faults: readonly FaultFigures[];
 }
 
-const COUNTS = `select jsonb_build_object(
+const countsSql = `select jsonb_build_object(
   'jobs', (select jsonb_object_agg(status, n) from (select status, count(*) as n from jobforge.archive group by 1) s),
   'attempts', (select jsonb_object_agg(status, n) from (select status, count(*) as n from jobforge.all_attempts group by 1) s),
   'executions', (select count(*) from chaos.executions),
   'outlived', (select count(*) from chaos.executions e join jobforge.all_attempts a
     on (a.job_id, a.attempt_no) = (e.job_id, e.attempt)
     where a.status = 'lost' and e.ended_at > a.finished_at),
-  'staleAnswers', (select count(*) from chaos.answers where answer = 'stale'),
+  'staleReplies', (select count(*) from chaos.replies where reply = 'stale'),
   'scheduleRuns', (select count(*) from jobforge.archive where schedule_id is not null),
   'canceled', (select count(*) from chaos.cancels),
   'keyed', (select count(*) from chaos.keys),
@@ -53,7 +54,7 @@ type Counted = Pick<
   | "attempts"
   | "executions"
   | "outlived"
-  | "staleAnswers"
+  | "staleReplies"
   | "scheduleRuns"
   | "canceled"
   | "keyed"
@@ -63,7 +64,7 @@ type Counted = Pick<
 
 export async function figuresOf(world: World, conductor: Conductor, minutes: number): Promise<Figures> {
   return {
-    ...(await world.direct.value<Counted>(COUNTS)),
+    ...(await world.direct.value<Counted>(countsSql)),
     minutes,
     forgedEnds: conductor.staleProbes,
     samples: conductor.samples,
@@ -86,7 +87,7 @@ function faultFigures({ steps }: Conductor): FaultFigures[] {
       name,
       times: flows.length,
       medianMs: flows[Math.floor(flows.length / 2)] ?? Number.NaN,
-      mostMs: flows.at(-1) ?? Number.NaN,
+      maxMs: flows.at(-1) ?? Number.NaN,
     };
   });
 }

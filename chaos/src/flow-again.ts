@@ -1,16 +1,16 @@
-/** Whether work flows: every worker gets a job of its own done, and every producer commits an order. */
+/** Checks that work flows: every worker finishes a probe job, and every producer commits an order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { probeOf, tenants } from "./jobs.ts";
 import type { World } from "./world.ts";
 
-const WITHIN_MS = 60_000;
+const timeLimitMs = 60_000;
 
 export interface Flow {
-  /** Milliseconds until everybody had got something done; undefined when that took longer than a minute. */
+  /** Milliseconds until all processes had made progress; undefined if that took longer than a minute. */
   readonly ms: number | undefined;
-  /** Who was the last of them. */
+  /** The name of the process that was last. */
   readonly last: string | undefined;
-  /** Who had not, with the last words of each. */
+  /** The processes without progress, with the end of the log of each. */
   readonly missing: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export async function flowAgain(world: World): Promise<Flow> {
   }
   let last: string | undefined;
   const idle = new Set([...probes.values(), ...producers.map(({ name }) => name)]);
-  while (performance.now() - from < WITHIN_MS) {
+  while (performance.now() - from < timeLimitMs) {
     const active = await direct.rows<{ id: string }>(
       `select f.id::text from jobforge.archive f where f.id = any ($1) and f.status = 'succeeded'
        union all
@@ -54,7 +54,7 @@ export async function flowAgain(world: World): Promise<Flow> {
       .filter(({ name }) => idle.has(name))
       .map(
         ({ name, lines }) =>
-          `${name}, whose last words are:\n${lines.slice(-10).join("\n")}\nSessions: ${JSON.stringify(sessions)}`,
+          `${name}. Its last log lines:\n${lines.slice(-10).join("\n")}\nSessions: ${JSON.stringify(sessions)}`,
       ),
   };
 }

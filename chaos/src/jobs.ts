@@ -1,16 +1,18 @@
-/** The work of a run: types, tenants, limits and schedules, chosen so that every promise has something to be broken by. */
+/** The work of a run: types, tenants, limits and schedules, chosen so that a bug could break every promise. */
 import { defineJob, typed } from "@jobforge/sdk-ts";
 
-/** What an execution does: its number picks the step, the last one stays. */
+/**
+ * What an execution does. The n-th execution of a job does the n-th step of its plan; later ones repeat the last step.
+ */
 export type Step = "succeed" | "fail" | "defer" | "refuse" | "progress";
 
 export interface Work {
-  /** The application's row that was committed together with the job. */
+  /** The id of the application's row that was committed together with the job. */
   readonly order?: string;
   readonly plan?: readonly Step[];
   /** How long an execution takes. */
   readonly ms?: number;
-  /** How many children a success has. */
+  /** The number of children that the job enqueues when it succeeds. */
   readonly children?: number;
   readonly parent?: string;
   readonly n?: number;
@@ -18,38 +20,41 @@ export interface Work {
 
 const input = typed<Work>();
 
-/** Leases run out after this time, so that minutes hold many losses. Workers beat five times as often. */
-export const LEASE_MS = 5_000;
-export const HEARTBEAT_MS = 1_000;
+/** A short lease, so that many leases are lost within minutes. */
+export const leaseMs = 5_000;
+/** Workers send five heartbeats per lease. */
+export const heartbeatMs = 1_000;
 
 export const plain = defineJob({ type: "chaos.plain", input });
-/** Jobs with a concurrency key, of which one runs at a time. */
+/** Jobs with a concurrency key. Only one job of a key runs at a time. */
 export const serial = defineJob({ type: "chaos.serial", input });
-/** At most so many at once, whoever runs them. */
+/** Jobs of a type with a limit, `maxOfLimitedType`. */
 export const limited = defineJob({ type: "chaos.limited", input });
-/** Writes its effect in the transaction that ends it. */
+/** Writes its effect in the transaction that settles its run. */
 export const effect = defineJob({ type: "chaos.effect", input });
 export const parent = defineJob({ type: "chaos.parent", input });
 export const child = defineJob({ type: "chaos.child", input });
 /** Runs of schedules. */
 export const beat = defineJob({ type: "chaos.beat", input });
-/** Enqueued with a key again and again until somebody says that it is there. */
+/** Enqueued with an idempotency key repeatedly, until an enqueue is acknowledged. */
 export const keyed = defineJob({ type: "chaos.keyed", input });
 
 export const definitions = [plain, serial, limited, effect, parent, child, beat, keyed];
 
-/** Asks one worker whether it works. */
+/** A job that only one worker can run, to check that this worker is working. */
 export const probeOf = (worker: string) => defineJob({ type: `chaos.probe.${worker}`, input });
 
-export const AUDITED = "CHAOS_DONE";
-export const LIMITED_AT_ONCE = 3;
-export const TENANT_AT_ONCE = 6;
+export const auditedAction = "CHAOS_DONE";
+export const maxOfLimitedType = 3;
+export const maxOfLimitedTenant = 6;
 
 export const tenants: readonly string[] = [1, 2, 3, 4].map((n) => `0000000${n}-0000-4000-8000-000000000000`);
 /** The tenant that has a limit. */
 export const limitedTenant = tenants[0] ?? "";
 
-/** Schedules by key. `all` has every due time; the others may leave some out, and none may come twice. */
+/**
+ * Schedules by key. `all` must fire for every due time; the others may skip some. None may fire twice for a due time.
+ */
 export const schedules: Readonly<Record<string, object>> = {
   all: { every: "1s", overlap: "allow", missed: "all", missed_limit: 100 },
   once: { every: "2s", missed: "once" },

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos`: real workers and producers on a real Postgres, faults of every kind, and a check of every promise.
- * Options: --seed N, --minutes M, --faults a,b (default: all), --workers N, --producers N, --pairs SHARE, --postgres 15|18, --json,
- * --write (the figures into docs/reliability.md), --list. Ends with 0 when everything held, with 1 when something did not.
+ * `npm run chaos`: runs real workers and producers on a real Postgres, injects faults of every kind, and checks every
+ * promise. Options: --seed N, --minutes M, --faults a,b (default: all), --workers N, --producers N, --pairs SHARE,
+ * --postgres 15|18, --json, --write (writes the figures into docs/reliability.md), --list. Exits with 0 if every
+ * promise was kept, otherwise with 1.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,17 +52,17 @@ function chosen(): Omit<RunOptions, "onProgress"> {
 
 function numberOf(
   name: "seed" | "minutes" | "workers" | "producers" | "pairs" | "postgres",
-  least: number,
-  most: number,
+  min: number,
+  max: number,
 ): number {
   const value = Number(options[name]);
-  if (Number.isNaN(value) || value < least || value > most) {
-    throw new RangeError(`--${name} must be a number from ${least} to ${most}, not ${options[name]}`);
+  if (Number.isNaN(value) || value < min || value > max) {
+    throw new RangeError(`--${name} must be a number from ${min} to ${max}, not ${options[name]}`);
   }
   return value;
 }
 
-/** What to type to see it again. */
+/** The command that repeats this run. */
 function command(): string {
   const given = (["minutes", "workers", "producers", "pairs", "postgres"] as const).map(
     (name) => `--${name} ${options[name]}`,

@@ -1,13 +1,13 @@
-/** What a run has shown, for a terminal and for the documentation. */
+/** Reports the result of a run, for a terminal and for the documentation. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatTable, number } from "../../bench/src/table.ts";
+import { formatTable, listItem, number } from "../../bench/src/table.ts";
 import type { Figures } from "./figures.ts";
 import type { RunResult } from "./run.ts";
 
-const PAGE = join(import.meta.dirname, "..", "..", "docs", "reliability.md");
-const BEGIN = "<!-- figures: begin -->";
-const END = "<!-- figures: end -->";
+const page = join(import.meta.dirname, "..", "..", "docs", "reliability.md");
+const begin = "<!-- figures: begin -->";
+const end = "<!-- figures: end -->";
 
 const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1000).toFixed(1)} s` : "never");
 const total = (counts: Readonly<Record<string, number>>): number =>
@@ -22,22 +22,24 @@ function summary(figures: Figures): string[] {
   return [
     `${number(total(jobs))} jobs: ${listed(jobs)}`,
     `${number(total(attempts))} attempts: ${listed(attempts)}`,
-    `${number(figures.executions)} executions, ${number(figures.outlived)} of which went on after their lease was lost; ${number(figures.staleAnswers)} were told that they are stale`,
+    `${number(figures.executions)} executions: ${number(figures.outlived)} continued after their lease was lost, ${number(figures.staleReplies)} reports got the reply stale`,
     `${number(figures.forgedEnds)} forged ends of lost runs, all refused`,
-    `${number(figures.scheduleRuns)} runs of schedules, ${number(figures.serialJobs)} jobs with serial keys, ${number(figures.keyed)} keys sent until they were answered, ${number(figures.canceled)} cancels answered, ${number(figures.effects)} effects committed with their job`,
-    `${number(figures.samples)} samples of all limits while it ran`,
-    `${number(figures.processes)} processes; ${number(figures.droppedNotifications)} notifications swallowed; at most ${Math.round(figures.cpu * 100)} % of a core taken by a process while nothing came through`,
+    `${number(figures.scheduleRuns)} runs of schedules, ${number(figures.serialJobs)} jobs with serial keys`,
+    `${number(figures.keyed)} keys sent until they were acknowledged, ${number(figures.canceled)} acknowledged cancels, ${number(figures.effects)} effects committed with their job`,
+    `${number(figures.samples)} samples of all limits during the run`,
+    `${number(figures.processes)} processes, ${number(figures.droppedNotifications)} dropped notifications`,
+    `At most ${Math.round(figures.cpu * 100)} % of a core used by a process while the database was unreachable`,
     `Errors in the server's log by SQLSTATE: ${listed(figures.errorsLogged) || "none"}`,
   ];
 }
 
 export function printResult(result: RunResult, command: string): void {
   const { figures, violations, histories, checks } = result;
-  const rows = figures.faults.map(({ name, times, medianMs, mostMs }) => [
+  const rows = figures.faults.map(({ name, times, medianMs, maxMs }) => [
     name,
     String(times),
     seconds(medianMs),
-    seconds(mostMs),
+    seconds(maxMs),
   ]);
   console.log(`\n${formatTable(["fault", "times", "flows after, median", "at most"], rows)}\n`);
   for (const line of summary(figures)) console.log(line);
@@ -53,37 +55,36 @@ export function printResult(result: RunResult, command: string): void {
   for (const history of histories) console.log(`\n${history}`);
   console.log(
     violations.length === 0
-      ? `\nEverything held. Seed ${result.seed}.`
-      : `\n${violations.length} violations. The same faults again: ${command}`,
+      ? `\nEvery promise was kept. Seed ${result.seed}.`
+      : `\n${violations.length} violations. To repeat the same faults: ${command}`,
   );
 }
 
-/** Puts the figures where the page about reliability has a place for them. */
+/** Writes the figures into docs/reliability.md, between its two markers. */
 export function writeFigures(result: RunResult, command: string): void {
-  const page = readFileSync(PAGE, "utf8");
-  const [before, rest = ""] = page.split(BEGIN);
-  const [, after] = rest.split(END);
-  if (after === undefined) throw new Error(`${PAGE} has no place for the figures`);
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n${markdown(result, command)}\n\n${END}${after}`);
+  const [before, rest = ""] = readFileSync(page, "utf8").split(begin);
+  const [, after] = rest.split(end);
+  if (after === undefined) throw new Error(`${page} must contain "${begin}" and "${end}"`);
+  writeFileSync(page, `${before}${begin}\n\n${markdown(result, command)}\n\n${end}${after}`);
 }
 
 function markdown({ figures, violations }: RunResult, command: string): string {
-  const rows = figures.faults.map(({ name, times, medianMs, mostMs }) => [
+  const rows = figures.faults.map(({ name, times, medianMs, maxMs }) => [
     `\`${name}\``,
     String(times),
     seconds(medianMs),
-    seconds(mostMs),
+    seconds(maxMs),
   ]);
   return [
-    `\`${command}\`: ${number(figures.minutes)} minutes, ${violations.length} violations.`,
+    `\`${command}\`:\n${number(figures.minutes)} minutes, ${violations.length} violations.`,
     "",
-    ...summary(figures).map((line) => `- ${line}`),
+    ...summary(figures).map(listItem),
     "",
     ...markdownTable(["Fault", "Times", "Work flows again after, median", "At most"], rows),
   ].join("\n");
 }
 
-/** Lines of a table whose columns are as wide as their widest cell, as the formatter wants them. */
+/** The lines of a table. Columns are as wide as their widest cell, as the formatter expects. */
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>

@@ -1,11 +1,11 @@
-/** One run: build the world, let faults happen, let the work end, and check everything. */
+/** One run: builds the world, injects faults, lets all jobs finish, and checks every promise. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadJournals } from "./books.ts";
 import { checks, findViolations } from "./checks/index.ts";
 import { Conductor, type Step } from "./conductor.ts";
 import type { FaultKind } from "./faults/fault.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { historyOf } from "./history.ts";
+import { loadJournals } from "./load-journals.ts";
 import type { Violation } from "./violation.ts";
 import { World } from "./world.ts";
 
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly producers: number;
   readonly pairs: number;
   readonly version?: 15 | 18 | undefined;
-  /** For people who wait. */
+  /** Called with messages for the user during the run. */
   onProgress(message: string): void;
 }
 
@@ -29,20 +29,20 @@ export interface RunResult {
   readonly steps: readonly Step[];
   readonly checks: readonly { readonly name: string; readonly promise: string }[];
   readonly violations: readonly Violation[];
-  /** Of the first jobs that a violation is about. */
+  /** The histories of the first jobs with a violation. */
   readonly histories: readonly string[];
 }
 
-/** How long everything that is left may take to end, after the last fault is over. */
-const DRAIN_MS = 120_000;
-const MOST_HISTORIES = 5;
+/** How long the remaining jobs may take to finish after the last fault. */
+const drainMs = 120_000;
+const maxHistories = 5;
 
 export async function run(options: RunOptions): Promise<RunResult> {
   const { onProgress, seed } = options;
   const world = new World(options);
   world.onViolation = ({ check, what }) => onProgress(`✗ ${check}: ${what}`);
   try {
-    onProgress(`seed ${seed} · building a server and a database`);
+    onProgress(`seed ${seed} · starting a server and creating a database`);
     await world.build();
     world.populate();
     await waitForWork(world);
@@ -55,7 +55,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
       onStep: (step) => onProgress(describe(step, performance.now() - began)),
     });
     await conductor.run();
-    onProgress("faults are over · letting the work end");
+    onProgress("faults are over · waiting for all jobs to finish");
     await drain(world);
     onProgress("checking");
     await check(world);
@@ -74,7 +74,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** Comes back when every worker is known to the database. */
+/** Resolves when all workers are registered in the database. */
 async function waitForWork({ direct, workers, violations }: World): Promise<void> {
   while ((await direct.value<number>("select count(*)::int from jobforge.workers")) < workers.length) {
     if (violations.length > 0) throw new Error(violations[0]?.what);
@@ -82,16 +82,16 @@ async function waitForWork({ direct, workers, violations }: World): Promise<void
   }
 }
 
-/** Nothing new comes any more; what is there ends, workers leave, and the books are closed. */
+/** Stops producers and schedules, waits until all jobs have finished, stops the workers, and completes maintenance. */
 async function drain(world: World): Promise<void> {
   const { direct, producers, workers } = world;
   for (const child of producers) child.signal("SIGTERM");
-  // Not disabled: that would take runs which wait out of the queue.
+  // Schedules are ended, not disabled: disabling would remove their queued runs.
   await direct.rows(
     "select jobforge_update_schedule(tenant_id, type, key, jsonb_build_object('ends_at', clock_timestamp())) from jobforge.schedules",
   );
   await Promise.all(producers.map(({ ended }) => ended));
-  const until = performance.now() + DRAIN_MS;
+  const until = performance.now() + drainMs;
   while (
     performance.now() < until &&
     (await direct.value<number>("select count(*)::int from jobforge.jobs")) > 0
@@ -104,7 +104,7 @@ async function drain(world: World): Promise<void> {
     if (code !== 0)
       world.violated(
         "processes",
-        `${child.name} did not leave in order: ${signal ?? code}\n${child.lines.join("\n")}`,
+        `${child.name} did not shut down cleanly: ${signal ?? code}\n${child.lines.join("\n")}`,
       );
   }
   for (let times = 0; times < 20; times += 1) await direct.rows("select jobforge_maintain(1000)");
@@ -116,16 +116,16 @@ async function check(world: World): Promise<void> {
   for (const each of checks) world.violations.push(...(await findViolations(world.direct, each)));
   const logged = world.server.errorsLogged();
   for (const [code, times] of Object.entries(logged)) {
-    // Internal errors, damaged data, and deadlocks, which the lock rule excludes.
+    // Internal errors, corrupted data, and deadlocks, which the lock rule rules out.
     if (/^XX|^58|^40P01/.test(code)) world.violated("server log", `${code} was logged ${times} times`);
   }
 }
 
 async function histories({ violations, direct }: World): Promise<string[]> {
   const jobs = new Set(violations.flatMap(({ job }) => (job === undefined ? [] : [job])));
-  const told: string[] = [];
-  for (const job of [...jobs].slice(0, MOST_HISTORIES)) told.push(await historyOf(direct, job));
-  return told;
+  const found: string[] = [];
+  for (const job of [...jobs].slice(0, maxHistories)) found.push(await historyOf(direct, job));
+  return found;
 }
 
 function describe({ faults, details, holdMs, flowMs, last, cpu }: Step, sinceMs: number): string {

@@ -1,45 +1,45 @@
 /**
- * What a run keeps in its database beside JobForge: the application's own rows, and a record of every start and end that a trigger
- * writes, so that no check has to believe the kernel's own account.
+ * The tables of a run, in addition to those of JobForge: the application's own rows, and a record of every start and
+ * end that a trigger writes, so that no check has to trust the kernel's own tables.
  */
 import { migrate } from "@jobforge/sql";
 import pg from "pg";
 import {
-  AUDITED,
+  auditedAction,
   beat,
   definitions,
-  LEASE_MS,
-  LIMITED_AT_ONCE,
+  leaseMs,
   limited,
   limitedTenant,
+  maxOfLimitedTenant,
+  maxOfLimitedType,
   plain,
   schedules,
-  TENANT_AT_ONCE,
   tenants,
 } from "./jobs.ts";
 
-const TABLES = `
+const tablesSql = `
 create schema chaos;
 -- Rows of the application, committed together with their jobs.
 create table chaos.orders (
   id uuid primary key, producer text not null, tenant_id uuid not null, type text not null,
   at timestamptz not null default clock_timestamp());
--- What handlers wrote in the transactions that ended their jobs.
+-- Rows that handlers wrote in the transactions that settled their runs.
 create table chaos.effects (job_id uuid not null, attempt integer not null);
--- Every start and end of a run, at the moment that the row was changed. A start is written after the kernel has counted what runs,
--- an end before it is committed. So two runs that overlap here did overlap.
+-- Every start and end of a run, with the time when its row was changed. A start is written after the kernel has counted
+-- running jobs, and an end before it is committed. So if two runs overlap here, they really overlapped.
 create table chaos.transitions (
   id bigint generated always as identity primary key, job_id uuid not null, attempt integer not null, type text not null,
   tenant_id uuid not null, concurrency_key text, worker_id text, event text not null,
   at timestamptz not null default clock_timestamp());
--- What processes saw, read from their journals when the run is over.
+-- What processes recorded, loaded from their journals at the end.
 create table chaos.executions (
   job_id uuid not null, attempt integer not null, worker_id text not null, process integer not null,
   started_at timestamptz not null, ended_at timestamptz, outcome text);
-create table chaos.answers (
-  job_id uuid not null, attempt integer not null, worker_id text not null, answer text not null, at timestamptz not null);
+create table chaos.replies (
+  job_id uuid not null, attempt integer not null, worker_id text not null, reply text not null, at timestamptz not null);
 create table chaos.keys (key text primary key, acknowledged uuid);
-create table chaos.cancels (job_id uuid not null, answer text not null, at timestamptz not null);
+create table chaos.cancels (job_id uuid not null, reply text not null, at timestamptz not null);
 create table chaos.trouble (share double precision not null);
 
 create function chaos.note() returns trigger language plpgsql security definer as $$
@@ -58,7 +58,7 @@ when (new.state = 'running' and old.state <> 'running') execute function chaos.n
 create trigger chaos_end after delete on jobforge.jobs for each row
 when (old.state = 'running') execute function chaos.note();
 
--- Fails a share of the statements that change jobs, as a database under a higher isolation level or a failover does.
+-- Fails a share of the statements that change jobs, as happens with a higher isolation level or during a failover.
 create function chaos.fail_sometimes() returns trigger language plpgsql security definer as $$
 begin
   if random() < (select t.share from chaos.trouble t) then
@@ -70,22 +70,22 @@ create trigger chaos_trouble before insert or update or delete on jobforge.jobs
 for each statement execute function chaos.fail_sometimes();
 `;
 
-/** Brings an empty database to where a run begins. */
+/** Prepares an empty database for a run. */
 export async function prepareDatabase(url: string, workers: readonly string[]): Promise<void> {
   await migrate({ database: url });
   const db = new pg.Client({ connectionString: url });
   await db.connect();
   try {
-    await db.query(TABLES);
+    await db.query(tablesSql);
     const types = [...definitions.map(({ type }) => type), ...workers.map((id) => `chaos.probe.${id}`)];
     for (const type of types) {
-      const policy = { lease_ms: LEASE_MS, base_ms: 200, cap_ms: 2000, max_attempts: 6 };
-      const audited = type === plain.type ? { audit_action: AUDITED } : {};
+      const policy = { lease_ms: leaseMs, base_ms: 200, cap_ms: 2000, max_attempts: 6 };
+      const audited = type === plain.type ? { audit_action: auditedAction } : {};
       await db.query("select jobforge_set_policy($1, $2)", [type, { ...policy, ...audited }]);
     }
     await db.query("select jobforge_set_limit('key', '*', 1)");
-    await db.query("select jobforge_set_limit('type', $1, $2)", [limited.type, LIMITED_AT_ONCE]);
-    await db.query("select jobforge_set_limit('tenant', $1, $2)", [limitedTenant, TENANT_AT_ONCE]);
+    await db.query("select jobforge_set_limit('type', $1, $2)", [limited.type, maxOfLimitedType]);
+    await db.query("select jobforge_set_limit('tenant', $1, $2)", [limitedTenant, maxOfLimitedTenant]);
     for (const [key, options] of Object.entries(schedules)) {
       await db.query("select jobforge_ensure_schedule($1, $2, $3, $4)", [
         tenants[1],
@@ -99,7 +99,7 @@ export async function prepareDatabase(url: string, workers: readonly string[]): 
   }
 }
 
-/** Logins as an installation has them: none of them may do more than its work. */
+/** Creates logins like those of a real installation: each has only the permissions that its work needs. */
 export async function createLogins(
   url: string,
   password: string,

@@ -1,4 +1,4 @@
-/** The Postgres of a run: one of its own, which can be stopped in every way and comes back where it was. */
+/** The Postgres server of a run. It can be stopped in several ways, and always restarts on the same port. */
 import { existsSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ export interface ServerOptions {
   readonly version?: 15 | 18 | undefined;
 }
 
-const SETTINGS = {
+const serverSettings = {
   max_connections: "80",
-  // What the checks and the conductor need when every other slot is taken.
+  // For the checks and the conductor when every other slot is taken.
   superuser_reserved_connections: "12",
   log_line_prefix: "%m [%p] %e ",
   log_min_messages: "warning",
-  // A lock that is waited for is told sooner than after a second, so a deadlock shows.
+  // Half the default, so that deadlocks are detected sooner.
   deadlock_timeout: "500ms",
 };
 
@@ -35,7 +35,7 @@ export class ChaosServer {
     this.#running ??= await startEmbedded({
       directory,
       version,
-      settings: SETTINGS,
+      settings: serverSettings,
       ...(port === undefined ? {} : { port }),
     });
     this.#address = this.#running;
@@ -49,19 +49,19 @@ export class ChaosServer {
     return this.#known.port;
   }
 
-  /** A superuser's URL of a database. */
+  /** The URL of a database for the superuser. */
   urlFor(database: string): string {
     return this.#known.urlFor(database);
   }
 
-  /** As an administrator does it: sessions are ended, and everything is written. */
+  /** Stops the server as an administrator would: sessions are ended, and all data is written. */
   async stop(): Promise<void> {
     const server = this.#running;
     this.#running = undefined;
     await server?.stop();
   }
 
-  /** As if it had crashed: nothing is written, and the next start recovers from the log. */
+  /** Stops the server as a crash would: nothing is written, and the next start recovers from the WAL. */
   async crash(): Promise<void> {
     const server = this.#running;
     if (server === undefined) return;
@@ -76,7 +76,7 @@ export class ChaosServer {
     await rm(this.#options.directory, { recursive: true, force: true });
   }
 
-  /** How often each SQLSTATE was logged as an error. */
+  /** Counts the logged errors by SQLSTATE. */
   errorsLogged(): Record<string, number> {
     const file = join(this.#options.directory, `postgres-${this.#options.version ?? 18}`, "server.log");
     const counts: Record<string, number> = {};
@@ -87,7 +87,7 @@ export class ChaosServer {
   }
 
   get #known(): EmbeddedPostgres {
-    if (this.#address === undefined) throw new Error("The server was not started");
+    if (this.#address === undefined) throw new Error("The server has not been started");
     return this.#address;
   }
 }

@@ -1,8 +1,8 @@
-/** Something that must not happen, and did. */
+/** A broken promise that a check has found. */
 export interface Violation {
-  /** The check that found it. */
+  /** The name of the check that found it. */
   readonly check: string;
   readonly what: string;
-  /** The job it is about, whose history is shown. */
+  /** The job it is about. The report shows its history. */
   readonly job?: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Everything a run consists of: the server, the network before it, the database, and the processes. */
+/** All parts of a run: the server, the network in front of it, the database, and the processes. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -19,16 +19,16 @@ export interface WorldOptions {
   readonly version?: 15 | 18 | undefined;
 }
 
-const DATABASE = "chaos";
+const databaseName = "chaos";
 
-/** A worker's place: its process may be another one each time. */
+/** A place for a worker. Its process is replaced from time to time. */
 export interface Post {
   readonly name: string;
   child: Child;
 }
 
 interface Parts {
-  /** The folder of the programs. */
+  /** The folder with the bundled programs. */
   readonly programs: string;
   readonly proxy: FaultProxy;
   readonly direct: Direct;
@@ -41,9 +41,9 @@ export class World {
   readonly violations: Violation[] = [];
   readonly workers: Post[] = [];
   readonly producers: Child[] = [];
-  /** Told of each at once. */
+  /** Called for each violation as soon as it is found. */
   onViolation: (violation: Violation) => void = () => undefined;
-  /** How many processes were started. */
+  /** The number of processes started so far. */
   started = 0;
   #parts: Parts | undefined;
 
@@ -75,16 +75,16 @@ export class World {
     readonly hog: string;
     readonly owner: string;
   } {
-    return { ...this.#built.urls, owner: this.server.urlFor(DATABASE) };
+    return { ...this.#built.urls, owner: this.server.urlFor(databaseName) };
   }
 
-  /** The server, the database and the network, and nobody on it yet. */
+  /** Starts the server, the database and the network, but no processes. */
   async build(): Promise<void> {
     await this.server.start();
     const admin = new Direct(this.server.urlFor("postgres"));
-    await admin.rows(`create database ${DATABASE}`);
+    await admin.rows(`create database ${databaseName}`);
     await admin.close();
-    const url = this.server.urlFor(DATABASE);
+    const url = this.server.urlFor(databaseName);
     await prepareDatabase(url, this.workerNames);
     const urls = await createLogins(url, randomBytes(12).toString("hex"));
     this.#parts = {
@@ -95,7 +95,7 @@ export class World {
     };
   }
 
-  /** Everybody comes to work. */
+  /** Starts all workers and producers. */
   populate(): void {
     for (const name of this.workerNames) this.workers.push({ name, child: this.startWorker(name) });
     for (let n = 1; n <= this.options.producers; n += 1) {
@@ -108,7 +108,9 @@ export class World {
     }
   }
 
-  /** A worker process. Under the same id as before it is a new instance of the same worker, else another worker. */
+  /**
+   * Starts a worker process. With the same id as before it is a new instance of that worker, otherwise a new worker.
+   */
   startWorker(
     name: string,
     { id = name, program = "worker" }: { id?: string; program?: Program } = {},
@@ -128,7 +130,7 @@ export class World {
     this.onViolation(violation);
   }
 
-  /** Ends all that was started, whatever state it is in. */
+  /** Stops everything that was started, in any state, and removes all files. */
   async remove(): Promise<void> {
     const children = [...this.workers.map(({ child }) => child), ...this.producers];
     for (const child of children) child.signal("SIGKILL");
@@ -150,14 +152,14 @@ export class World {
       if (child.isExpected) return;
       this.violated(
         "processes",
-        `${child.name} ended by itself (${signal ?? code}):\n${child.lines.join("\n")}`,
+        `${child.name} exited unexpectedly (${signal ?? code}):\n${child.lines.join("\n")}`,
       );
     });
     return child;
   }
 
   get #built(): Parts {
-    if (this.#parts === undefined) throw new Error("The world was not built");
+    if (this.#parts === undefined) throw new Error("The world has not been built");
     return this.#parts;
   }
 }

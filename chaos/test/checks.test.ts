@@ -1,26 +1,28 @@
-/** A check that cannot fail is worth nothing: each one finds nothing in a true history, and something in every one that was doctored. */
+/**
+ * Tests that every check can fail: it must find nothing in a correct history, and something in every history that was
+ * tampered with in a way that the check is made for.
+ */
 import { describe, expect } from "vitest";
 import { test as base } from "../../test/database.ts";
 import type { Readable } from "../src/checks/check.ts";
 import { type Check, checks, findViolations, limitsNow } from "../src/checks/index.ts";
 import { makeHistory } from "./support/history.ts";
 
-const A_SUCCESS =
-  "(select id from jobforge.archive where status = 'succeeded' and payload ? 'order' limit 1)";
+const aSuccess = "(select id from jobforge.archive where status = 'succeeded' and payload ? 'order' limit 1)";
 
-/** What was done to the history, and which check must see it. */
-const doctored: readonly (readonly [check: string, what: string, statement: string])[] = [
+/** Statements that tamper with the history, and the check that must find it. */
+const tamperings: readonly (readonly [check: string, what: string, statement: string])[] = [
   [
-    "ends once",
-    "a job that never ended",
+    "finishes once",
+    "a job that never finished",
     "select jobforge_enqueue_job('00000001-0000-4000-8000-000000000000', 'chaos.plain')",
   ],
   [
-    "ends once",
-    "a job that ended twice",
+    "finishes once",
+    "a job that finished twice",
     "insert into jobforge.archive select a.* from jobforge.archive a limit 1",
   ],
-  ["nothing lost", "a job that is gone", `delete from jobforge.archive where id = ${A_SUCCESS}`],
+  ["nothing lost", "a job that is missing", `delete from jobforge.archive where id = ${aSuccess}`],
   [
     "nothing lost",
     "an order that was never committed",
@@ -34,22 +36,22 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   [
     "nothing lost",
     "a job of another tenant",
-    `update jobforge.archive set tenant_id = '00000001-0000-4000-8000-000000000000' where id = ${A_SUCCESS}`,
+    `update jobforge.archive set tenant_id = '00000001-0000-4000-8000-000000000000' where id = ${aSuccess}`,
   ],
-  ["keys once", "a key whose job is gone", "delete from jobforge.archive where type = 'chaos.keyed'"],
+  ["keys once", "a key whose job is missing", "delete from jobforge.archive where type = 'chaos.keyed'"],
   [
     "keys once",
-    "a key with another job than was said",
+    "a key with a job other than the acknowledged one",
     "update chaos.keys set acknowledged = gen_random_uuid() where key = 'key 1'",
   ],
   [
     "children",
-    "a child that is gone",
+    "a child that is missing",
     "delete from jobforge.archive where type = 'chaos.child' and payload ->> 'n' = '0'",
   ],
   [
     "children",
-    "a child that is there twice",
+    "a child that exists twice",
     "update jobforge.archive set payload = payload || '{\"n\": 0}' where type = 'chaos.child'",
   ],
   [
@@ -59,13 +61,13 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   ],
   [
     "cancels hold",
-    "a cancel that was forgotten",
+    "a cancel that had no effect",
     "update jobforge.archive set status = 'succeeded' where id = (select job_id from chaos.cancels)",
   ],
-  ["attempts", "an attempt that is not shown", "delete from jobforge.attempts"],
+  ["attempts", "an attempt that is not recorded", "delete from jobforge.attempts"],
   [
     "attempts",
-    "a claim that nobody recorded",
+    "a claim that is not recorded",
     `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
     select job_id, 9, type, tenant_id, worker_id, 'start' from chaos.transitions limit 1`,
   ],
@@ -77,7 +79,7 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   ],
   [
     "executions",
-    "an execution that nobody recorded",
+    "an execution that is not recorded",
     "insert into chaos.executions select job_id, 9, worker_id, 1, now() from chaos.executions limit 1",
   ],
   [
@@ -95,25 +97,25 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   [
     "fences",
     "an end that was accepted from a worker that had lost the job",
-    "update chaos.answers set answer = 'succeeded' where answer = 'stale'",
+    "update chaos.replies set reply = 'succeeded' where reply = 'stale'",
   ],
   [
     "fences",
-    "an end that was kept and is not recorded",
+    "an end that was accepted but is not recorded",
     "update jobforge.archive set last_run = 'lost' where status = 'dead'",
   ],
   [
     "fences",
-    "an end that was kept twice",
-    "insert into chaos.answers select * from chaos.answers where answer = 'succeeded' limit 1",
+    "an end that was accepted twice",
+    "insert into chaos.replies select * from chaos.replies where reply = 'succeeded' limit 1",
   ],
   [
     "fences",
     "an end after the next attempt had begun",
     "update chaos.transitions set at = at + interval '1 hour' where event = 'end' and worker_id = 'w2'",
   ],
-  ["effects once", "an effect that is gone", "delete from chaos.effects"],
-  ["effects once", "an effect that is there twice", "insert into chaos.effects select * from chaos.effects"],
+  ["effects once", "an effect that is missing", "delete from chaos.effects"],
+  ["effects once", "an effect that exists twice", "insert into chaos.effects select * from chaos.effects"],
   ["effects once", "an effect of another attempt", "update chaos.effects set attempt = attempt + 1"],
   [
     "effects once",
@@ -128,19 +130,19 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   ],
   [
     "serial keys",
-    "a job that lost its place",
+    "a job that began before the previous one finished",
     `update jobforge.archive set finished_at = finished_at + interval '1 hour'
     where id = (select s.job_id from chaos.transitions s where s.concurrency_key = 'k' order by s.at limit 1)`,
   ],
   [
     "limit of a type",
-    "four at once of a type that is limited to three",
+    "four running jobs of a type with a limit of three",
     `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
     select gen_random_uuid(), 1, 'chaos.limited', gen_random_uuid(), 'w1', 'start' from generate_series(1, 4)`,
   ],
   [
     "limit of a tenant",
-    "seven at once of a tenant that is limited to six",
+    "seven running jobs of a tenant with a limit of six",
     `insert into chaos.transitions (job_id, attempt, type, tenant_id, worker_id, event)
     select gen_random_uuid(), 1, 'x', '00000001-0000-4000-8000-000000000000', 'w1', 'start' from generate_series(1, 7)`,
   ],
@@ -152,18 +154,18 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   ],
   [
     "schedules",
-    "a due time that was left out",
+    "a due time that was skipped",
     `update jobforge.archive set scheduled_for = scheduled_for + interval '1 hour'
     where id = (select a.id from jobforge.archive a join jobforge.schedules s on s.id = a.schedule_id where s.key = 'all' order by a.scheduled_for limit 1)`,
   ],
   [
     "audit",
-    "a dead job that nobody noted",
+    "a dead job that is not in the log",
     "delete from jobforge.audit_log where action = 'JOB_EXHAUSTED_RETRIES'",
   ],
   [
     "audit",
-    "a failure that was noted twice",
+    "a failure that is in the log twice",
     "insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id) select at, tenant_id, actor, action, entity_type, entity_id from jobforge.audit_log where action = 'JOB_FAILED'",
   ],
   [
@@ -183,23 +185,23 @@ const doctored: readonly (readonly [check: string, what: string, statement: stri
   ],
   [
     "usage",
-    "a cost that is not that of the jobs",
+    "a cost that differs from the cost of the jobs",
     "update jobforge.archive set cost_cents = 1 where cost_cents = 2",
   ],
   [
     "leftovers",
-    "a request to cancel that nobody answered",
-    `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by) values (${A_SUCCESS}, gen_random_uuid(), 'w1', now(), 'x')`,
+    "a cancel request that was not handled",
+    `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by) values (${aSuccess}, gen_random_uuid(), 'w1', now(), 'x')`,
   ],
 ];
 
-const test = base.extend<{ history: Readable & { doctor(statement: string): Promise<void> } }>({
+const test = base.extend<{ history: Readable & { tamper(statement: string): Promise<void> } }>({
   history: async ({ db }, use) => {
     await makeHistory(db);
     await use({
       rows: (sql, values) => db.query(sql, values),
-      doctor: async (statement) => {
-        // Neither the kernel's own guards nor the record of the trigger shall see it.
+      tamper: async (statement) => {
+        // Bypasses the kernel's own constraints and the trigger that records starts and ends.
         await db.query("set session_replication_role = replica");
         await db.query(statement);
       },
@@ -209,20 +211,20 @@ const test = base.extend<{ history: Readable & { doctor(statement: string): Prom
 
 const named = (name: string): Check => {
   const check = checks.find((each) => each.name === name);
-  if (check === undefined) throw new Error(`there is no check ${name}`);
+  if (check === undefined) throw new Error(`unknown check: ${name}`);
   return check;
 };
 
-test("a true history has nothing that a check finds", async ({ history }) => {
+test("no check finds anything in a correct history", async ({ history }) => {
   for (const check of [...checks, limitsNow]) expect(await findViolations(history, check)).toEqual([]);
 });
 
 describe("a check finds", () => {
-  test("everything that it is there for", async ({ db, history }) => {
+  test("every violation that it is made for", async ({ db, history }) => {
     const unseen: string[] = [];
-    for (const [check, what, statement] of doctored) {
+    for (const [check, what, statement] of tamperings) {
       await db.query("begin");
-      await history.doctor(statement);
+      await history.tamper(statement);
       const found = await findViolations(history, named(check));
       if (found.length === 0) unseen.push(`${check}: ${what}`);
       await db.query("rollback");
@@ -238,14 +240,14 @@ describe("a check finds", () => {
     );
     await db.query("select jobforge_claim_jobs('w1', 100)");
     expect((await findViolations(history, limitsNow)).map(({ what }) => what)).toEqual([
-      "7 jobs of chaos.limited run",
-      "7 jobs of tenant 00000001-0000-4000-8000-000000000000 run",
-      "7 jobs of k run",
+      "7 jobs of type chaos.limited are running",
+      "7 jobs of tenant 00000001-0000-4000-8000-000000000000 are running",
+      "7 jobs of key k are running",
     ]);
   });
 });
 
-test("every check has a history that it must find something in", () => {
-  const covered = new Set(doctored.map(([check]) => check));
+test("every check is tested with a history that it must find something in", () => {
+  const covered = new Set(tamperings.map(([check]) => check));
   expect(checks.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([]);
 });

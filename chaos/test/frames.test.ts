@@ -1,4 +1,4 @@
-/** The server's messages are cut out of bytes that come in any pieces. */
+/** Tests that the server's messages are found in bytes that arrive in pieces of any size. */
 import { expect, test } from "vitest";
 import { BackendMessages } from "../src/proxy/frames.ts";
 
@@ -12,7 +12,7 @@ function message(type: string, body: string): Buffer {
 
 const stream = [message("D", "row A"), message("A", "wake"), message("Z", ""), message("A", "wake again")];
 
-test("notifications are left out and counted, whatever the pieces that bytes come in", () => {
+test("notifications are dropped and counted, with pieces of any size", () => {
   const whole = Buffer.concat(stream);
   const kept = Buffer.concat([message("D", "row A"), message("Z", "")]);
   for (let size = 1; size <= whole.length; size += 1) {
@@ -29,7 +29,7 @@ test("notifications are left out and counted, whatever the pieces that bytes com
   }
 });
 
-test("everything goes through while notifications are wanted", () => {
+test("all messages are forwarded while notifications are not dropped", () => {
   const messages = new BackendMessages();
   expect(messages.take(Buffer.concat(stream), false)).toEqual({ bytes: Buffer.concat(stream), dropped: 0 });
 });

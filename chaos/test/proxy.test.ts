@@ -1,4 +1,4 @@
-/** Each way in which the network misbehaves, against a real Postgres. */
+/** Tests each network fault against a real Postgres. */
 import type { Socket } from "node:net";
 import pg from "pg";
 import { expect, onTestFinished } from "vitest";
@@ -26,9 +26,9 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-const answer = async (client: pg.Client): Promise<unknown> => (await client.query("select 42 as n")).rows;
+const select42 = async (client: pg.Client): Promise<unknown> => (await client.query("select 42 as n")).rows;
 
-/** Whether something has happened by now, however long now takes: after so many turns through the server and back. */
+/** Whether a promise settles within 20 round trips to the server. This does not depend on the speed of the machine. */
 async function isSettled(work: Promise<unknown>, other: () => Promise<unknown>): Promise<boolean> {
   let settled = false;
   work.then(
@@ -43,20 +43,20 @@ async function isSettled(work: Promise<unknown>, other: () => Promise<unknown>):
   return settled;
 }
 
-test("bytes go through, also many of them", async ({ client }) => {
+test("bytes are forwarded, even many of them", async ({ client }) => {
   const { rows } = await client.query("select repeat('x', 5000000) as text");
   expect(rows[0].text).toHaveLength(5_000_000);
 });
 
-test("a cut ends every connection at once, and new ones work", async ({ db, proxy, client }) => {
+test("a cut closes every connection immediately, and new ones work", async ({ db, proxy, client }) => {
   const broken = client.query("select pg_sleep(60)").catch((error: Error) => error.message);
   const open = proxy.open;
   expect(proxy.cut()).toBe(open);
   expect(await broken).toMatch(/ECONNRESET|terminated/);
-  expect(await answer(await connect(proxy.through(db.url)))).toEqual([{ n: 42 }]);
+  expect(await select42(await connect(proxy.through(db.url)))).toEqual([{ n: 42 }]);
 });
 
-test("a cut also ends a connection whose client takes nothing any more", async ({ db, proxy }) => {
+test("a cut also closes a connection whose client has stopped reading", async ({ db, proxy }) => {
   const client = await connect(proxy.through(db.url));
   const sessions = (): Promise<unknown[]> =>
     db.query("select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
@@ -69,44 +69,40 @@ test("a cut also ends a connection whose client takes nothing any more", async (
   expect(proxy.open).toBe(0);
 });
 
-test("a stall holds everything back, new connections too, and lets it go on in order", async ({
+test("a stall blocks all connections, including new ones, and then continues in order", async ({
   db,
   proxy,
   client,
 }) => {
   proxy.set({ stalled: true });
-  const waiting = answer(client);
+  const waiting = select42(client);
   const coming = connect(proxy.through(db.url));
   expect(await isSettled(Promise.race([waiting, coming]), () => db.query("select 1"))).toBe(false);
   proxy.set({ stalled: false });
   expect(await waiting).toEqual([{ n: 42 }]);
-  expect(await answer(await coming)).toEqual([{ n: 42 }]);
+  expect(await select42(await coming)).toEqual([{ n: 42 }]);
 });
 
-test("a slow network delivers everything, in small pieces", async ({ proxy, client }) => {
+test("a slow network delivers all bytes, in small pieces", async ({ proxy, client }) => {
   proxy.set({ delayMs: 1, chunkBytes: 100 });
   const { rows } = await client.query("select repeat('x', 5000) as text");
   expect(rows[0].text).toBe("x".repeat(5000));
 });
 
-test("notifications are swallowed while they are to be lost, and nothing else", async ({
-  db,
-  proxy,
-  client,
-}) => {
+test("while notifications are dropped, all other messages are delivered", async ({ db, proxy, client }) => {
   const heard: string[] = [];
   client.on("notification", ({ payload = "" }) => heard.push(payload));
   await client.query("listen news");
   proxy.set({ dropNotifications: true });
   await db.query("select pg_notify('news', 'lost')");
-  while (proxy.dropped < 1) await answer(client);
+  while (proxy.dropped < 1) await select42(client);
   proxy.set({ dropNotifications: false });
   await db.query("select pg_notify('news', 'heard')");
-  while (heard.length < 1) await answer(client);
+  while (heard.length < 1) await select42(client);
   expect(heard).toEqual(["heard"]);
 });
 
-test("a forgotten connection hears nothing for ever, its session lives until the server notices, and new ones work", async ({
+test("a forgotten connection never receives anything, its session lives until the server notices, new ones work", async ({
   db,
   proxy,
   client,
@@ -115,22 +111,22 @@ test("a forgotten connection hears nothing for ever, its session lives until the
   const isThere = async (): Promise<boolean> =>
     (await db.query("select from pg_stat_activity where pid = $1", [pid])).length > 0;
   expect(proxy.forget(2_000)).toBe(1);
-  const never = answer(client);
+  const never = select42(client);
   never.catch(() => undefined);
   expect(await isThere()).toBe(true);
   const other = await connect(proxy.through(db.url));
-  while (await isThere()) await answer(other);
-  expect(await isSettled(never, () => answer(other))).toBe(false);
+  while (await isThere()) await select42(other);
+  expect(await isSettled(never, () => select42(other))).toBe(false);
 });
 
-test("the last word of a server is heard before the connection ends", async ({ db, proxy }) => {
+test("the last error of a server is delivered before the connection ends", async ({ db, proxy }) => {
   const login = new URL(proxy.through(db.url));
   login.pathname = "/there_is_no_such_database";
   const client = new pg.Client({ connectionString: login.href });
   await expect(client.connect()).rejects.toMatchObject({ code: "3D000" });
 });
 
-test("a server that is gone is told by the end of the connection", async () => {
+test("if the server is down, the connection is closed", async () => {
   const proxy = await FaultProxy.before(1);
   onTestFinished(() => proxy.close());
   const client = new pg.Client({ host: "127.0.0.1", port: proxy.port, user: "nobody", database: "none" });

@@ -1,4 +1,4 @@
-/** A short run with a handful of faults: the whole machine works, and everything holds. */
+/** A short run with a few faults: the whole suite works, and every promise is kept. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ test("nothing is lost when a worker is killed, Postgres crashes, connections are
   const result = await run({
     folder: mkdtempSync(join(tmpdir(), "jobforge-chaos-test-")),
     seed: 67,
-    // One round: each fault once.
+    // One round, in which each fault happens once.
     minutes: 0,
     kinds: faultsNamed(names),
     workers: 2,
@@ -26,14 +26,14 @@ test("nothing is lost when a worker is killed, Postgres crashes, connections are
   expect(result.violations, [...log, ...result.histories].join("\n")).toEqual([]);
   expect(result.steps.flatMap(({ faults }) => faults).sort()).toEqual([...names].sort());
   const { jobs, executions, scheduleRuns } = result.figures;
-  // It was no idle world that nothing could happen to.
+  // The run did enough work for something to go wrong.
   expect(jobs["succeeded"]).toBeGreaterThan(20);
   expect(executions).toBeGreaterThan(20);
   expect(scheduleRuns).toBeGreaterThan(0);
 });
 
-test("faults are found by name, and a name that there is not is refused", () => {
+test("faults are found by name, and an unknown name is rejected", () => {
   expect(faultsNamed(["xmin-pinned"]).map(({ name }) => name)).toEqual(["xmin-pinned"]);
-  expect(() => faultsNamed(["sunshine"])).toThrow(/no fault sunshine.*worker-kill/s);
+  expect(() => faultsNamed(["sunshine"])).toThrow(/Unknown faults: sunshine.*worker-kill/s);
   expect(new Set(faultKinds.map(({ name }) => name)).size).toBe(faultKinds.length);
 });

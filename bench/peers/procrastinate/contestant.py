@@ -1,4 +1,4 @@
-"""How Procrastinate does what the driver of the benchmarks asks."""
+"""Implements the requests of the benchmark driver for Procrastinate."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from measures import Measures, epoch_ms
 
 
 class Unsupported(Exception):
-    """Why Procrastinate has no notion of what is asked."""
+    """A feature that Procrastinate does not have. Contains the reason."""
 
 
 class FailsFirst(Exception):
@@ -23,7 +23,7 @@ class FailsFirst(Exception):
 
 
 class Connector(procrastinate.PsycopgConnector):
-    """Tells when the worker listens: from then on a new job wakes it."""
+    """Sets an event when the worker listens. From then on, a new job wakes it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(conninfo=os.environ["DATABASE_URL"], **options)
@@ -63,7 +63,7 @@ class Contestant:
 
     async def work(self, asked: dict[str, Any]) -> dict[str, Any]:
         if asked.get("limit") is not None:
-            raise Unsupported("a lock lets one job run at a time; there is no limit above one")
+            raise Unsupported("a lock lets one job run at a time; it has no limit above one")
         workers = asked.get("workers") or 1
         for _ in range(workers):
             await self.start_worker(asked)
@@ -84,12 +84,12 @@ class Contestant:
         if not ready.done():
             ready.cancel()
             await worker
-            raise RuntimeError("the worker ended before it was ready")
+            raise RuntimeError("the worker stopped before it was ready")
 
     def register(self, app: procrastinate.App, sleep: float) -> None:
         measures = self.measures
 
-        # True retries at once, and for ever.
+        # `retry=True` retries immediately and without end.
         @app.task(name=enqueue.TASK, retry=True, pass_context=True)
         async def bench(
             context: procrastinate.JobContext, t: float, tenant: int = 0, fail: bool = False, pad: str = ""
@@ -110,7 +110,7 @@ class Contestant:
         return self.measures.take_waits(asked.get("tenantFrom"), asked.get("tenantTo"))
 
     async def stop(self, _: dict[str, Any]) -> dict[str, Any]:
-        """A worker that is cancelled ends its jobs first, and writes their ends."""
+        """Cancels the workers. A canceled worker first finishes its jobs and writes their ends."""
         stopping, self.workers = self.workers, []
         for _, worker in stopping:
             worker.cancel()
@@ -145,7 +145,7 @@ class Contestant:
         try:
             asked = json.loads(line)
             if asked["do"] not in requests:
-                raise ValueError(f"no such request: {asked['do']!r}")
+                raise ValueError(f"unknown request: {asked['do']!r}")
             return await requests[asked["do"]](asked)
         except Unsupported as reason:
             return {"unsupported": str(reason)}

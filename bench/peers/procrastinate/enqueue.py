@@ -1,4 +1,4 @@
-"""Enqueues as an application would: one by one, in bulk, at a steady rate."""
+"""Enqueues jobs as an application would: one by one, in bulk, and at a steady rate."""
 
 import asyncio
 import datetime
@@ -13,15 +13,15 @@ from measures import epoch_ms
 
 TASK = "bench"
 
-# How many calls of `produce` may be on their way at a time.
+# The maximum number of concurrent calls of `produce`.
 PRODUCERS = 20
 
-# A call in bulk carries no more than this, however many jobs it could hold.
+# The size limit of one bulk call.
 BULK_BYTES = 8 << 20
 
 
 class Maker:
-    """Makes the jobs of one request: the n-th has a tenant and perhaps a failure ahead of it."""
+    """Makes the jobs of one request. Decides the tenant of the n-th job and whether the job is meant to fail."""
 
     def __init__(self, app: procrastinate.App, asked: dict[str, Any]) -> None:
         self.pad = "x" * (asked.get("payloadBytes") or 0)
@@ -37,7 +37,7 @@ class Maker:
     def job(self, n: int) -> dict[str, Any]:
         tenant = self.tenant_from + (n % self.tenants if self.tenants else 0)
         made: dict[str, Any] = {"t": epoch_ms(), "tenant": tenant}
-        # Failures are spread evenly: the share is exact, and every run has the same.
+        # Failures are spread evenly, so the share is exact and the same in every run.
         if math.floor((n + 1) * self.fail_share) > math.floor(n * self.fail_share):
             made["fail"] = True
         if self.pad:
@@ -52,9 +52,9 @@ class Maker:
 
 
 def calls_at_once(asked: dict[str, Any]) -> int:
-    """A bulk call is followed by the next one."""
+    """Returns the number of concurrent calls. Bulk calls are made one after the other."""
     if asked["how"] not in ("one", "bulk"):
-        raise ValueError(f"how is {asked['how']!r}, not one or bulk")
+        raise ValueError(f"how is {asked['how']!r}; it must be one or bulk")
     return (asked.get("concurrency") or 1) if asked["how"] == "one" else 1
 
 
@@ -86,7 +86,7 @@ async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[
 
 
 async def produce(maker: Maker, asked: dict[str, Any]) -> dict[str, Any]:
-    """An open loop: a call that takes long does not hold back those after it, as long as there is a sender free."""
+    """An open loop: a slow call does not delay the next ones, as long as a sender is free."""
     rate: float = asked["rate"]
     numbers = iter(range(round(rate * asked["seconds"])))
     start = time.monotonic()

@@ -1,7 +1,7 @@
 """Procrastinate as a contestant of the benchmarks.
 
-Reads one request a line from stdin, answers each with one line of JSON on stdout, and ends when stdin closes. The requests
-are described in bench/README.md.
+Reads one request per line from stdin, replies to each with one line of JSON on stdout, and exits when stdin is closed.
+The requests are described in bench/README.md.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What the worker of this process has seen."""
+"""Counts the executions of this process and their waits."""
 
 import time
 
@@ -26,7 +26,7 @@ class Measures:
         return {"done": self.done, "first": self.first, "last": self.last}
 
     def take_waits(self, first: int | None, last: int | None) -> dict:
-        """Answers the waits of tenants first…last, both included, and forgets them; the others stay."""
+        """Returns the waits of the tenants from first to last, both included, and removes them. Other waits remain."""
 
         def asked(tenant: int) -> bool:
             return (first is None or tenant >= first) and (last is None or tenant <= last)

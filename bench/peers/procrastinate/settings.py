@@ -1,4 +1,4 @@
-"""What differs between Procrastinate at its best and as it comes."""
+"""The options that differ between best and default settings of Procrastinate."""
 
 import dataclasses
 import os
@@ -10,12 +10,12 @@ class Settings:
     text: str
     keeps: str
     bulk_batch: int
-    # Arguments of the worker and of its pool; what is left out stays as the library has it.
+    # Arguments of the worker and of its pool. The library's default applies to arguments that are not set.
     worker: dict[str, Any]
     pool: dict[str, Any]
 
     def sender_pool(self, calls: int) -> dict[str, Any]:
-        """At its best there is a connection for every call at a time, open before any clock starts."""
+        """At best settings, each concurrent call has a connection, which is open before the measurement starts."""
         return {"min_size": calls, "max_size": calls} if self.pool else {}
 
 
@@ -29,7 +29,7 @@ BEST = Settings(
 
 DEFAULT = Settings(
     text="concurrency 1, fetch_job_polling_interval 5 s, psycopg's own pool size, delete_jobs never; bulk by batch_defer of 1000",
-    keeps="finished jobs in the same table, and an event for every change, for ever",
+    keeps="finished jobs in the same table, and an event for every change, forever",
     bulk_batch=1000,
     worker={},
     pool={},
@@ -39,5 +39,5 @@ DEFAULT = Settings(
 def chosen() -> Settings:
     name = os.environ.get("BENCH_SETTINGS", "")
     if name not in ("best", "default"):
-        raise SystemExit(f"BENCH_SETTINGS is {name!r}, not best or default")
+        raise SystemExit(f"BENCH_SETTINGS is {name!r}; it must be best or default")
     return BEST if name == "best" else DEFAULT

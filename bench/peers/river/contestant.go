@@ -15,7 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// payload is what every contestant's jobs carry.
+// payload is the payload of every contestant's jobs.
 type payload struct {
 	T      float64 `json:"t"`
 	Fail   bool    `json:"fail,omitempty"`
@@ -30,13 +30,13 @@ type contestant struct {
 	logger   *slog.Logger
 	measures *measures
 	running  []running
-	// What enqueues has connections of its own: as many as there are calls at a time.
+	// Enqueueing has separate connections: one for each concurrent call.
 	sender     *river.Client[pgx.Tx]
 	senderPool *pgxpool.Pool
 	senders    int
 }
 
-// running is a worker: a client with connections of its own.
+// running is a started worker: a client with its own connections.
 type running struct {
 	client *river.Client[pgx.Tx]
 	pool   *pgxpool.Pool
@@ -47,12 +47,12 @@ func newContestant() (*contestant, error) {
 	if err != nil {
 		return nil, err
 	}
-	// River logs to stdout unless it is told otherwise.
+	// River's default logger writes to stdout, which is for replies only.
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return &contestant{settings: chosen, logger: logger, measures: &measures{}}, nil
 }
 
-func (c *contestant) prepare(ctx context.Context) (answer, error) {
+func (c *contestant) prepare(ctx context.Context) (reply, error) {
 	pool, err := openPool(ctx, c.settings.workerPool)
 	if err != nil {
 		return nil, err
@@ -65,16 +65,16 @@ func (c *contestant) prepare(ctx context.Context) (answer, error) {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	return answer{
+	return reply{
 		"version":  riverVersion(),
 		"keeps":    "finished jobs in the same table with arguments and errors, for 24 hours",
 		"settings": c.settings.text,
 	}, nil
 }
 
-func (c *contestant) work(ctx context.Context, asked *request) (answer, error) {
+func (c *contestant) work(ctx context.Context, asked *request) (reply, error) {
 	if asked.Limit != nil {
-		return nil, unsupported("limits of concurrency across workers are in River Pro only")
+		return nil, unsupported("concurrency limits across workers are only in River Pro")
 	}
 	workers := max(1, asked.Workers)
 	for range workers {
@@ -82,7 +82,7 @@ func (c *contestant) work(ctx context.Context, asked *request) (answer, error) {
 			return nil, err
 		}
 	}
-	return answer{"workers": workers}, nil
+	return reply{"workers": workers}, nil
 }
 
 func (c *contestant) startWorker(ctx context.Context, asked *request) error {
@@ -118,7 +118,7 @@ func (c *contestant) startWorker(ctx context.Context, asked *request) error {
 	return nil
 }
 
-// stop lets running jobs end; River's completer writes what it holds before Stop returns.
+// stop waits for running jobs. River's completer writes all pending ends before Stop returns.
 func (c *contestant) stop(ctx context.Context) error {
 	stopping := c.running
 	c.running = nil
@@ -130,19 +130,20 @@ func (c *contestant) stop(ctx context.Context) error {
 
 func (c *contestant) close(ctx context.Context) {
 	if err := c.stop(ctx); err != nil {
-		c.logger.Error("cannot stop", "err", err)
+		c.logger.Error("could not stop the workers", "err", err)
 	}
 	if c.senderPool != nil {
 		c.senderPool.Close()
 	}
 }
 
-// atOnce retries without delay. River makes a job available right away when its retry is due before the scheduler's next turn.
+// atOnce retries without delay. River makes a job available immediately if its retry is due before the next run of the
+// scheduler.
 type atOnce struct{}
 
 func (atOnce) NextRetry(*rivertype.JobRow) time.Time { return time.Now() }
 
-var errFirstExecution = errors.New("fails on its first execution")
+var errFirstExecution = errors.New("this job is meant to fail on its first execution")
 
 type worker struct {
 	river.WorkerDefaults[payload]

@@ -15,13 +15,13 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// How many calls of `produce` may be on their way at a time.
+// producers is the maximum number of concurrent calls of `produce`.
 const producers = 20
 
-// A call in bulk carries no more than this, however many jobs it could hold.
+// bulkBytes is the size limit of one bulk call.
 const bulkBytes = 8 << 20
 
-// maker makes the jobs of one request: the n-th has a tenant and perhaps a failure ahead of it.
+// maker makes the jobs of one request. It decides the tenant of the n-th job and whether the job is meant to fail.
 type maker struct {
 	asked *request
 	pad   string
@@ -45,7 +45,7 @@ func (m *maker) job(n int) river.InsertManyParams {
 	if m.asked.Tenants > 0 {
 		tenant += n % m.asked.Tenants
 	}
-	// Failures are spread evenly: the share is exact, and every run has the same.
+	// Failures are spread evenly, so the share is exact and the same in every run.
 	fails := math.Floor(float64(n+1)*m.asked.FailShare) > math.Floor(float64(n)*m.asked.FailShare)
 	return river.InsertManyParams{
 		Args:       payload{T: epochMs(), Fail: fails, Tenant: tenant, Pad: m.pad},
@@ -53,7 +53,7 @@ func (m *maker) job(n int) river.InsertManyParams {
 	}
 }
 
-func (c *contestant) enqueue(ctx context.Context, asked *request) (answer, error) {
+func (c *contestant) enqueue(ctx context.Context, asked *request) (reply, error) {
 	insert, batch, calls := c.insertOne, 1, 1
 	switch asked.How {
 	case "one":
@@ -63,7 +63,7 @@ func (c *contestant) enqueue(ctx context.Context, asked *request) (answer, error
 	case "bulk":
 		insert, batch = c.insertBulk, c.bulkBatch(asked)
 	default:
-		return nil, fmt.Errorf("how is %q, not one or bulk", asked.How)
+		return nil, fmt.Errorf("how is %q; it must be one or bulk", asked.How)
 	}
 	if err := c.openSender(ctx, calls); err != nil {
 		return nil, err
@@ -87,13 +87,13 @@ func (c *contestant) enqueue(ctx context.Context, asked *request) (answer, error
 		}
 		return nil
 	})
-	return answer{"jobs": done.Load(), "seconds": time.Since(start).Seconds()}, err
+	return reply{"jobs": done.Load(), "seconds": time.Since(start).Seconds()}, err
 }
 
-// produce is an open loop: a call that takes long does not hold back those after it, as long as there is a sender free.
-func (c *contestant) produce(ctx context.Context, asked *request) (answer, error) {
+// produce is an open loop: a slow call does not delay the next ones, as long as a sender is free.
+func (c *contestant) produce(ctx context.Context, asked *request) (reply, error) {
 	if asked.Rate <= 0 {
-		return nil, fmt.Errorf("rate is %v, not more than 0", asked.Rate)
+		return nil, fmt.Errorf("rate is %v; it must be greater than 0", asked.Rate)
 	}
 	if err := c.openSender(ctx, producers); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *contestant) produce(ctx context.Context, asked *request) (answer, error
 			done.Add(1)
 		}
 	})
-	return answer{"jobs": done.Load(), "seconds": time.Since(start).Seconds()}, err
+	return reply{"jobs": done.Load(), "seconds": time.Since(start).Seconds()}, err
 }
 
 func (c *contestant) insertOne(ctx context.Context, made *maker, n, _ int) error {
@@ -141,7 +141,8 @@ func (c *contestant) bulkBatch(asked *request) int {
 	return max(1, min(c.settings.bulkBatch, bulkBytes/(asked.PayloadBytes+100)))
 }
 
-// openSender makes a client that only inserts. Its connections are open before any clock starts, as in a program that runs for long.
+// openSender makes a client that only inserts. Its connections are open before the measurement starts, as in a program
+// that has been running for a while.
 func (c *contestant) openSender(ctx context.Context, calls int) error {
 	if c.sender != nil && c.senders >= calls {
 		return nil
@@ -184,7 +185,7 @@ func warm(ctx context.Context, pool *pgxpool.Pool, connections int) error {
 	return nil
 }
 
-// together calls it with 0, 1, … at once, and answers what went wrong when all have ended.
+// together makes concurrent calls with 0, 1, and so on. It waits for all of them and returns their errors.
 func together(times int, call func(n int) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, times)
@@ -195,7 +196,7 @@ func together(times int, call func(n int) error) error {
 	return errors.Join(errs...)
 }
 
-// deadlineOf is far away when no time is given.
+// deadlineOf returns a time in the far future if there is no time limit.
 func deadlineOf(start time.Time, seconds float64) time.Time {
 	if seconds <= 0 {
 		return start.Add(24 * time.Hour)

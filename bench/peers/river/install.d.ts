@@ -1,2 +1,2 @@
-/** The types of install.js, for what is written in TypeScript. */
+/** The types of install.js, for TypeScript. */
 export function install(onProgress: (message: string) => void): { command: string; args: string[] };

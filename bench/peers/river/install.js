@@ -1,4 +1,4 @@
-/** Builds River's contestant with the Go that is installed, once. The modules come from where that Go is told to get them. */
+/** Builds River's contestant with the installed Go. The configuration of that Go decides where modules come from. */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const built = join(folder, ".build");
 
 /**
  * @param {(message: string) => void} onProgress
- * @returns {{ command: string, args: string[] }} how a process of the contestant is started
+ * @returns {{ command: string, args: string[] }} the command that starts a process of the contestant
  */
 export function install(onProgress) {
   const version = runTool("River's contestant needs Go 1.26 or newer", "go", ["env", "GOVERSION"], folder);
@@ -20,7 +20,7 @@ export function install(onProgress) {
     () => {
       onProgress(`building River with ${version}`);
       mkdirSync(built, { recursive: true });
-      runTool("River cannot be built", "go", ["build", "-o", join(built, "river"), "."], folder);
+      runTool("River could not be built", "go", ["build", "-o", join(built, "river"), "."], folder);
     },
   );
   return { command: join(built, "river"), args: [] };

@@ -1,5 +1,5 @@
-// River as a contestant of the benchmarks: reads one request a line from stdin, answers each with one line of JSON on
-// stdout, and ends when stdin closes. The requests are described in bench/README.md.
+// River as a contestant of the benchmarks. Reads one request per line from stdin, replies to each with one line of JSON
+// on stdout, and exits when stdin is closed. The requests are described in bench/README.md.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 )
 
-// request holds the fields of all requests: each reads those it knows.
+// request has the fields of all requests. Each request uses some of them.
 type request struct {
 	Do           string  `json:"do"`
 	Jobs         int     `json:"jobs"`
@@ -30,9 +30,9 @@ type request struct {
 	Workers      int     `json:"workers"`
 }
 
-type answer map[string]any
+type reply map[string]any
 
-// unsupported is the reason why River has no notion of what is asked.
+// unsupported is the error for a feature that River does not have. It contains the reason.
 type unsupported string
 
 func (reason unsupported) Error() string { return string(reason) }
@@ -54,22 +54,22 @@ func main() {
 	}
 }
 
-func (c *contestant) reply(ctx context.Context, line []byte) answer {
+func (c *contestant) reply(ctx context.Context, line []byte) reply {
 	var asked request
 	if err := json.Unmarshal(line, &asked); err != nil {
-		return answer{"error": "not a request: " + err.Error()}
+		return reply{"error": "not a request: " + err.Error()}
 	}
 	given, err := c.do(ctx, &asked)
 	if reason, ok := err.(unsupported); ok {
-		return answer{"unsupported": string(reason)}
+		return reply{"unsupported": string(reason)}
 	}
 	if err != nil {
-		return answer{"error": err.Error()}
+		return reply{"error": err.Error()}
 	}
 	return given
 }
 
-func (c *contestant) do(ctx context.Context, asked *request) (answer, error) {
+func (c *contestant) do(ctx context.Context, asked *request) (reply, error) {
 	switch asked.Do {
 	case "prepare":
 		return c.prepare(ctx)
@@ -84,12 +84,12 @@ func (c *contestant) do(ctx context.Context, asked *request) (answer, error) {
 	case "waits":
 		return c.measures.takeWaits(asked.TenantFrom, asked.TenantTo), nil
 	case "stop":
-		return answer{}, c.stop(ctx)
+		return reply{}, c.stop(ctx)
 	}
-	return nil, fmt.Errorf("no such request: %q", asked.Do)
+	return nil, fmt.Errorf("unknown request: %q", asked.Do)
 }
 
-// riverVersion is what was linked into this program.
+// riverVersion returns the version of River that is linked into this program.
 func riverVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {

@@ -11,7 +11,7 @@ type waited struct {
 	ms     float64
 }
 
-// measures is what the worker of this process has seen.
+// measures counts the executions of this process and their waits.
 type measures struct {
 	mutex       sync.Mutex
 	done        int
@@ -37,14 +37,14 @@ func (m *measures) ended(began float64) {
 	m.last = epochMs()
 }
 
-func (m *measures) count() answer {
+func (m *measures) count() reply {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return answer{"done": m.done, "first": m.first, "last": m.last}
+	return reply{"done": m.done, "first": m.first, "last": m.last}
 }
 
-// takeWaits answers the waits of tenants from…to, both included, and forgets them; the others stay.
-func (m *measures) takeWaits(from, to *int) answer {
+// takeWaits returns the waits of the tenants in this range, both ends included, and removes them. Other waits remain.
+func (m *measures) takeWaits(from, to *int) reply {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	taken := []float64{}
@@ -59,8 +59,8 @@ func (m *measures) takeWaits(from, to *int) answer {
 	m.waits = kept
 	slices.Sort(taken)
 	if len(taken) == 0 {
-		return answer{"n": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
+		return reply{"n": 0, "p50": 0, "p95": 0, "p99": 0, "max": 0}
 	}
 	at := func(share float64) float64 { return taken[int(float64(len(taken))*share)] }
-	return answer{"n": len(taken), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": taken[len(taken)-1]}
+	return reply{"n": len(taken), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": taken[len(taken)-1]}
 }

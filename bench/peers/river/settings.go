@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// settings is what differs between River at its best and as it comes. Zero leaves the library's own value.
+// settings has the options that differ between best and default settings. Zero means the library's own default.
 type settings struct {
 	text              string
 	maxWorkers        int
@@ -20,8 +20,8 @@ type settings struct {
 	copies            bool // bulk by COPY instead of an insert of many rows
 }
 
-// The best are those of River's own benchmark (`river bench`). What comes is its README's client, with all else left out;
-// a queue must name its MaxWorkers.
+// The best settings are those of River's own benchmark (`river bench`). The default settings are those of the client in
+// its README, with no other option set. Every queue must set MaxWorkers.
 var known = map[string]settings{
 	"best": {
 		text:              "MaxWorkers 2000, FetchCooldown 2 ms, FetchPollInterval 20 ms, pool 20; bulk by InsertManyFast (COPY) of 5000; ends written by the batch completer",
@@ -42,12 +42,12 @@ var known = map[string]settings{
 func settingsOf(name string) (settings, error) {
 	chosen, ok := known[name]
 	if !ok {
-		return settings{}, fmt.Errorf("BENCH_SETTINGS is %q, not best or default", name)
+		return settings{}, fmt.Errorf("BENCH_SETTINGS is %q; it must be best or default", name)
 	}
 	return chosen, nil
 }
 
-// openPool is for so many connections; 0 leaves the number to pgx.
+// openPool opens a pool with this many connections. 0 means the default of pgx.
 func openPool(ctx context.Context, connections int32) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
 	if err != nil {

@@ -1,4 +1,4 @@
-/** JobForge with its default settings, which are its best: history kept, one process a worker. */
+/** JobForge with its default settings, which are also its best: it keeps history, and each process is one worker. */
 import { readFileSync } from "node:fs";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";

@@ -1,6 +1,7 @@
 /**
- * The contestant's side of the contract for those that run on Node: reads requests, keeps count, and leaves to each what differs. Plain
- * Node runs it for the peers, which have their own node_modules: no dependencies, and only types that can be stripped.
+ * The contestant's side of the contract, shared by all contestants on Node: reads requests and counts executions. Each
+ * contestant implements only what differs. Plain Node runs this file for the peers, which have their own node_modules,
+ * so it has no dependencies and uses only types that Node can strip.
  */
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +18,7 @@ import type {
 } from "../driver/protocol.ts";
 
 export interface Payload {
-  /** When the call that enqueued it began: epoch milliseconds with fraction. */
+  /** The time when the call that enqueued the job began, in epoch milliseconds with a fraction. */
   readonly t: number;
   readonly tenant: number;
   readonly fail?: true;
@@ -29,7 +30,7 @@ export interface Job {
   readonly delaySeconds: number;
 }
 
-/** Runs one execution, the first being number 1. Throws when the job is to fail. */
+/** Runs one execution of a job. `execution` counts from 1. Throws if the job is meant to fail. */
 export type Run = (payload: Payload, execution: number) => Promise<void> | void;
 
 export interface WorkOrder extends Pick<WorkRequest, "concurrency" | "limit"> {
@@ -37,31 +38,35 @@ export interface WorkOrder extends Pick<WorkRequest, "concurrency" | "limit"> {
   readonly run: Run;
 }
 
-/** What differs between contestants. */
+/** The part that differs between contestants. */
 export interface Contestant {
   prepare(): Promise<Prepared>;
   send(job: Job): Promise<unknown>;
   sendMany(jobs: readonly Job[]): Promise<unknown>;
-  /** Jobs in a call of `sendMany`, and how many such calls are made at a time (1). */
+  /** The number of jobs in one call of `sendMany`. */
   readonly manySize: number;
+  /** The number of concurrent calls of `sendMany`. Default: 1. */
   readonly manyAtOnce?: number;
-  /** Starts a worker; answers, once it is ready, how to stop it with all ends written. */
+  /**
+   * Starts a worker. Resolves when the worker is ready, to a function that stops it after the ends of all its runs are
+   * written.
+   */
   work(order: WorkOrder): Promise<() => Promise<unknown>>;
-  /** Closes what sending opened. */
+  /** Closes the connections used for sending. */
   close(): Promise<unknown>;
 }
 
-/** What a contestant throws that has no notion of what it was asked for. */
+/** Thrown by a contestant that does not have the requested feature. */
 export class UnsupportedRequest extends Error {
   override readonly name = "UnsupportedRequest";
 }
 
-/** No call carries more than this: large payloads come in smaller batches. */
-const mostBytesACall = 8 * 1024 * 1024;
+/** The size limit of one bulk call: large payloads are sent in smaller batches. */
+const maxBytesPerCall = 8 * 1024 * 1024;
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Serves requests from standard input until it is closed. */
+/** Serves requests from standard input until standard input is closed. */
 export async function serve(contestant: Contestant): Promise<void> {
   const tally = new Tally();
   const stops: (() => Promise<unknown>)[] = [];
@@ -69,7 +74,7 @@ export async function serve(contestant: Contestant): Promise<void> {
     await Promise.all(stops.splice(0).map((each) => each()));
     return {};
   };
-  const answer = async (request: Request): Promise<object> => {
+  const handle = async (request: Request): Promise<object> => {
     switch (request.do) {
       case "prepare":
         return await contestant.prepare();
@@ -92,16 +97,16 @@ export async function serve(contestant: Contestant): Promise<void> {
     }
   };
   for await (const line of createInterface({ input: process.stdin })) {
-    const said = await answer(JSON.parse(line) as Request).catch(excuse);
-    process.stdout.write(`${JSON.stringify(said)}\n`);
+    const reply = await handle(JSON.parse(line) as Request).catch(errorReply);
+    process.stdout.write(`${JSON.stringify(reply)}\n`);
   }
   await stop();
   await contestant.close();
-  // A pool or timer that a peer leaves behind is no reason to stay.
+  // A pool or timer that a peer leaves open must not keep the process alive.
   process.exit(0);
 }
 
-function excuse(error: unknown): object {
+function errorReply(error: unknown): object {
   if (error instanceof UnsupportedRequest) return { unsupported: error.message };
   return { error: error instanceof Error ? `${error.message}` : String(error) };
 }
@@ -119,7 +124,7 @@ async function enqueue(contestant: Contestant, request: EnqueueRequest): Promise
     const payload = {
       t: now(),
       tenant: request.tenantFrom + (n % request.tenants),
-      // Spread evenly: every tenth for a tenth.
+      // Failing jobs are spread evenly: with a share of 0.1, every tenth job fails.
       ...(share > 0 && Math.floor((n + 1) * share) > Math.floor(n * share) ? { fail: true as const } : {}),
       ...(pad === "" ? {} : { pad }),
     };
@@ -132,7 +137,7 @@ async function enqueue(contestant: Contestant, request: EnqueueRequest): Promise
       jobs += 1;
     }
   };
-  const size = Math.max(1, Math.min(contestant.manySize, Math.floor(mostBytesACall / (pad.length + 100))));
+  const size = Math.max(1, Math.min(contestant.manySize, Math.floor(maxBytesPerCall / (pad.length + 100))));
   const many = async (): Promise<void> => {
     while (more()) {
       const batch = Array.from({ length: Math.min(size, request.jobs - taken) }, next);
@@ -145,7 +150,7 @@ async function enqueue(contestant: Contestant, request: EnqueueRequest): Promise
   return { jobs, seconds: (performance.now() - started) / 1000 };
 }
 
-/** Open loop: a call is made when its time has come, whether or not the ones before it were answered. */
+/** Open loop: each call is made at its scheduled time, even if earlier calls are still pending. */
 async function produce(contestant: Contestant, request: ProduceRequest): Promise<Sent> {
   const { rate, seconds, tenants, tenantFrom } = request;
   const total = Math.round(rate * seconds);
@@ -170,7 +175,7 @@ async function produce(contestant: Contestant, request: ProduceRequest): Promise
   return { jobs: total, seconds: (performance.now() - started) / 1000 };
 }
 
-/** What happened in this process. */
+/** Counts the executions of this process and their waits. */
 class Tally {
   #done = 0;
   #first = 0;
@@ -189,7 +194,7 @@ class Tally {
       if (execution === 1) {
         this.#waits.push(started - payload.t);
         this.#tenants.push(payload.tenant);
-        if (payload.fail === true) throw new Error("fails on its first execution, as it was told to");
+        if (payload.fail === true) throw new Error("this job is meant to fail on its first execution");
       }
       if (sleepMs > 0) return sleep(sleepMs).then(ended);
       ended();

@@ -1,4 +1,6 @@
-/** The servers that all contestants share, and a prepared database of each to copy for every measurement. */
+/**
+ * The servers that all contestants share, and one prepared database per contestant that is copied for each measurement.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchDatabase, BenchServer } from "../server.ts";
@@ -9,9 +11,9 @@ import type { RedisServer } from "./redis.ts";
 import { enqueueing, Session, working } from "./session.ts";
 import { postgresStore, redisStore, type Store } from "./store.ts";
 
-/** A contestant that could be installed and prepared. */
+/** A contestant that was installed and prepared successfully. */
 export interface Contestant {
-  /** Such as "pg-boss, defaults". */
+  /** For example "pg-boss, defaults". */
   readonly name: string;
   readonly peer: Peer;
   readonly settings: "best" | "default";
@@ -19,20 +21,20 @@ export interface Contestant {
   readonly prepared: Prepared;
 }
 
-/** Jobs that are in the store before a measurement begins, beside those that it is about. */
+/** Jobs that are in the store before a measurement begins, in addition to the jobs that are measured. */
 export interface Crowd {
   readonly of: "ready" | "scheduled" | "finished";
   readonly jobs: number;
 }
 
-/** Jobs that a contestant makes itself, to be copied. */
+/** The number of jobs that a contestant creates itself. They are then copied. */
 const originals = 1000;
 
 export class Arena implements AsyncDisposable {
   readonly #server: BenchServer;
   readonly #redis: RedisServer | undefined;
   readonly #serverPid: number | undefined;
-  /** By contestant, and by crowd. */
+  /** Keyed by contestant and crowd. */
   readonly #templates = new Map<string, BenchDatabase>();
 
   private constructor(server: BenchServer, redis: RedisServer | undefined, serverPid: number | undefined) {
@@ -45,19 +47,19 @@ export class Arena implements AsyncDisposable {
     return new Arena(server, redis, await server.pid());
   }
 
-  /** Lets a contestant make its tables, once. */
+  /** Has a contestant create its tables in a database that later measurements copy. */
   async prepare(peer: Peer, settings: "best" | "default", command: Command): Promise<Contestant> {
     const name = settings === "best" ? peer.name : `${peer.name}, defaults`;
     const { store, keep } = await this.#storeToKeep(peer, {});
     await using session = new Session(command, settings, store);
     const crew = await session.start();
     const [prepared] = await crew.ask({ do: "prepare" });
-    if (prepared === undefined) throw new Error("it did not answer");
+    if (prepared === undefined) throw new Error("the contestant did not reply");
     keep(name);
     return { name, peer, settings, command, prepared };
   }
 
-  /** A session on a copy of the prepared database, with a crowd in it if wanted. */
+  /** Opens a session on a copy of the prepared database, optionally with a crowd in it. */
   async session({ name, peer, settings, command }: Contestant, crowd?: Crowd): Promise<Session> {
     if (crowd !== undefined) await this.#gather({ name, peer, settings, command }, crowd);
     const template = this.#templates.get(keyOf(name, crowd))?.name;
@@ -68,7 +70,7 @@ export class Arena implements AsyncDisposable {
     return new Session(command, settings, store);
   }
 
-  /** Drops the databases with crowds: each is as large as its jobs. */
+  /** Drops the databases with crowds, because they are large. */
   async disperse(): Promise<void> {
     for (const [key, database] of this.#templates) {
       if (!key.includes(separator)) continue;
@@ -81,14 +83,14 @@ export class Arena implements AsyncDisposable {
     for (const database of this.#templates.values()) await database[Symbol.asyncDispose]();
   }
 
-  /** Has the contestant make some jobs, as they are to be, and copies their rows. */
+  /** Has the contestant create some jobs in the state that the crowd asks for, and copies their rows. */
   async #gather(contestant: Omit<Contestant, "prepared">, crowd: Crowd): Promise<void> {
     const { name, peer, settings, command } = contestant;
     const key = keyOf(name, crowd);
     const copies = crowd.of === "finished" ? peer.finished : peer.live;
     if (this.#templates.has(key)) return;
     if (copies === undefined)
-      throw new Unsupported("so many are copied in SQL, which its store does not have");
+      throw new Unsupported("this many jobs are copied with SQL, which its store does not have");
     const { store, keep } = await this.#storeToKeep(peer, copyOf(this.#templates.get(name)?.name, false));
     await using session = new Session(command, settings, store);
     const crew = await session.start();
@@ -112,7 +114,7 @@ export class Arena implements AsyncDisposable {
     return await postgresStore(database, this.#serverPid);
   }
 
-  /** A store whose database outlives it under a name, if it comes to that. */
+  /** Creates a store. Calling `keep` makes its database outlive the store, as the template with that key. */
   async #storeToKeep(
     peer: Peer,
     copy: { template?: string },
@@ -136,7 +138,7 @@ export class Arena implements AsyncDisposable {
   }
 
   async #emptyRedis(): Promise<Store> {
-    if (this.#redis === undefined) throw new Error("there is no Redis");
+    if (this.#redis === undefined) throw new Error("Redis is not running");
     return await redisStore(this.#redis);
   }
 }
@@ -151,7 +153,7 @@ function copyOf(template: string | undefined, large: boolean): { template?: stri
   return template === undefined ? { large } : { template, large };
 }
 
-/** Copies rows with all they have but the columns that number themselves, then has them vacuumed and analyzed. */
+/** Copies rows, except for columns with generated values, then vacuums and analyzes the database. */
 async function multiply(url: string, { table, own = {} }: Copies, crowd: Crowd): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -175,7 +177,7 @@ async function multiply(url: string, { table, own = {} }: Copies, crowd: Crowd):
        cross join generate_series(1, $1::int) n`,
       [times],
     );
-    if (times > 0 && rowCount === 0) throw new Unsupported("it keeps nothing of jobs that have ended");
+    if (times > 0 && rowCount === 0) throw new Unsupported("it does not keep finished jobs");
     await client.query("vacuum analyze");
   } finally {
     await client.end();

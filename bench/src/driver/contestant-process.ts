@@ -1,7 +1,7 @@
-/** A contestant's process: requests go in one by one, each is answered by one line. */
+/** A contestant's process. The driver sends one request at a time, and the process replies to each with one line. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { type AnswerTo, ContestantError, type Request, readAnswer } from "./protocol.ts";
+import { ContestantError, type ReplyTo, type Request, readReply } from "./protocol.ts";
 
 export interface Command {
   readonly command: string;
@@ -13,8 +13,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** How much of what a contestant logs is kept for the message of a failure. */
-const keptLog = 2_000;
+/** The number of characters of a contestant's log that are kept for the message of a failure. */
+const keptLogLength = 2_000;
 
 export class ContestantProcess implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -26,40 +26,42 @@ export class ContestantProcess implements AsyncDisposable {
   constructor({ command, args }: Command, env: NodeJS.ProcessEnv, cwd: string) {
     const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
-    // A pipe to a process that has ended fails; that it has ended is what counts.
+    // Writing to a process that has exited fails. The exit itself is reported by `#end`, so this error is ignored.
     child.stdin.on("error", () => undefined);
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#log = (this.#log + text).slice(-keptLog);
+      this.#log = (this.#log + text).slice(-keptLogLength);
     });
     createInterface({ input: child.stdout }).on("line", (line) => this.#waiting.shift()?.resolve(line));
     this.#ended = new Promise((resolve) => {
-      child.on("error", (error) => this.#end(`cannot be started: ${error.message}`, resolve));
-      child.on("close", (code, signal) => this.#end(`ended (${signal ?? code})`, resolve));
+      child.on("error", (error) => this.#end(`could not be started: ${error.message}`, resolve));
+      child.on("close", (code, signal) => this.#end(`exited (${signal ?? code})`, resolve));
     });
   }
 
-  /** Undefined when the process could not even be started. */
+  /** Undefined if the process could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
 
-  /** Sends a request and waits for its answer; after so many seconds without one the process is killed. */
-  async ask<R extends Request>(request: R, seconds = 120): Promise<AnswerTo<R>> {
+  /** Sends a request and resolves to its reply. Kills the process if there is no reply within `seconds`. */
+  async ask<R extends Request>(request: R, seconds = 120): Promise<ReplyTo<R>> {
     if (this.#gone !== undefined) throw this.#failure(this.#gone);
-    const answered = new Promise<string>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    const replied = new Promise<string>((resolve, reject) => this.#waiting.push({ resolve, reject }));
     this.#child.stdin.write(`${JSON.stringify(request)}\n`);
     const timer = setTimeout(() => {
-      this.#log += `\nno answer to "${request.do}" in ${seconds} s`;
+      this.#log += `\nno reply to "${request.do}" within ${seconds} s`;
       this.#child.kill("SIGKILL");
     }, seconds * 1000);
     try {
-      return readAnswer(request, await answered);
+      return readReply(request, await replied);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** Closes its input, which ends a contestant; one that does not end is killed. */
+  /**
+   * Closes the standard input of the process, which ends a contestant. Kills the process if it does not exit in time.
+   */
   async close(seconds = 20): Promise<void> {
     this.#child.stdin.end();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), seconds * 1000);

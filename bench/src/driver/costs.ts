@@ -1,10 +1,10 @@
-/** What jobs cost beside time: counters of the store before and after, and the difference for each job. */
+/** What jobs cost besides time: counters of the store before and after, and the difference per job. */
 
-/** Of one moment. What cannot be known, such as the WAL of Redis, is absent. */
+/** Counters at one moment. A counter that the store does not have, such as the WAL of Redis, is absent. */
 export interface Counters {
   readonly walBytes?: number;
   readonly commits?: number;
-  /** Rows updated or deleted: each leaves a dead one behind, whether or not vacuum has been there since. */
+  /** Rows updated or deleted. Each leaves a dead row behind, and it counts even if vacuum has removed it since. */
   readonly deadRows?: number;
   readonly tableBytes?: number;
   readonly indexBytes?: number;
@@ -24,7 +24,7 @@ export const counterNames: readonly CounterName[] = [
   "workerCpuSeconds",
 ];
 
-/** The difference, divided: for each job, or for each second. */
+/** The difference of two readings, divided by a number of jobs or seconds. */
 export function divided(before: Counters, after: Counters, by: number): Counters {
   const costs: Partial<Record<CounterName, number>> = {};
   for (const name of counterNames) {

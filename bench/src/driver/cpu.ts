@@ -1,19 +1,23 @@
-/** CPU seconds that processes used, from /proc. Undefined where there is none, as on a laptop that is no Linux. */
+/** Reads the CPU seconds that processes have used from /proc. Undefined on systems without /proc, such as macOS. */
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface ProcessTimes {
   readonly pid: number;
   readonly parent: number;
   readonly name: string;
-  /** Of the process itself, and of children that have ended and were waited for. */
+  /** CPU seconds of the process itself. */
   readonly own: number;
+  /** CPU seconds of its children that have exited and that it has waited for. */
   readonly ended: number;
 }
 
-/** Linux counts in hundredths of a second, whatever the kernel's own clock is. */
+/** Linux reports hundredths of a second here, independent of the kernel's own clock rate. */
 const ticksPerSecond = 100;
 
-/** Reads a line of /proc/PID/stat. The name may hold blanks and brackets: fields are counted from behind its last bracket. */
+/**
+ * Reads a line of /proc/PID/stat. The name may contain spaces and brackets, so fields are counted from the last
+ * bracket.
+ */
 export function readStat(line: string): ProcessTimes {
   const open = line.indexOf("(");
   const close = line.lastIndexOf(")");
@@ -29,11 +33,11 @@ export function readStat(line: string): ProcessTimes {
   };
 }
 
-/** Of a process, what it started and what that started; those that have ended included, as long as somebody waited for them. */
+/** The CPU seconds of processes and all their descendants. Exited descendants count if their parent waited for them. */
 export function cpuOfTrees(roots: readonly number[], all: readonly ProcessTimes[]): number {
   const wanted = new Set(roots);
   let known = 0;
-  // Children may come before their parents in the list: go over it until nothing is new.
+  // Children may precede their parents in the list, so repeat until no new process is found.
   while (known !== wanted.size) {
     known = wanted.size;
     for (const { pid, parent } of all) if (wanted.has(parent)) wanted.add(pid);
@@ -41,7 +45,7 @@ export function cpuOfTrees(roots: readonly number[], all: readonly ProcessTimes[
   return all.filter(({ pid }) => wanted.has(pid)).reduce((sum, { own, ended }) => sum + own + ended, 0);
 }
 
-/** The CPU seconds of process trees so far. */
+/** The CPU seconds that process trees have used so far. */
 export function cpuSeconds(roots: readonly number[]): number | undefined {
   const all = processes();
   return all === undefined ? undefined : cpuOfTrees(roots, all);
@@ -59,7 +63,7 @@ export function processes(): readonly ProcessTimes[] | undefined {
     try {
       found.push(readStat(readFileSync(`/proc/${name}/stat`, "utf8")));
     } catch {
-      // It has ended since the folder was read.
+      // The process has exited since the folder was read.
     }
   }
   return names.length === 0 ? undefined : found;

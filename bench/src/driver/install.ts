@@ -1,4 +1,4 @@
-/** Installs the peers that npm has, and the Node that all contestants on Node run on, once. */
+/** Installs the peers that are on npm, and the Node that runs all contestants on Node. Does so only once. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 
 export const peersFolder = fileURLToPath(new URL("../../peers/", import.meta.url));
 
-/** The path of that Node. Given somebody to report to, installs it first if need be; else undefined when it is not there. */
+/**
+ * Returns the path of that Node. With `onProgress`, installs it first if necessary. Without, returns undefined if it is
+ * not installed.
+ */
 export function nodeForPeers(onProgress?: (message: string) => void): string | undefined {
   const stamp = join(peersFolder, "node_modules/.installed");
   const wanted = readFileSync(join(peersFolder, "package.json"), "utf8");
@@ -17,13 +20,13 @@ export function nodeForPeers(onProgress?: (message: string) => void): string | u
       cwd: peersFolder,
       encoding: "utf8",
     });
-    if (status !== 0) throw new Error(`npm could not install the peers: ${lastWords(stderr)}`);
+    if (status !== 0) throw new Error(`npm could not install the peers: ${errorsOf(stderr)}`);
     writeFileSync(stamp, wanted);
   }
   return join(peersFolder, "node_modules/.bin/node");
 }
 
-function lastWords(log: string): string {
+function errorsOf(log: string): string {
   const errors = log.split("\n").filter((line) => line.startsWith("npm error"));
   return (errors.length > 0 ? errors : [log.trim()]).slice(0, 3).join(" ");
 }

@@ -1,4 +1,4 @@
-/** Who takes part, and how each is installed and started. */
+/** The peers that take part, and how to install and start each of them. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -7,24 +7,25 @@ import { nodeForPeers, peersFolder } from "./install.ts";
 
 export type Progress = (message: string) => void;
 
-/** How rows that a contestant wrote itself are copied until there are a million of them. */
+/** How to copy rows that a contestant wrote itself, until there are up to a million of them. */
 export interface Copies {
   readonly table: string;
-  /** What a copy has of its own, as SQL, beside columns that number themselves. */
+  /** Columns that get a new value in each copy, as SQL expressions, in addition to columns with generated values. */
   readonly own?: Readonly<Record<string, string>>;
 }
 
 export interface Peer {
   readonly name: string;
   readonly store: "postgres" | "redis";
-  /** JobForge is measured at its defaults only: they are its best. */
+  /** The settings to measure. JobForge is measured with its defaults only: they are its best. */
   readonly settings: readonly ("best" | "default")[];
-  /** Installs it if that has not been done yet. Fails with the reason when it cannot be had. */
+  /** Installs the peer if necessary. Rejects with the reason if it cannot be installed. */
   launch(onProgress: Progress): Promise<Command>;
-  /** Jobs that wait, and jobs that have ended. */
+  /** How to copy waiting jobs. */
   readonly live?: Copies;
+  /** How to copy finished jobs. */
   readonly finished?: Copies;
-  /** An older version: measured by the full run only, and there only where everybody is. */
+  /** An older version. Only the full run measures it, and only in workloads in which all contestants take part. */
   readonly fullOnly?: boolean;
 }
 
@@ -35,7 +36,7 @@ export const jobforge: Peer = {
   name: "jobforge",
   store: "postgres",
   settings: ["best"],
-  // The peers need a newer Node than we do, and all shall have the same. Without them any will do.
+  // The peers need a newer Node than JobForge, and all contestants use the same. Without peers, any Node will do.
   launch: async () => ({
     command: nodeForPeers() ?? process.execPath,
     args: ["--import", "tsx", fileURLToPath(new URL("../contestants/jobforge.ts", import.meta.url))],
@@ -80,7 +81,7 @@ function onNode(name: string, file: string, ...args: readonly string[]): Peer {
   };
 }
 
-/** One with a toolchain of its own, which its folder knows how to use. */
+/** A peer in another language. The `install.js` in its folder builds it with the toolchain of that language. */
 function foreign(name: string): Peer {
   return {
     name,
@@ -88,7 +89,7 @@ function foreign(name: string): Peer {
     settings: both,
     launch: async (onProgress) => {
       const file = join(peersFolder, name, "install.js");
-      if (!existsSync(file)) throw new Error(`this checkout has no ${file}`);
+      if (!existsSync(file)) throw new Error(`${file} does not exist in this checkout`);
       const { install } = (await import(pathToFileURL(file).href)) as {
         install(onProgress: Progress): Command | Promise<Command>;
       };

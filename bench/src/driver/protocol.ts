@@ -1,9 +1,14 @@
-/** What the driver and a contestant say to each other: one JSON line each way. bench/README.md has the contract. */
+/**
+ * The messages between the driver and a contestant: one line of JSON in each direction. See the contract in
+ * bench/README.md.
+ */
 
 export interface EnqueueRequest {
   readonly do: "enqueue";
   readonly jobs: number;
-  /** `one`: a call per job, `concurrency` at a time. `bulk`: the contestant's best way for many. */
+  /**
+   * `one`: one call per job, `concurrency` calls at a time. `bulk`: the contestant's fastest way to enqueue many jobs.
+   */
   readonly how: "one" | "bulk";
   readonly concurrency: number;
   readonly payloadBytes: number;
@@ -11,7 +16,7 @@ export interface EnqueueRequest {
   readonly tenants: number;
   readonly tenantFrom: number;
   readonly failShare: number;
-  /** It stops after so long, however many are left. */
+  /** The contestant stops after this time, even if jobs are left. */
   readonly seconds: number;
 }
 
@@ -26,13 +31,15 @@ export interface ProduceRequest {
 export interface WorkRequest {
   readonly do: "work";
   readonly sleepMs: number;
-  /** Null: what the contestant's settings say. */
+  /** Null: the contestant uses its own settings. */
   readonly concurrency: number | null;
-  /** Runs at once over all processes, at most. Null: no limit. */
+  /** The maximum number of concurrent runs over all processes. Null: no limit. */
   readonly limit: number | null;
-  /** Workers to start in this process. A contestant that can start one only answers without `workers`. */
+  /** The number of workers to start in this process. A contestant that can start only one replies without `workers`. */
   readonly workers?: number;
-  /** Some jobs will fail: a contestant whose batches end as a whole has to settle each by itself then. */
+  /**
+   * Some jobs will fail. A contestant whose batches succeed or fail as a whole must then settle each job separately.
+   */
   readonly failing?: boolean;
 }
 
@@ -53,9 +60,9 @@ export type Request =
 
 export interface Prepared {
   readonly version: string;
-  /** What is kept of finished jobs. */
+  /** What the contestant keeps of finished jobs. */
   readonly keeps: string;
-  /** Batch, pool, concurrency, and what matters for durability. */
+  /** Batch size, pool size, concurrency, and settings that affect durability. */
   readonly settings: string;
 }
 
@@ -66,8 +73,9 @@ export interface Sent {
 
 export interface Count {
   readonly done: number;
-  /** When the first execution began and the last one ended; epoch milliseconds, 0 before there was one. */
+  /** When the first execution began, in epoch milliseconds; 0 before the first. */
   readonly first: number;
+  /** When the last execution ended, in epoch milliseconds; 0 before the first. */
   readonly last: number;
 }
 
@@ -79,7 +87,7 @@ export interface Waits {
   readonly max: number;
 }
 
-export interface Answers {
+export interface Replies {
   readonly prepare: Prepared;
   readonly enqueue: Sent;
   readonly produce: Sent;
@@ -89,14 +97,14 @@ export interface Answers {
   readonly stop: object;
 }
 
-export type AnswerTo<R extends Request> = Answers[R["do"]];
+export type ReplyTo<R extends Request> = Replies[R["do"]];
 
-/** A contestant has no notion of what it was asked for. That is a result, not a failure. */
+/** A contestant does not have the requested feature. This is a result, not a failure. */
 export class Unsupported extends Error {
   override readonly name = "Unsupported";
 }
 
-/** A contestant answered that something went wrong, or not at all. */
+/** A contestant replied with an error, or did not reply. */
 export class ContestantError extends Error {
   override readonly name = "ContestantError";
 }
@@ -108,26 +116,26 @@ const numbers: Readonly<Partial<Record<Request["do"], readonly string[]>>> = {
   waits: ["n"],
 };
 
-/** Reads the line that answers a request. Fails with what the contestant said, or with what is wrong with it. */
-export function readAnswer<R extends Request>(request: R, line: string): AnswerTo<R> {
-  let answer: unknown;
+/** Reads the reply to a request. Throws the contestant's own error, or an error that says why the reply is invalid. */
+export function readReply<R extends Request>(request: R, line: string): ReplyTo<R> {
+  let reply: unknown;
   try {
-    answer = JSON.parse(line);
+    reply = JSON.parse(line);
   } catch {
-    throw new ContestantError(`the answer to "${request.do}" is no JSON: ${line.slice(0, 200)}`);
+    throw new ContestantError(`the reply to "${request.do}" is not JSON: ${line.slice(0, 200)}`);
   }
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) {
-    throw new ContestantError(`the answer to "${request.do}" is no object: ${line.slice(0, 200)}`);
+  if (typeof reply !== "object" || reply === null || Array.isArray(reply)) {
+    throw new ContestantError(`the reply to "${request.do}" is not an object: ${line.slice(0, 200)}`);
   }
-  const fields: Readonly<Record<string, unknown>> = { ...answer };
+  const fields: Readonly<Record<string, unknown>> = { ...reply };
   if (typeof fields["unsupported"] === "string") throw new Unsupported(fields["unsupported"]);
   if (typeof fields["error"] === "string") throw new ContestantError(fields["error"]);
   for (const name of numbers[request.do] ?? []) {
     if (typeof fields[name] !== "number") {
       throw new ContestantError(
-        `the answer to "${request.do}" lacks the number ${name}: ${line.slice(0, 200)}`,
+        `the reply to "${request.do}" has no number "${name}": ${line.slice(0, 200)}`,
       );
     }
   }
-  return answer as AnswerTo<R>;
+  return reply as ReplyTo<R>;
 }

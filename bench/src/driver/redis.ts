@@ -1,4 +1,4 @@
-/** A Redis of the benchmark's own: its log is written to disk once a second, as BullMQ's guide for production advises. */
+/** Starts a Redis for the benchmark. It syncs its log to disk once a second, as BullMQ's production guide advises. */
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -26,17 +26,18 @@ const settings = [
   "noeviction",
 ];
 
-/** Fails with the reason when there is no redis-server and none can be fetched. */
+/** Starts Redis. Rejects with the reason if redis-server is not installed and cannot be downloaded. */
 export async function startRedis(): Promise<RedisServer> {
   const tool = await findTool("redis-server");
-  if (tool === undefined) throw new Error("redis-server is neither installed nor to be had with apt-get");
+  if (tool === undefined)
+    throw new Error("redis-server is not installed and could not be downloaded with apt-get");
   const folder = await mkdtemp(join(tmpdir(), "jobforge-bench-redis-"));
   const port = await freePort();
   const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
   const child = spawn(tool.path, [...place, ...settings], { env: tool.env, stdio: "ignore" });
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   const clear = (): void => rmSync(folder, { recursive: true, force: true });
-  // A driver that is interrupted leaves no server behind.
+  // Kill the server if the driver is interrupted.
   const kill = (): void => {
     child.kill("SIGKILL");
     clear();
@@ -50,7 +51,7 @@ export async function startRedis(): Promise<RedisServer> {
   };
   try {
     for (let tries = 100; (await say(port, "PING").catch(() => "")) !== "+PONG"; tries -= 1) {
-      if (tries === 0 || child.exitCode !== null) throw new Error("redis-server does not start");
+      if (tries === 0 || child.exitCode !== null) throw new Error("redis-server did not start");
       await sleep(50);
     }
   } catch (error) {
@@ -66,7 +67,7 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-/** Sends an inline command and answers the first line that comes back. */
+/** Sends an inline command and resolves to the first line of the response. */
 function say(port: number, command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(`${command}\r\n`));

@@ -1,4 +1,4 @@
-/** Takes all contestants through all workloads, in rounds, in an order that alternates. */
+/** Runs all workloads with all contestants, in several rounds and in alternating order. */
 import { execFileSync } from "node:child_process";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import type { BenchServer } from "../server.ts";
@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly workloads: readonly Workload[];
   readonly rounds: number;
   readonly size: Size;
-  /** Fewer take part, and none at their defaults. */
+  /** Fewer contestants take part, and none with its default settings, except JobForge. */
   readonly quick: boolean;
   readonly onProgress: Progress;
 }
@@ -24,7 +24,7 @@ export interface Missing {
   readonly reason: string;
 }
 
-/** One contestant at one cell: what each round gave, or why there is nothing. */
+/** The results of one contestant in one cell: the outcome of each round, or the reason why there is none. */
 export interface Result {
   readonly contestant: string;
   readonly outcomes: readonly Outcome[];
@@ -46,7 +46,7 @@ export interface Machine {
 
 export interface RunResults {
   readonly machine: Machine;
-  /** The Node that contestants on Node run on. */
+  /** The version of Node that runs the contestants on Node. */
   readonly node: string;
   readonly postgres: string;
   readonly durability: string;
@@ -59,7 +59,7 @@ export interface RunResults {
   readonly cells: readonly CellResults[];
 }
 
-/** Those whose lines a chart shows. */
+/** The contestants that are shown in line charts. */
 const main = new Set(["jobforge", "graphile-worker", "pg-boss", "bullmq on redis", "river"]);
 
 export async function run(server: BenchServer, options: RunOptions): Promise<RunResults> {
@@ -91,7 +91,7 @@ export async function run(server: BenchServer, options: RunOptions): Promise<Run
   };
 }
 
-/** Redis runs only when somebody needs it. */
+/** Starts Redis only if a peer needs it. */
 async function redisFor(
   { peers, onProgress }: RunOptions,
   missing: Missing[],
@@ -109,7 +109,7 @@ async function redisFor(
   }
 }
 
-/** Installs and prepares all that can be; the others are missing, with the reason. */
+/** Installs and prepares every peer. A peer that fails is added to `missing`, with the reason. */
 async function gather(arena: Arena, options: RunOptions, missing: Missing[]): Promise<Contestant[]> {
   const contestants: Contestant[] = [];
   const gone = new Set(missing.map(({ name }) => name));
@@ -144,7 +144,10 @@ function takesPart({ peer, settings }: Contestant, field: Field): boolean {
   }
 }
 
-/** All rounds of a workload. Every other round goes backwards, so that nobody is always the first on a warm machine. */
+/**
+ * Runs all rounds of a workload. Every second round reverses the order, so that no contestant always has the same
+ * place.
+ */
 async function play(
   arena: Arena,
   workload: Workload,
@@ -162,7 +165,7 @@ async function play(
         const outcome = await measure(arena, workload, contestant, size);
         outcomes.set(name, [...(outcomes.get(name) ?? []), outcome]);
       } catch (error) {
-        out.set(name, excuse(error));
+        out.set(name, failureOf(error));
       }
     }
   }
@@ -176,7 +179,9 @@ async function play(
   }));
 }
 
-/** A function of its own: `await using` in a loop, as our tools translate it, throws the error of an earlier turn again. */
+/**
+ * A separate function because of a compiler bug: a transpiled `await using` in a loop throws an earlier error again.
+ */
 async function measure(
   arena: Arena,
   workload: Workload,
@@ -187,8 +192,8 @@ async function measure(
   return await workload.run(session, size);
 }
 
-/** A contestant that cannot do it, or breaks at it, ends no run. */
-function excuse(error: unknown): Pick<Result, "unsupported" | "failed"> {
+/** A contestant that does not support a workload, or fails in it, does not stop the run. */
+function failureOf(error: unknown): Pick<Result, "unsupported" | "failed"> {
   return error instanceof Unsupported ? { unsupported: error.message } : { failed: reasonOf(error) };
 }
 

@@ -1,4 +1,4 @@
-/** From counts taken now and then to a rate. */
+/** Computes a rate from counts that are sampled at intervals. */
 import type { Count } from "./protocol.ts";
 
 /** Executions so far over all processes, and when the last of them ended, in epoch milliseconds. */
@@ -14,13 +14,19 @@ export function together(counts: readonly Count[]): Sample {
   };
 }
 
-/** Of fewer executions than this no rate can be read from the times between them: one job, done in microseconds, is no 60,000 a second. */
-const FEW = 10;
+/**
+ * With fewer executions than this, the times between them do not give a meaningful rate: one job that takes
+ * microseconds does not mean 60,000 jobs a second.
+ */
+const minimumForRate = 10;
 
 /**
- * Executions a second. `watched` is for how many seconds: of few executions those in this time. Of more, those between two samples: from the first that lies at least `warmUp` seconds behind the first execution, to the last that
- * brought something new. How long starting and stopping take is not in it, nor what was claimed but not yet run. When there was too
- * little to do for that, all there is counts, from the first execution on.
+ * Executions per second.
+ *
+ * With very few executions, this is their number divided by `watched`, the seconds they were observed for. Otherwise it
+ * is the rate between two samples: the first at least `warmUp` seconds after the first execution began, and the last
+ * with a higher count. This excludes the time to start and stop, and jobs that were claimed but not yet run. If there
+ * were too few jobs for a warm-up, all executions count, from the first on.
  */
 export function rateOf(
   samples: readonly Sample[],
@@ -30,7 +36,7 @@ export function rateOf(
   const news = samples.filter(({ done }, n) => done > (samples[n - 1]?.done ?? 0));
   const end = news.at(-1);
   if (end === undefined) return 0;
-  if (end.done < FEW) return end.done / watched;
+  if (end.done < minimumForRate) return end.done / watched;
   const warm = news.find(({ last }) => last >= first + warmUp * 1000);
   const start = warm !== undefined && end.done - warm.done >= end.done / 3 ? warm : { done: 0, last: first };
   const seconds = (end.last - start.last) / 1000;

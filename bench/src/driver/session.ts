@@ -1,16 +1,16 @@
-/** One contestant at one measurement: its processes and its store, both fresh. */
+/** One measurement of one contestant, with new processes and a new store. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Command, ContestantProcess } from "./contestant-process.ts";
 import { type Counters, divided } from "./costs.ts";
 import { cpuSeconds } from "./cpu.ts";
-import type { AnswerTo, EnqueueRequest, ProduceRequest, Request, Sent, WorkRequest } from "./protocol.ts";
+import type { EnqueueRequest, ProduceRequest, ReplyTo, Request, Sent, WorkRequest } from "./protocol.ts";
 import { rateOf, type Sample, together } from "./sampling.ts";
 import type { Store } from "./store.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Some processes of a contestant that do the same. */
+/** Processes of one contestant that get the same requests. */
 export class Crew implements AsyncDisposable {
   readonly #processes: readonly ContestantProcess[];
 
@@ -18,8 +18,8 @@ export class Crew implements AsyncDisposable {
     this.#processes = processes;
   }
 
-  /** All are asked at once. */
-  async ask<R extends Request>(request: R): Promise<AnswerTo<R>[]> {
+  /** Sends a request to all processes concurrently. */
+  async ask<R extends Request>(request: R): Promise<ReplyTo<R>[]> {
     return await Promise.all(this.#processes.map((process) => process.ask(request)));
   }
 
@@ -38,7 +38,7 @@ export class Crew implements AsyncDisposable {
 
 export interface Metered<T> {
   readonly result: T;
-  /** For each of the units that the work said it had. */
+  /** The cost per unit, where the work returns the number of units. */
   readonly cost: Counters;
 }
 
@@ -48,7 +48,7 @@ export interface Burned {
 }
 
 export interface Burn extends Partial<Omit<WorkRequest, "do">> {
-  /** How many jobs are waiting: when that many are done, it is over. */
+  /** The number of waiting jobs. The measurement ends when all of them are done. */
   readonly jobs: number;
   readonly seconds: number;
 }
@@ -72,7 +72,7 @@ export class Session implements AsyncDisposable {
     };
   }
 
-  /** Starts processes and waits until each answers. */
+  /** Starts processes and waits until each has replied. */
   async start(processes = 1): Promise<Crew> {
     const all = Array.from(
       { length: processes },
@@ -85,8 +85,9 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * What work cost that ran in these processes. They are closed after it, since only a backend that ends hands in all its counters. The
-   * work answers its result and by how many jobs, or seconds, its cost is divided.
+   * Measures the cost of work that runs in these processes. Closes them afterwards, because a Postgres backend reports
+   * all its counters only when it exits. The work returns its result and the number of jobs or seconds to divide the
+   * cost by.
    */
   async metered<T>(
     crew: Crew,
@@ -100,7 +101,10 @@ export class Session implements AsyncDisposable {
     return { result, cost: divided(before, await this.#read(workers), units) };
   }
 
-  /** What a second costs in which these processes are left alone. They go on, so what backends hand in late is missed at both ends. */
+  /**
+   * Measures the cost per second while these processes are left alone. The processes keep running, so counters that
+   * backends report late are missing at both ends.
+   */
   async watched(crew: Crew, seconds: number): Promise<Counters> {
     const before = await this.#read(crew.cpuSeconds());
     const started = performance.now();
@@ -114,7 +118,10 @@ export class Session implements AsyncDisposable {
     return workers === undefined ? counters : { ...counters, workerCpuSeconds: workers };
   }
 
-  /** Puts jobs into the queue from a process that is gone afterwards; so many of them before it is metered, to open connections. */
+  /**
+   * Enqueues jobs from a process that is closed afterwards. The first `warmUp` jobs are not measured: they open the
+   * connections.
+   */
   async fill(
     what: Partial<EnqueueRequest> & Pick<EnqueueRequest, "jobs">,
     warmUp = 0,
@@ -127,7 +134,7 @@ export class Session implements AsyncDisposable {
     });
   }
 
-  /** Starts a worker in each process and lets them run until the jobs are done or the time is over. */
+  /** Starts a worker in each process and lets them run until all jobs are done or the time is over. */
   async burn(crew: Crew, { jobs, seconds, ...work }: Burn): Promise<readonly [Burned, units: number]> {
     await crew.ask(working(work));
     const end = performance.now() + seconds * 1000;

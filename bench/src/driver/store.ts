@@ -1,4 +1,4 @@
-/** Where a contestant keeps its jobs during a measurement, and what can be counted there. */
+/** The store of a contestant's jobs during a measurement, and the counters it has. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchDatabase } from "../server.ts";
@@ -8,20 +8,24 @@ import { ContestantError, Unsupported } from "./protocol.ts";
 import type { RedisServer } from "./redis.ts";
 
 export interface Store extends AsyncDisposable {
-  /** How the contestant's processes find it. */
+  /** Environment variables with the address of the store, for the contestant's processes. */
   readonly env: Readonly<Record<string, string>>;
   counters(): Promise<Counters>;
-  /** Waits until nobody but the driver is connected: a backend hands in its counters when it ends. */
+  /** Waits until only the driver is connected, because a backend reports its counters when it exits. */
   quiet(): Promise<void>;
-  /** Vacuums and analyzes what was enqueued, as autovacuum does a minute later: nobody plans for the empty table of before. */
+  /**
+   * Vacuums and analyzes the enqueued jobs, as autovacuum does a minute later. Otherwise queries would be planned with
+   * statistics of an empty table.
+   */
   tidy(): Promise<void>;
-  /** Leaves a transaction open that still sees every row that dies from now on. */
+  /** Opens a transaction and leaves it open. Its snapshot keeps every row that dies from now on. */
   pin(): Promise<void>;
 }
 
+/** The application name of the driver's connections. */
 const driver = "jobforge benchmark";
 
-/** A database of its own, made for this store and dropped with it. */
+/** A store in a database that is dropped together with the store. */
 export async function postgresStore(database: BenchDatabase, server: number | undefined): Promise<Store> {
   const open: pg.Client[] = [];
   const connect = async (): Promise<pg.Client> => {
@@ -31,14 +35,15 @@ export async function postgresStore(database: BenchDatabase, server: number | un
     return client;
   };
   const client = await connect();
-  // Everybody starts right behind a checkpoint, so that nobody pays for another's pages. It takes a right that we may lack.
+  // Each measurement starts right after a checkpoint, so that no contestant pays for writing pages of another. The role
+  // may lack the permission for a checkpoint.
   await client.query("checkpoint").catch(() => undefined);
   return {
     env: { DATABASE_URL: database.url },
     counters: async () => ({ ...(await count(client)), ...cpuOf(server) }),
     quiet: async () => {
       for (let looks = 0; (await others(client)) > 0; looks += 1) {
-        if (looks > 3000) throw new ContestantError("its connections are still open after half a minute");
+        if (looks > 3000) throw new ContestantError("its connections were still open after half a minute");
         await sleep(10);
       }
     },
@@ -58,7 +63,7 @@ export async function postgresStore(database: BenchDatabase, server: number | un
   };
 }
 
-/** Redis has one database for all; it is emptied before each measurement. */
+/** All contestants on Redis share one database, which is emptied before each measurement. */
 export async function redisStore(redis: RedisServer): Promise<Store> {
   await redis.empty();
   return {

@@ -1,12 +1,12 @@
 /**
- * The least that a queue in SQL does: a table of live jobs and one of finished ones, an update with SKIP LOCKED to claim, a
- * delete and an insert to end. No priorities, no turns of tenants, no retries, no fence, no policies: what those cost is the
- * distance to JobForge.
+ * A minimal queue in SQL: a table of live jobs and a table of finished jobs, an update with SKIP LOCKED to claim, a
+ * delete and an insert to finish. It has no priorities, turns of tenants, retries, fence or policies. The difference to
+ * JobForge is what those features cost.
  */
 import type { Contender } from "./contender.ts";
 import { inBatches } from "./contender.ts";
 
-const CLAIM = `
+const claimSql = `
   with picked as (
     select id from plain.jobs
     where state = 'ready' and type = 'kept' and run_at <= clock_timestamp()
@@ -20,11 +20,11 @@ const CLAIM = `
   where j.id = p.id
   returning j.*`;
 
-const END = `
+const finishSql = `
   with ended as (delete from plain.jobs where id = any ($1) returning *)
   insert into plain.finished select e.*, clock_timestamp() from ended e`;
 
-const FORGET = "delete from plain.jobs where id = any ($1)";
+const forgetSql = "delete from plain.jobs where id = any ($1)";
 
 export const baseline: Contender = {
   name: "plain tables",
@@ -66,9 +66,9 @@ export const baseline: Contender = {
   drain: async (client, { batch, history }) => {
     let done = 0;
     for (;;) {
-      const { rows } = await client.query<{ id: string }>(CLAIM, [batch]);
+      const { rows } = await client.query<{ id: string }>(claimSql, [batch]);
       if (rows.length === 0) return done;
-      await client.query(history ? END : FORGET, [rows.map(({ id }) => id)]);
+      await client.query(history ? finishSql : forgetSql, [rows.map(({ id }) => id)]);
       done += rows.length;
     }
   },

@@ -1,4 +1,4 @@
-/** What the kernel's benchmark puts side by side: JobForge's SQL functions, and a plain pair of tables. */
+/** The contenders of the kernel's benchmark: JobForge's SQL functions, and a plain pair of tables. */
 import type pg from "pg";
 
 export interface Work {
@@ -10,17 +10,17 @@ export interface Work {
 
 export interface Contender {
   readonly name: string;
-  /** Its tables, for counting what died in them. */
+  /** The schema of its tables, in which dead rows are counted. */
   readonly schema: string;
   setUp(admin: pg.Client): Promise<void>;
   enqueueOne(client: pg.Client, tenant: string): Promise<void>;
   /** Enqueues `count` jobs, each call for one tenant. */
   enqueueBulk(client: pg.Client, count: number, work: Work): Promise<void>;
-  /** Claims and ends jobs until none is left; answers how many. */
+  /** Claims and finishes jobs until no jobs are left. Returns their number. */
   drain(client: pg.Client, work: Work): Promise<number>;
 }
 
-/** Calls with whole batches, tenant after tenant, until `count` jobs are through. */
+/** Splits `count` jobs into batches and calls once for each, with the tenants in turn. */
 export async function inBatches(
   count: number,
   { tenants, batch }: Pick<Work, "tenants" | "batch">,

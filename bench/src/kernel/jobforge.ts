@@ -1,8 +1,8 @@
-/** JobForge as a worker's runtime calls it: one call ends the last batch and claims the next. */
+/** JobForge as the worker runtime calls it: one call settles the last batch and claims the next one. */
 import type { Contender } from "./contender.ts";
 import { inBatches } from "./contender.ts";
 
-interface Exchange {
+interface Reply {
   readonly settled: readonly unknown[];
   readonly jobs: readonly { readonly id: string; readonly attempts: number }[];
   readonly hint: unknown;
@@ -30,16 +30,16 @@ export const jobforge: Contender = {
     let hint: string | null = null;
     let done = 0;
     for (;;) {
-      const { rows } = await client.query<{ answer: string }>(
-        "select jobforge_settle_jobs_text($1, $2, $3, array[$4::text], null, $5) as answer",
+      const { rows } = await client.query<{ reply: string }>(
+        "select jobforge_settle_jobs_text($1, $2, $3, array[$4::text], null, $5) as reply",
         [worker, results, batch, typeOf(history), hint],
       );
-      const answer = JSON.parse(rows[0]?.answer ?? "{}") as Exchange;
-      done += answer.settled.length;
-      if (answer.jobs.length === 0) return done;
-      hint = JSON.stringify(answer.hint);
+      const reply = JSON.parse(rows[0]?.reply ?? "{}") as Reply;
+      done += reply.settled.length;
+      if (reply.jobs.length === 0) return done;
+      hint = JSON.stringify(reply.hint);
       results = JSON.stringify(
-        answer.jobs.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" })),
+        reply.jobs.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" })),
       );
     }
   },

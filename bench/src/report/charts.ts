@@ -1,4 +1,4 @@
-/** The charts of docs/benchmarks.md. One for which nothing was measured is left out. */
+/** The charts of docs/benchmarks.md. A chart without any measured value is left out. */
 import type { CellResults, RunResults } from "../driver/run.ts";
 import { backlogShares, processCounts } from "../workloads/burn-down.ts";
 import { figureOf } from "./statistics.ts";
@@ -43,7 +43,7 @@ function bars(results: RunResults, id: string, file: string, title: string): Cha
   if (cell === undefined || figure === undefined) return undefined;
   const measured = cell.results.flatMap((result) => {
     const value = figureOf(result, figure.key)?.median;
-    // At their defaults some are too slow to share a scale.
+    // With default settings, some peers are too slow to be shown on the same scale.
     return value === undefined || result.contestant.endsWith(", defaults")
       ? []
       : [{ name: result.contestant, value }];
@@ -61,7 +61,7 @@ interface Lines {
   readonly steps: readonly { readonly name: string; readonly cell: string }[];
 }
 
-/** Those that were measured at every step, or at all but those they cannot do. */
+/** A line for each contestant that was measured at two or more steps, including the last. */
 function lines(results: RunResults, { file, title, across, steps }: Lines): Chart | undefined {
   const cells = steps.map(({ cell }) => cellOf(results, cell));
   const names = new Set(cells.flatMap((cell) => cell?.results.map(({ contestant }) => contestant) ?? []));

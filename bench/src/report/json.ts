@@ -1,4 +1,4 @@
-/** The report for programs. */
+/** The report as JSON, for programs. */
 import type { RunResults } from "../driver/run.ts";
 import { costOf, figureOf, ratioOf, type Summary } from "./statistics.ts";
 import { judge } from "./targets.ts";

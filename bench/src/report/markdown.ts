@@ -1,5 +1,6 @@
-/** The results as a part of docs/benchmarks.md, between two marks. */
+/** The results as a section of docs/benchmarks.md, between two marker comments. */
 import type { RunResults } from "../driver/run.ts";
+import { listItem } from "../table.ts";
 import type { Chart } from "./charts.ts";
 import { judge } from "./targets.ts";
 import { gridOf } from "./text.ts";
@@ -7,10 +8,10 @@ import { gridOf } from "./text.ts";
 const begin = "<!-- results: written by `npm run bench -- --write` -->";
 const end = "<!-- end of results -->";
 
-/** The page with new results in the place of the old ones. Fails when the page has no such place. */
+/** Replaces the results on a page. Throws an error if the page does not contain both markers. */
 export function replaceResults(page: string, results: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page lacks the lines "${begin}" and "${end}"`);
+  if (from < 0 || to < from) throw new Error(`the page must contain the lines "${begin}" and "${end}"`);
   return `${page.slice(0, from + begin.length)}\n\n${results.trim()}\n\n${page.slice(to)}`;
 }
 
@@ -23,17 +24,20 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
       ? ["### Charts", ...charts.map(({ file, title }) => `![${title}](benchmarks/${file})`)]
       : []),
     "### Every cell",
-    "Medians of the rounds; ± is half of what lies between the slowest and the fastest round, as a share of the median. `jobforge ÷` is JobForge's median divided by the peer's.",
+    [
+      "Values are medians of all rounds. ± is half the difference between the slowest and the fastest round, as a share of",
+      "the median. `jobforge ÷` is JobForge's median divided by the peer's.",
+    ].join("\n"),
     ...results.cells.map((cell) => {
       const { head, rows, notes } = gridOf(cell);
-      const list = notes.map((note) => `- ${oneLine(note)}`);
+      const list = notes.map((note) => listItem(oneLine(note)));
       return [
         `#### ${cell.cell.title}`,
         table(head, rows),
         ...(list.length > 0 ? [list.join("\n")] : []),
       ].join("\n\n");
     }),
-    "### Who took part, and how",
+    "### Contestants and their settings",
     table(
       ["", "version", "settings", "keeps of finished jobs"],
       results.contestants.map(({ name, prepared }) => [
@@ -44,9 +48,9 @@ export function markdownReport(results: RunResults, charts: readonly Chart[], co
       ]),
     ),
     results.missing.length === 0
-      ? "Nobody was missing."
+      ? "All peers took part."
       : results.missing
-          .map(({ name, reason }) => `- **${name}** did not take part: ${oneLine(reason)}`)
+          .map(({ name, reason }) => listItem(`**${name}** did not take part: ${oneLine(reason)}`))
           .join("\n"),
   ].join("\n\n");
 }
@@ -59,9 +63,11 @@ function origin(
     `\`${command}\``,
     `${results.startedAt.slice(0, 10)}, ${Math.round(results.seconds / 60)} minutes, ${results.rounds} rounds`,
     `${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB, ${machine.system}`,
-    `Node ${node}; Postgres ${postgres} (${durability})${redis === undefined ? "" : `; Redis ${redis} (appendonly, fsync every second)`}`,
+    `Node ${node}`,
+    `Postgres ${postgres} (${durability})`,
+    ...(redis === undefined ? [] : [`Redis ${redis} (appendonly, fsync every second)`]),
   ];
-  return facts.map((fact) => `- ${fact}`).join("\n");
+  return facts.map(listItem).join("\n");
 }
 
 function targetTable(results: RunResults): string {
@@ -74,7 +80,7 @@ function targetTable(results: RunResults): string {
   return table(["Target", "wanted", "measured", "met"], rows);
 }
 
-/** A row that is shorter than the head, because it tells a reason, is filled up. */
+/** Formats a table. Rows that are shorter than the head are filled with empty cells. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(cellText).join(" | ")} |`;
   const filled = rows.map((row) => head.map((_, n) => row[n] ?? ""));

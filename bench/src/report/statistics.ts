@@ -1,4 +1,4 @@
-/** Medians, spread and ratios of what the rounds gave. */
+/** Medians, spread and ratios of the figures of several rounds. */
 import { type CounterName, type Counters, counterNames } from "../driver/costs.ts";
 import type { CellResults, Result } from "../driver/run.ts";
 import type { Figure } from "../workloads/workload.ts";
@@ -21,7 +21,7 @@ export function summary(values: readonly number[]): Summary {
   return { median: median(values), low: Math.min(...values), high: Math.max(...values), values };
 }
 
-/** How far the rounds lie apart, as a share of their median. */
+/** The difference between the highest and the lowest round, as a share of the median. */
 export function spread({ median: middle, low, high }: Summary): number {
   return middle === 0 ? 0 : (high - low) / middle;
 }
@@ -31,7 +31,7 @@ export function figureOf(result: Result | undefined, key: string): Summary | und
   return values.length === 0 ? undefined : summary(values);
 }
 
-/** JobForge ÷ peer, of medians. */
+/** JobForge's median divided by the peer's. */
 export function ratioOf(cell: CellResults, peer: string, { key }: Figure): number | undefined {
   const [ours, theirs] = ["jobforge", peer].map((name) =>
     figureOf(
@@ -44,7 +44,7 @@ export function ratioOf(cell: CellResults, peer: string, { key }: Figure): numbe
     : ours.median / theirs.median;
 }
 
-/** The median of each cost by itself. */
+/** The median of each cost, computed separately. */
 export function costOf({ outcomes }: Result): Counters {
   const costs: Partial<Record<CounterName, number>> = {};
   for (const name of counterNames) {

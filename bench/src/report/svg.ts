@@ -1,16 +1,16 @@
-/** Charts as SVG, written by hand: lines over a few steps, and bars. Readable on light and on dark ground. */
+/** Line charts and bar charts as SVG, without a library. They are readable on light and dark backgrounds. */
 
 export interface Series {
   readonly name: string;
-  /** One for each step; undefined where nothing was measured. */
+  /** One value for each step; undefined for a step that was not measured. */
   readonly values: readonly (number | undefined)[];
 }
 
 export interface LineChart {
   readonly title: string;
-  /** Such as "jobs a second". */
+  /** For example "jobs a second". */
   readonly unit: string;
-  /** What the steps are, such as "worker processes", and each of them. */
+  /** The title of the horizontal axis, for example "worker processes". */
   readonly across: string;
   readonly steps: readonly string[];
   readonly series: readonly Series[];
@@ -27,7 +27,7 @@ const colors = ["#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2"
 const ink = "#6b7280";
 const plot = { left: 80, right: 200, top: 50, bottom: 60 };
 
-/** The least round number that is not below a value: 1, 2 or 5 times a power of ten. */
+/** The smallest round number that is not below a value: 1, 2 or 5 times a power of ten. */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -72,7 +72,7 @@ export function lineChart({ title, unit, across, steps, series }: LineChart): st
   ]);
 }
 
-/** Bars lie, so that their names have room; ours is in a colour of its own. */
+/** Bars are horizontal, to leave room for their names. The bar of JobForge is highlighted. */
 export function barChart({ title, unit, bars }: BarChart): string {
   const step = 30;
   const left = 190;

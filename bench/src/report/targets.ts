@@ -1,4 +1,4 @@
-/** What we want to reach, as ratios of one run, and how far it is reached. */
+/** The targets, as ratios within one run, and whether a run meets them. */
 import type { RunResults } from "../driver/run.ts";
 import { figureOf } from "./statistics.ts";
 
@@ -6,7 +6,7 @@ export interface Target {
   readonly text: string;
   readonly wanted: number;
   readonly better: "higher" | "lower";
-  measure(look: Look): number | undefined;
+  measure(median: MedianOf): number | undefined;
 }
 
 export interface Judged {
@@ -14,12 +14,12 @@ export interface Judged {
   readonly wanted: number;
   readonly better: "higher" | "lower";
   readonly measured?: number;
-  /** Undefined when this run did not measure it. */
+  /** Undefined if this run did not measure it. */
   readonly met?: boolean;
 }
 
 /** The median of a contestant's figure in a cell. */
-type Look = (cell: string, contestant: string, figure?: string) => number | undefined;
+type MedianOf = (cell: string, contestant: string, figure?: string) => number | undefined;
 
 function ratio(above: number | undefined, below: number | undefined): number | undefined {
   return above === undefined || below === undefined || below === 0 ? undefined : above / below;
@@ -30,7 +30,7 @@ function burnDown(peer: string, wanted: number): Target {
     text: `burn-down at least ${wanted}× ${peer}`,
     wanted,
     better: "higher",
-    measure: (look) => ratio(look("burn-down-1", "jobforge"), look("burn-down-1", peer)),
+    measure: (median) => ratio(median("burn-down-1", "jobforge"), median("burn-down-1", peer)),
   };
 }
 
@@ -39,7 +39,7 @@ function keeps(text: string, cell: string, clean: string): Target {
     text: `${text} at least 0.8 of the clean rate`,
     wanted: 0.8,
     better: "higher",
-    measure: (look) => ratio(look(cell, "jobforge"), look(clean, "jobforge")),
+    measure: (median) => ratio(median(cell, "jobforge"), median(clean, "jobforge")),
   };
 }
 
@@ -61,31 +61,32 @@ export const targets: readonly Target[] = [
     text: "bulk enqueue at least 1.5× the best peer",
     wanted: 1.5,
     better: "higher",
-    measure: (look) => {
-      const rates = bulkPeers.flatMap((peer) => look("enqueue-bulk", peer) ?? []);
-      return rates.length === 0 ? undefined : ratio(look("enqueue-bulk", "jobforge"), Math.max(...rates));
+    measure: (median) => {
+      const rates = bulkPeers.flatMap((peer) => median("enqueue-bulk", peer) ?? []);
+      return rates.length === 0 ? undefined : ratio(median("enqueue-bulk", "jobforge"), Math.max(...rates));
     },
   },
   {
     text: "idle wake-up at most 0.5× graphile-worker",
     wanted: 0.5,
     better: "lower",
-    measure: (look) => ratio(look("wake-up", "jobforge", "p50"), look("wake-up", "graphile-worker", "p50")),
+    measure: (median) =>
+      ratio(median("wake-up", "jobforge", "p50"), median("wake-up", "graphile-worker", "p50")),
   },
-  keeps("a burst that nobody has analyzed keeps", "burst", "burn-down-1"),
+  keeps("a burst before vacuum and analyze keeps", "burst", "burn-down-1"),
   keeps("a transaction left open keeps", "pinned", "unpinned"),
   keeps("1,000,000 finished jobs keep", "finished", "burn-down-1"),
   keeps("1,000,000 scheduled jobs keep", "scheduled", "burn-down-1"),
   {
-    text: "tenants beside a flood wait at most 2× as long (p95)",
+    text: "while one tenant floods the queue, others wait at most 2× as long (p95)",
     wanted: 2,
     better: "lower",
-    measure: (look) => look("flood", "jobforge", "times"),
+    measure: (median) => median("flood", "jobforge", "times"),
   },
 ];
 
 export function judge(results: RunResults): Judged[] {
-  const look: Look = (id, contestant, figure = "rate") => {
+  const median: MedianOf = (id, contestant, figure = "rate") => {
     const cell = results.cells.find((each) => each.cell.id === id);
     return figureOf(
       cell?.results.find((each) => each.contestant === contestant),
@@ -93,7 +94,7 @@ export function judge(results: RunResults): Judged[] {
     )?.median;
   };
   return targets.map(({ text, wanted, better, measure }) => {
-    const measured = measure(look);
+    const measured = measure(median);
     if (measured === undefined) return { text, wanted, better };
     return {
       text,

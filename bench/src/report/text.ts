@@ -1,4 +1,4 @@
-/** The report for a terminal. */
+/** The report as text, for a terminal. */
 import type { CounterName, Counters } from "../driver/costs.ts";
 import type { CellResults, Result, RunResults } from "../driver/run.ts";
 import { formatTable, number } from "../table.ts";
@@ -9,7 +9,7 @@ import { judge } from "./targets.ts";
 export interface Grid {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Who is not in the table, and why. */
+  /** The contestants that are not in the table, with the reason. */
   readonly notes: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function gridOf(cell: CellResults): Grid {
     ...figures.flatMap(({ title, unit }) => [`${title}, ${unit}`, "±", "jobforge ÷"]),
     ...(costsPer === undefined ? [] : Object.values(costColumns).map((title) => `${title}/${costsPer}`)),
   ];
-  const measured = cell.results.filter((result) => excuseOf(result) === undefined);
+  const measured = cell.results.filter((result) => reasonOf(result) === undefined);
   return {
     head,
     rows: measured.map((result) => [
@@ -40,14 +40,14 @@ export function gridOf(cell: CellResults): Grid {
       ...costCells(cell.cell, costOf(result)),
     ]),
     notes: cell.results.flatMap((result) => {
-      const excuse = excuseOf(result);
-      return excuse === undefined ? [] : [`${result.contestant} ${excuse}`];
+      const reason = reasonOf(result);
+      return reason === undefined ? [] : [`${result.contestant} ${reason}`];
     }),
   };
 }
 
-function excuseOf({ unsupported, failed }: Result): string | undefined {
-  if (unsupported !== undefined) return `cannot: ${unsupported}`;
+function reasonOf({ unsupported, failed }: Result): string | undefined {
+  if (unsupported !== undefined) return `does not support this: ${unsupported}`;
   return failed === undefined ? undefined : `failed: ${failed}`;
 }
 

@@ -1,4 +1,4 @@
-/** Writes results into the documentation: the page between its marks, and a file for each chart. */
+/** Writes results into the documentation: a section of the page, and one file for each chart. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { markdownReport, replaceResults } from "./markdown.ts";
 
 const docs = fileURLToPath(new URL("../../../docs/", import.meta.url));
 
-/** Answers the files it wrote. */
+/** Returns the paths of the files it wrote. */
 export function writeDocs(results: RunResults, command: string, folder = docs): string[] {
   const page = join(folder, "benchmarks.md");
   const charts = chartsOf(results);

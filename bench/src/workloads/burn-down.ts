@@ -1,4 +1,4 @@
-/** A backlog is enqueued in bulk, then workers run it down. */
+/** Burn-down workloads: a backlog is enqueued in bulk, then workers run all of it. */
 import type { Crowd } from "../driver/arena.ts";
 import { type Field, type Outcome, rate, type Size, type Workload } from "./workload.ts";
 
@@ -9,21 +9,21 @@ interface BurnDown {
   readonly quick?: Field;
   readonly processes?: number;
   readonly payloadBytes?: number;
-  /** At most so many jobs, where they are large or slow. */
+  /** A maximum number of jobs, for jobs that are large or slow. */
   readonly mostJobs?: number;
   readonly failShare?: number;
   readonly sleepMs?: number;
   readonly concurrency?: number;
   readonly limit?: number;
-  /** A transaction is left open throughout. */
+  /** Keeps a transaction open during the whole measurement. */
   readonly pinned?: boolean;
-  /** Beside the jobs that are run, unless it is they: of ready ones nothing is enqueued. */
+  /** Jobs that are in the store before. A crowd of ready jobs is itself the backlog, so then no jobs are enqueued. */
   readonly crowd?: (size: Size) => Crowd;
-  /** Workers start at once: nobody has vacuumed or analyzed what was enqueued. */
+  /** Workers start immediately, before the enqueued jobs are vacuumed or analyzed. */
   readonly burst?: boolean;
-  /** Its enqueueing is measured, too, under this title. */
+  /** Also measures the bulk enqueue, as a cell with this id and title. */
   readonly bulk?: { readonly id: string; readonly title: string };
-  /** So many times as long. */
+  /** The factor by which it is longer than other workloads. Default: 1. */
   readonly longer?: number;
 }
 
@@ -70,7 +70,9 @@ const plural = (processes: number): string => (processes === 1 ? "1 process" : `
 
 export const processCounts = [1, 2, 4, 8] as const;
 
-/** One process and four with everybody; the others are for the chart. */
+/**
+ * All contestants take part with one process, and all at their best settings with four. The others are for the chart.
+ */
 export const scaling = processCounts.map((processes) =>
   burnDown({
     id: `burn-down-${processes}`,
@@ -82,7 +84,7 @@ export const scaling = processCounts.map((processes) =>
   }),
 );
 
-/** Shares of a crowd: ten thousand, a hundred thousand and a million of a million. */
+/** Shares of a crowd of a million: ten thousand, a hundred thousand and a million jobs. */
 export const backlogShares = [0.01, 0.1, 1] as const;
 
 export const backlogs = backlogShares.map((share) =>
@@ -97,7 +99,7 @@ export const backlogs = backlogShares.map((share) =>
 export const burdens: readonly Workload[] = [
   burnDown({
     id: "burst",
-    title: "Burn-down of a burst that nobody has analyzed, 1 process",
+    title: "Burn-down of a burst before vacuum and analyze, 1 process",
     field: "best",
     burst: true,
     longer: 2,
@@ -121,35 +123,35 @@ export const burdens: readonly Workload[] = [
   burnDown({ id: "failures", title: "One job in ten fails and is retried", field: "main", failShare: 0.1 }),
   burnDown({
     id: "limit",
-    title: "Under a limit of jobs at once that is not reached",
+    title: "With a concurrency limit that is not reached",
     field: "best",
     limit: 10_000,
   }),
   burnDown({
     id: "pinned",
-    title: "A transaction left open throughout",
+    title: "With a transaction left open",
     field: "main",
     quick: "jobforge",
     pinned: true,
     longer: 2,
   }),
-  // What the pinned one is compared with: its dead rows add up with time.
+  // The baseline for "pinned". It takes equally long, because dead rows accumulate over time.
   burnDown({
     id: "unpinned",
-    title: "The same without that transaction",
+    title: "The same without a transaction left open",
     field: "jobforge",
     quick: "jobforge",
     longer: 2,
   }),
   burnDown({
     id: "finished",
-    title: "1,000,000 finished jobs behind",
+    title: "With 1,000,000 finished jobs",
     field: "main",
     crowd: (size) => ({ of: "finished", jobs: size.crowd }),
   }),
   burnDown({
     id: "scheduled",
-    title: "1,000,000 scheduled jobs ahead",
+    title: "With 1,000,000 scheduled jobs",
     field: "main",
     crowd: (size) => ({ of: "scheduled", jobs: size.crowd }),
   }),

@@ -1,4 +1,4 @@
-/** Enqueueing one job per call, as applications do. What is enqueued is never run. */
+/** Enqueues one job per call, as applications do. The jobs are never run. */
 import { rate, type Workload } from "./workload.ts";
 
 function oneByOne(concurrency: number): Workload {

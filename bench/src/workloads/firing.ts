@@ -1,4 +1,6 @@
-/** How late a schedule fires on an idle system. Ours alone: the peers' schedules are of another kind. */
+/**
+ * How late a schedule fires on an idle system. Only JobForge takes part: the schedules of the peers work differently.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -12,14 +14,14 @@ export const firing: Workload = {
   cells: [
     {
       id: "firing",
-      title: "A schedule fires after its due time, on an idle system",
+      title: "Delay of a schedule after its due time, on an idle system",
       figures: [wait("p50"), wait("p95")],
     },
   ],
   field: "jobforge",
   quick: "jobforge",
   run: async (session, { wakeRate, wakeSeconds }) => {
-    // A run every 150 ms or so.
+    // The schedule fires about every 150 ms.
     const runs = Math.max(3, Math.round((wakeRate * wakeSeconds) / 2));
     const { stdout } = await promisify(execFile)(
       process.execPath,

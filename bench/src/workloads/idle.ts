@@ -1,4 +1,4 @@
-/** What workers cost that have nothing to do. */
+/** The cost of idle workers. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unsupported } from "../driver/protocol.ts";
 import { working } from "../driver/session.ts";
@@ -19,17 +19,17 @@ export const idle: Workload = {
       costsPer: "second",
     },
   ],
-  // Settings that are best for throughput look for work more often than anybody would let them.
+  // The settings that are best for throughput poll more often than is reasonable for idle workers.
   field: "defaults",
   quick: false,
   run: async (session, { idleWorkers, idleSeconds }) => {
     const crew = await session.start(processes);
     const workers = Math.ceil(idleWorkers / processes);
-    const answers = await crew.ask(working({ workers }));
-    if (answers.some((answer) => answer.workers !== workers)) {
-      throw new Unsupported("it starts one worker in a process only");
+    const replies = await crew.ask(working({ workers }));
+    if (replies.some((reply) => reply.workers !== workers)) {
+      throw new Unsupported("it starts only one worker per process");
     }
-    // Starting is not idling.
+    // The cost of starting the workers is not measured.
     await sleep(1000);
     const cost = await session.watched(crew, idleSeconds);
     const milliseconds = (seconds: number | undefined): number => (seconds ?? Number.NaN) * 1000;

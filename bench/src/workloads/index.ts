@@ -1,4 +1,4 @@
-/** All workloads, in the order of the report; and their sizes. */
+/** All workloads in the order of the report, and their sizes. */
 import { backlogs, burdens, scaling } from "./burn-down.ts";
 import { enqueueing } from "./enqueue.ts";
 import { firing } from "./firing.ts";
@@ -35,7 +35,7 @@ export const full: Size = {
   crowd: 1_000_000,
 };
 
-/** Small enough for five minutes with everybody. */
+/** Small enough to run all contestants in five minutes. */
 export const quick: Size = {
   ...full,
   burnSeconds: 1.2,

@@ -8,7 +8,10 @@ function figuresOf({ p50, p95, p99, max }: Waits): Readonly<Record<string, numbe
   return { p50, p95, p99, max };
 }
 
-/** Waits until so many jobs are done, but not for ever: a worker may be slower than what comes in. Answers how many are. */
+/**
+ * Waits until `jobs` jobs are done, but at most `seconds`, because a worker may be slower than the producer. Returns
+ * the number of jobs that are done.
+ */
 async function caughtUp(worker: Crew, jobs: number, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1000;
   for (;;) {
@@ -19,7 +22,7 @@ async function caughtUp(worker: Crew, jobs: number, seconds: number): Promise<nu
   }
 }
 
-/** The first few jobs find connections that are not open yet, and code that was never run. Answers how many there were. */
+/** Runs a few jobs to open connections and warm up code. Returns the number of jobs that are done. */
 async function warmUp(producer: Crew, worker: Crew, patience: number): Promise<number> {
   const [sent] = await producer.ask(producing({ rate: 50, seconds: 0.3 }));
   const done = await caughtUp(worker, sent?.jobs ?? 0, patience);
@@ -32,7 +35,7 @@ interface Steadily {
   readonly seconds: number;
 }
 
-/** Waits of jobs that come at a steady rate, from a process of their own, to one worker. */
+/** Measures the waits of jobs that a separate process enqueues at a steady rate, for one worker. */
 async function steady(session: Session, steadily: Steadily, patience: number): Promise<Outcome> {
   const [producer, worker] = [await session.start(), await session.start()];
   await worker.ask(working());
@@ -54,7 +57,7 @@ export const wakeUp: Workload = {
   cells: [
     {
       id: "wake-up",
-      title: "Idle wake-up: from the call that enqueues to the handler, on a worker with nothing to do",
+      title: "Idle wake-up: from the enqueue call to the handler, on an idle worker",
       figures: [wait("p50"), wait("p95")],
     },
   ],
@@ -83,7 +86,7 @@ export const sustained: Workload = {
   }),
 };
 
-/** Tenant 0 is the one that floods. */
+/** All tenants except tenant 0, which floods the queue. */
 const others = { tenantFrom: 1, tenantTo: 1_000 };
 
 export const flood: Workload = {
@@ -91,7 +94,7 @@ export const flood: Workload = {
   cells: [
     {
       id: "flood",
-      title: "1,000 tenants of which one floods: the wait of the others",
+      title: "The wait of other tenants while one of 1,000 tenants floods the queue",
       figures: [
         { key: "times", title: "p95 flooded ÷ before", unit: "×", better: "lower" },
         { key: "before", title: "p95 before", unit: "ms", better: "lower" },
@@ -110,10 +113,10 @@ export const flood: Workload = {
       await sleep(100);
       const [waits] = await worker.ask({ do: "waits", ...others });
       const { n, p95: seen } = waits ?? { n: 0, p95: 0 };
-      // Those that have not run yet wait for at least as long as they were watched.
+      // Jobs that have not run yet have waited at least as long as the measurement took.
       return n < (sent?.jobs ?? 0) * 0.95 ? Math.max(seen, floodSeconds * 1000) : seen;
     };
-    // Slow enough that the flood lasts for as long as it is watched: 10 at a time of 5 ms are at most 2,000 a second.
+    // Slow enough for the flood to outlast the measurement: 10 concurrent runs of 5 ms are at most 2,000 jobs a second.
     await worker.ask(working({ sleepMs: 5, concurrency: 10 }));
     await warmUp(producer, worker, patienceSeconds);
     const before = await p95();

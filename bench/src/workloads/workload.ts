@@ -1,4 +1,4 @@
-/** What a workload is: a small module that says what is measured, of whom, and how. */
+/** Types of a workload: a small module that says what is measured, with which contestants, and how. */
 import type { Crowd } from "../driver/arena.ts";
 import type { Counters } from "../driver/costs.ts";
 import type { Session } from "../driver/session.ts";
@@ -10,13 +10,13 @@ export interface Figure {
   readonly better: "higher" | "lower";
 }
 
-/** One thing that is measured: a table of the report. */
+/** A measurement with one table in the report. */
 export interface Cell {
   readonly id: string;
   readonly title: string;
-  /** The first one is what ratios and charts are about. */
+  /** Charts show the first one. */
   readonly figures: readonly Figure[];
-  /** What the costs are divided by. Absent: none are counted. */
+  /** The unit that costs are divided by. If absent, no costs are shown. */
   readonly costsPer?: "job" | "second";
 }
 
@@ -25,18 +25,20 @@ export interface Outcome {
   readonly cost?: Counters;
 }
 
-/** How large and how long. */
+/** The sizes and durations of workloads. */
 export interface Size {
-  /** Seconds that a burn-down lasts, and that enqueueing lasts. */
+  /** The maximum duration of a burn-down. */
   readonly burnSeconds: number;
+  /** The duration of enqueueing one by one. */
   readonly enqueueSeconds: number;
-  /** Jobs for a burn-down: at most so many, and not for longer than that. */
+  /** The maximum number of jobs to enqueue for a burn-down. */
   readonly fillJobs: number;
+  /** The maximum time to enqueue the jobs of a burn-down. */
   readonly fillSeconds: number;
-  /** Single jobs for a worker that sleeps. */
+  /** Jobs per second for an idle worker. */
   readonly wakeRate: number;
   readonly wakeSeconds: number;
-  /** How long a worker may take to catch up with what was sent. */
+  /** How long a worker may take to run the jobs that were sent. */
   readonly patienceSeconds: number;
   readonly steadyRate: number;
   readonly steadySeconds: number;
@@ -44,13 +46,13 @@ export interface Size {
   readonly floodSeconds: number;
   readonly idleWorkers: number;
   readonly idleSeconds: number;
-  /** What "many" is where there are many jobs behind or ahead. */
+  /** The number of jobs in workloads with many finished, scheduled or waiting jobs. */
   readonly crowd: number;
 }
 
 /**
- * `all`: everybody, at their defaults, too. `best`: everybody at their best. `defaults`: everybody as it comes. `main`:
- * those that charts show.
+ * The contestants that take part. `all`: all, with both their best and their default settings. `best`: all with their
+ * best settings. `defaults`: all with their default settings. `main`: those that line charts show.
  */
 export type Field = "all" | "best" | "defaults" | "main" | "jobforge";
 
@@ -58,10 +60,10 @@ export interface Workload {
   readonly id: string;
   readonly cells: readonly Cell[];
   readonly field: Field;
-  /** Who takes part when it has to be quick; false: it is left out then. */
+  /** The contestants that take part in a quick run. False: a quick run skips this workload. */
   readonly quick: Field | false;
   readonly crowd?: (size: Size) => Crowd;
-  /** Answers an outcome for each cell. */
+  /** Resolves to the outcome of each cell, keyed by its id. */
   run(session: Session, size: Size): Promise<Readonly<Record<string, Outcome>>>;
 }
 

@@ -1,15 +1,15 @@
-/** All that is checked when a run is over. */
-import { audit, leftovers, schedulesOnce, usage } from "./books.ts";
+/** All checks at the end of a run. */
 import type { Check } from "./check.ts";
-import { cancelsHold, children, endsOnce, keysOnce, nothingLost } from "./jobs.ts";
+import { cancelsHold, children, finishesOnce, keysOnce, nothingLost } from "./jobs.ts";
 import { serialKeys, tenantLimit, typeLimit } from "./order.ts";
+import { audit, leftovers, schedulesOnce, usage } from "./records.ts";
 import { attemptsComplete, effectsOnce, executionsEqualAttempts, fences } from "./runs.ts";
 
 export { type Check, findViolations } from "./check.ts";
 export { limitsNow } from "./order.ts";
 
 export const checks: readonly Check[] = [
-  endsOnce,
+  finishesOnce,
   nothingLost,
   keysOnce,
   children,

@@ -1,23 +1,26 @@
-/** Nothing is lost and nothing is there twice: what the application committed against what the database has in the end. */
+/**
+ * Checks that no job is lost or duplicated: compares what the application committed with the final state of the
+ * database.
+ */
 import { child, keyed, parent } from "../jobs.ts";
 import type { Check } from "./check.ts";
 
-export const endsOnce: Check = {
-  name: "ends once",
-  promise: "Every job ends exactly once, in a terminal state",
+export const finishesOnce: Check = {
+  name: "finishes once",
+  promise: "Every job finishes exactly once, in a terminal state",
   query: `
-    select j.id as job_id, format('is still %s in the end', j.state) as what from jobforge.jobs j
+    select j.id as job_id, format('is still %s at the end', j.state) as what from jobforge.jobs j
     union all
-    select a.id, format('has ended %s times', count(*)) from jobforge.archive a group by a.id having count(*) > 1
+    select a.id, format('has finished %s times', count(*)) from jobforge.archive a group by a.id having count(*) > 1
     union all
-    select a.id, format('ended as %s, which is no end', a.status) from jobforge.archive a
+    select a.id, format('finished as %s, which is not a terminal state', a.status) from jobforge.archive a
     where a.status not in ('succeeded', 'failed', 'dead', 'canceled')`,
 };
 
 export const nothingLost: Check = {
   name: "nothing lost",
   promise:
-    "Every row that the application committed has its job, and every job its row, also when the answer to the commit was lost",
+    "Every row that the application committed has its job, and every job its row, even if the reply to the commit was lost",
   query: `
     with ordered as (
       select j.id, (j.payload ->> 'order')::uuid as order_id, j.type, j.tenant_id
@@ -28,19 +31,19 @@ export const nothingLost: Check = {
     union all
     select null, format('order %s has %s jobs', j.order_id, count(*)) from ordered j group by j.order_id having count(*) > 1
     union all
-    select j.id, format('nobody committed its order %s', j.order_id)
+    select j.id, format('its order %s was not committed', j.order_id)
     from ordered j where not exists (select from chaos.orders o where o.id = j.order_id)
     union all
-    select j.id, 'is not of the type and tenant that were ordered'
+    select j.id, 'does not have the type and tenant of its order'
     from ordered j join chaos.orders o on o.id = j.order_id where (j.type, j.tenant_id) <> (o.type, o.tenant_id)`,
 };
 
 export const keysOnce: Check = {
   name: "keys once",
-  promise: "A key that was sent again and again is one job, and the one that was answered",
+  promise: "An idempotency key that was sent repeatedly has one job, with the id that was acknowledged",
   query: `
     with known as (select j.id, j.idempotency_key from jobforge.all_jobs j where j.type = $1)
-    select k.acknowledged as job_id, format('key %s was acknowledged, and its jobs are %s', k.key, array_agg(j.id)) as what
+    select k.acknowledged as job_id, format('key %s was acknowledged with this id, but its jobs are %s', k.key, array_agg(j.id)) as what
     from chaos.keys k left join known j on j.idempotency_key = k.key
     where k.acknowledged is not null
     group by k.key having array_agg(j.id) is distinct from array[k.acknowledged]
@@ -51,12 +54,12 @@ export const keysOnce: Check = {
 
 export const children: Check = {
   name: "children",
-  promise: "Children are there once each when their parent succeeded, and not at all when it did not",
+  promise: "Each child exists once if its parent succeeded, and does not exist otherwise",
   query: `
     with born as (
       select (j.payload ->> 'parent')::uuid as parent, (j.payload ->> 'n')::int as n, count(*) as times
       from jobforge.all_jobs j where j.type = $2 group by 1, 2)
-    select p.id as job_id, format('is %s and has children %s, not %s', p.status, coalesce(b.numbers, '[]'), p.payload -> 'children') as what
+    select p.id as job_id, format('is %s and has the children %s; its payload asks for %s', p.status, coalesce(b.numbers, '[]'), p.payload -> 'children') as what
     from jobforge.all_jobs p
     left join (select b.parent, jsonb_agg(b.n order by b.n) as numbers, max(b.times) as times from born b group by 1) b on b.parent = p.id
     where p.type = $1
@@ -64,17 +67,18 @@ export const children: Check = {
         select coalesce(jsonb_agg(n order by n), '[]')
         from generate_series(0, case p.status when 'succeeded' then (p.payload ->> 'children')::int else 0 end - 1) n))
     union all
-    select b.parent, 'has children and is not known' from born b
+    select b.parent, 'has children but does not exist' from born b
     where not exists (select from jobforge.all_jobs p where p.id = b.parent)`,
   values: [parent.type, child.type],
 };
 
 export const cancelsHold: Check = {
   name: "cancels hold",
-  promise: "A job whose cancel was answered ends as canceled, unless its run was being ended at that moment",
+  promise:
+    "A job whose cancel was acknowledged finishes as canceled, unless its run was being settled at that moment",
   query: `
-    select c.job_id, format('was canceled at %s (answer: %s) and ended as %s at %s', c.at, c.answer, coalesce(f.status, 'nothing'), f.finished_at) as what
+    select c.job_id, format('was canceled at %s (reply: %s) and finished as %s at %s', c.at, c.reply, coalesce(f.status, 'nothing'), f.finished_at) as what
     from chaos.cancels c left join jobforge.archive f on f.id = c.job_id
-    -- finished_at is when the call that ended it began: such a call may have looked for requests before there was one.
-    where f.status is distinct from 'canceled' and (c.answer = 'canceled' or f.id is null or f.finished_at > c.at)`,
+    -- finished_at is the time when the settling call began. It may have looked for cancel requests before this one.
+    where f.status is distinct from 'canceled' and (c.reply = 'canceled' or f.id is null or f.finished_at > c.at)`,
 };

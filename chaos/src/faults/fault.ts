@@ -6,22 +6,22 @@ export interface Fault {
   readonly name: string;
   /** How long it lasts. */
   readonly holdMs: number;
-  /** While it lasts no call gets through, so processes have nothing to do but wait. */
+  /** While it lasts, no call reaches the database, so processes can only wait. */
   readonly silences: boolean;
-  /** What exactly was done, for the log. */
+  /** Injects the fault. Resolves to a description of what exactly was done, for the log. */
   inject(): Promise<string>;
   heal(): Promise<void>;
 }
 
 export interface FaultKind {
   readonly name: string;
-  /** In a few words, for people. */
+  /** A short description for `--list`. */
   readonly about: string;
-  /** Chooses how bad it gets. */
+  /** Creates a fault with a random severity. */
   make(world: World, random: Random): Fault;
 }
 
-/** Milliseconds between two bounds. */
-export function between(random: Random, least: number, most: number): number {
-  return least + random.below(most - least + 1);
+/** A random number between two bounds, both included. */
+export function between(random: Random, min: number, max: number): number {
+  return min + random.below(max - min + 1);
 }

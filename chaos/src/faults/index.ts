@@ -1,4 +1,4 @@
-/** All faults, and the plan that a seed makes of them. */
+/** All kinds of faults. */
 import type { FaultKind } from "./fault.ts";
 import { connectionsCut, networkForgot, networkSlow, networkStalled, notificationsLost } from "./network.ts";
 import { gatesFlapping, rollingUpgrade } from "./operations.ts";
@@ -34,12 +34,12 @@ export const faultKinds: readonly FaultKind[] = [
   rollingUpgrade,
 ];
 
-/** The kinds of these names, in the order of the list above. Fails for a name that there is not. */
+/** Returns the kinds with these names, in the order of the list above. Throws an error for an unknown name. */
 export function faultsNamed(names: readonly string[]): FaultKind[] {
   const unknown = names.filter((name) => !faultKinds.some((kind) => kind.name === name));
   if (unknown.length > 0) {
     const known = faultKinds.map(({ name }) => name).join(", ");
-    throw new RangeError(`There is no fault ${unknown.join(", ")}. There are: ${known}`);
+    throw new RangeError(`Unknown faults: ${unknown.join(", ")}. Known: ${known}`);
   }
   return faultKinds.filter(({ name }) => names.includes(name));
 }

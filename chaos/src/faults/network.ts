@@ -3,7 +3,7 @@ import { between, type FaultKind } from "./fault.ts";
 
 export const connectionsCut: FaultKind = {
   name: "connections-cut",
-  about: "All connections are closed, again and again",
+  about: "All connections are closed, repeatedly",
   make(world, random) {
     let timer: NodeJS.Timeout | undefined;
     const everyMs = between(random, 200, 1_000);
@@ -14,7 +14,7 @@ export const connectionsCut: FaultKind = {
       inject: async () => {
         const cut = world.proxy.cut();
         timer = setInterval(() => world.proxy.cut(), everyMs);
-        return `${cut} connections, and all others every ${everyMs} ms`;
+        return `${cut} connections, and all new ones every ${everyMs} ms`;
       },
       heal: async () => clearInterval(timer),
     };
@@ -23,7 +23,7 @@ export const connectionsCut: FaultKind = {
 
 export const networkStalled: FaultKind = {
   name: "network-stall",
-  about: "Nothing comes through for a while, and nobody is told; then everything goes on",
+  about: "No byte is delivered for a while, and no connection reports an error; then delivery resumes",
   make(world, random) {
     return {
       name: this.name,
@@ -40,7 +40,7 @@ export const networkStalled: FaultKind = {
 
 export const networkSlow: FaultKind = {
   name: "network-slow",
-  about: "Everything comes late and in small pieces",
+  about: "All bytes are delivered late and in small pieces",
   make(world, random) {
     const delayMs = between(random, 10, 120);
     const chunkBytes = between(random, 500, 4_000);
@@ -59,14 +59,14 @@ export const networkSlow: FaultKind = {
 
 export const networkForgot: FaultKind = {
   name: "network-half-open",
-  about: "Every connection is dead and looks alive on both sides, for good; new ones work",
+  about: "Every connection is permanently dead but looks alive on both sides; new ones work",
   make(world, random) {
     return {
       name: this.name,
       holdMs: between(random, 500, 3_000),
       silences: false,
       inject: async () => `${world.proxy.forget()} connections`,
-      // They stay dead: processes have to find out by themselves.
+      // The connections stay dead: processes must notice it themselves.
       heal: async () => undefined,
     };
   },
@@ -74,7 +74,7 @@ export const networkForgot: FaultKind = {
 
 export const notificationsLost: FaultKind = {
   name: "notifications-lost",
-  about: "No NOTIFY arrives any more, although the sessions that listen live",
+  about: "No NOTIFY arrives, although the listening sessions are alive",
   make(world, random) {
     return {
       name: this.name,
@@ -82,7 +82,7 @@ export const notificationsLost: FaultKind = {
       silences: false,
       inject: async () => {
         world.proxy.set({ dropNotifications: true });
-        return "all of them";
+        return "all notifications";
       },
       heal: async () => world.proxy.set({ dropNotifications: false }),
     };

@@ -1,13 +1,13 @@
-/** What operators do to a system that works: they pause it, and they put a new version in place. */
+/** Actions of operators on a running system: pausing it, and upgrading it. */
 import { migrate } from "@jobforge/sql";
 import { definitions, tenants } from "../jobs.ts";
 import { between, type FaultKind } from "./fault.ts";
 
-const OPEN_ALL = "select jobforge_set_gate(scope, key, false) from jobforge.gates";
+const resumeAllSql = "select jobforge_set_gate(scope, key, false) from jobforge.gates";
 
 export const gatesFlapping: FaultKind = {
   name: "gates-flapping",
-  about: "Gates of everything, of types and of tenants are closed and opened all the time",
+  about: "Everything, types and tenants are paused and resumed all the time",
   make(world, random) {
     let timer: NodeJS.Timeout | undefined;
     let last: Promise<unknown> = Promise.resolve();
@@ -34,20 +34,20 @@ export const gatesFlapping: FaultKind = {
       heal: async () => {
         clearInterval(timer);
         await last;
-        await world.direct.rows(OPEN_ALL);
+        await world.direct.rows(resumeAllSql);
       },
     };
   },
 };
 
 /**
- * What a deploy does: the migration of a release with other functions is applied while everybody works, and one place is taken by a worker
- * that knows nothing but the calls that the first release has promised.
+ * Simulates a deployment: the migration of a release with different functions is applied under load, while one worker
+ * is a program that only uses the calls of the first release.
  */
 export const rollingUpgrade: FaultKind = {
   name: "rolling-upgrade",
   about:
-    "All functions, views and grants are applied anew under load, beside a worker that speaks the first release's protocol",
+    "All functions, views and grants are reapplied under load, while one worker uses the protocol of the first release",
   make(world, random) {
     const post = random.pick(world.workers);
     return {
@@ -66,7 +66,7 @@ export const rollingUpgrade: FaultKind = {
         );
         const { refreshed } = await migrate({ database: world.urls.owner });
         if (!refreshed) world.violated("processes", "the migration of an upgrade did nothing");
-        return `${post.name} is of the first release`;
+        return `${post.name} uses the first release`;
       },
       heal: async () => {
         post.child.signal("SIGTERM");

@@ -1,4 +1,4 @@
-/** Faults of the server and of sessions in it. */
+/** Faults of the server and its sessions. */
 import type pg from "pg";
 import type { World } from "../world.ts";
 import { between, type Fault, type FaultKind } from "./fault.ts";
@@ -18,7 +18,7 @@ function outage(name: string, world: World, holdMs: number, stop: () => Promise<
 
 export const postgresRestarted: FaultKind = {
   name: "postgres-restart",
-  about: "Postgres is stopped in order (fast), and started again after seconds",
+  about: "Postgres is shut down cleanly (fast), and started again after seconds",
   make(world, random) {
     return outage(this.name, world, between(random, 500, 6_000), () => world.server.stop());
   },
@@ -26,13 +26,13 @@ export const postgresRestarted: FaultKind = {
 
 export const postgresCrashed: FaultKind = {
   name: "postgres-crash",
-  about: "Postgres is stopped at once (immediate), and recovers from its log",
+  about: "Postgres is stopped without a clean shutdown (immediate), and recovers from its WAL",
   make(world, random) {
     return outage(this.name, world, between(random, 100, 4_000), () => world.server.crash());
   },
 };
 
-/** Ends sessions that fit, again and again for as long as the fault lasts. */
+/** Terminates all sessions that match a condition, repeatedly while the fault lasts. */
 function termination(name: string, world: World, holdMs: number, condition: string): Fault {
   let timer: NodeJS.Timeout | undefined;
   const terminate = async (): Promise<number> => {
@@ -56,7 +56,7 @@ function termination(name: string, world: World, holdMs: number, condition: stri
 
 export const sessionsTerminated: FaultKind = {
   name: "sessions-terminated",
-  about: "pg_terminate_backend of every session of workers and applications",
+  about: "pg_terminate_backend is called for all sessions of workers and applications",
   make(world, random) {
     const condition = "usename in ('chaos_worker', 'chaos_producer')";
     return termination(this.name, world, between(random, 100, 3_000), condition);
@@ -65,7 +65,7 @@ export const sessionsTerminated: FaultKind = {
 
 export const listenersTerminated: FaultKind = {
   name: "listeners-terminated",
-  about: "pg_terminate_backend of the sessions that LISTEN",
+  about: "pg_terminate_backend is called for the sessions that LISTEN",
   make(world, random) {
     const condition = "usename = 'chaos_worker' and query ~* '^(un)?listen'";
     return termination(this.name, world, between(random, 100, 4_000), condition);
@@ -74,7 +74,7 @@ export const listenersTerminated: FaultKind = {
 
 export const connectionsExhausted: FaultKind = {
   name: "connections-exhausted",
-  about: "Others take every connection there is, and workers and applications lose theirs",
+  about: "Other clients take all connections, and workers and applications lose theirs",
   make(world, random) {
     const hogs: pg.Client[] = [];
     let isOver = false;
@@ -102,7 +102,7 @@ export const connectionsExhausted: FaultKind = {
            where usename in ('chaos_worker', 'chaos_producer') and pid % $1 = 0`,
           [share],
         );
-        return `${ended.length} sessions are gone and find no room`;
+        return `${ended.length} sessions were terminated and find no free slot`;
       },
       heal: async () => {
         isOver = true;
@@ -115,7 +115,7 @@ export const connectionsExhausted: FaultKind = {
 
 export const xminPinned: FaultKind = {
   name: "xmin-pinned",
-  about: "A transaction stays open, so nothing that is deleted can be cleaned away",
+  about: "A transaction stays open, so vacuum cannot remove dead rows",
   make(world, random) {
     let session: pg.Client | undefined;
     return {
@@ -135,7 +135,7 @@ export const xminPinned: FaultKind = {
 
 export const serializationFailures: FaultKind = {
   name: "serialization-errors",
-  about: "A share of all statements that change jobs fails with 40001, as a trigger says",
+  about: "A trigger makes a share of all statements that change jobs fail with 40001",
   make(world, random) {
     const share = between(random, 5, 60) / 100;
     return {

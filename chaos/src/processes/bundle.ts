@@ -1,23 +1,23 @@
-/** The programs of a run as plain JavaScript, one file each: a process that is started anew again and again must not compile itself first. */
+/** Bundles the programs of a run as plain JavaScript, one file each, so that processes start without compiling. */
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "tsdown";
 
-const ROOT = join(import.meta.dirname, "..", "..", "..");
-/** Below node_modules, so that what is not part of a file is found. */
-const CACHE = join(ROOT, "node_modules", ".cache");
-const PROGRAMS = ["worker", "first-release-worker", "producer"] as const;
+const root = join(import.meta.dirname, "..", "..", "..");
+/** Inside node_modules, so that the programs find packages that are not bundled. */
+const cache = join(root, "node_modules", ".cache");
+const programs = ["worker", "first-release-worker", "producer"] as const;
 
-export type Program = (typeof PROGRAMS)[number];
+export type Program = (typeof programs)[number];
 
-/** Answers the folder that has them; it belongs to the caller. */
+/** Returns the folder of the bundles. The caller must remove it. */
 export async function bundlePrograms(): Promise<string> {
-  mkdirSync(CACHE, { recursive: true });
-  const outDir = mkdtempSync(join(CACHE, "jobforge-chaos-"));
+  mkdirSync(cache, { recursive: true });
+  const outDir = mkdtempSync(join(cache, "jobforge-chaos-"));
   await build({
     config: false,
-    cwd: ROOT,
-    entry: PROGRAMS.map((program) => join(import.meta.dirname, `${program}.ts`)),
+    cwd: root,
+    entry: programs.map((program) => join(import.meta.dirname, `${program}.ts`)),
     outDir,
     format: "esm",
     platform: "node",

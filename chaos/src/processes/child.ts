@@ -1,11 +1,11 @@
-/** Processes of a run: started, signalled and watched. One that ends without being told to is trouble. */
+/** A process of a run: starts, signals and watches it. A process that exits without a signal from us is a violation. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
-const KEPT_LINES = 60;
-/** Of /proc: ticks a second, which Linux has fixed for user space. */
-const TICKS = 100;
+const keptLines = 60;
+/** The unit of times in /proc, which Linux has fixed for user space. */
+const ticksPerSecond = 100;
 
 export class Child {
   readonly name: string;
@@ -14,9 +14,9 @@ export class Child {
   /** The last lines it wrote. */
   readonly lines: string[] = [];
   isOver = false;
-  /** Somebody told it to end. */
+  /** It was signaled to exit. */
   isExpected = false;
-  /** It was told to stand still, or killed: it can do nothing that it is asked for. */
+  /** It was stopped or killed, so it cannot react to anything. */
   isDown = false;
 
   /** `program` is a file of JavaScript. */
@@ -37,7 +37,7 @@ export class Child {
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
         this.lines.push(...chunk.toString("utf8").trimEnd().split("\n"));
-        this.lines.splice(0, this.lines.length - KEPT_LINES);
+        this.lines.splice(0, this.lines.length - keptLines);
       });
     }
     this.ended = once(this.process, "close").then(([code, signal]) => {
@@ -56,15 +56,15 @@ export class Child {
     this.process.kill(signal);
   }
 
-  tell(message: object): void {
+  send(message: object): void {
     if (this.process.connected) this.process.send(message);
   }
 
-  /** Seconds of CPU time so far; undefined where the system does not tell. */
+  /** Seconds of CPU time used so far; undefined on systems without /proc. */
   cpuSeconds(): number | undefined {
     try {
       const fields = readFileSync(`/proc/${this.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / TICKS;
+      return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
     } catch {
       return undefined;
     }

@@ -1,19 +1,20 @@
 /**
- * A worker of the first release, as far as the database can tell: it knows the calls that the design has promised for good
- * (`jobforge_heartbeat_worker`, `jobforge_settle_jobs`) and their columns, over plain `pg`, and nothing that came later.
+ * Behaves like a worker of the first release: over plain `pg`, it only uses the calls that will never change
+ * (`jobforge_heartbeat_worker`, `jobforge_settle_jobs`) and their columns, and nothing that was added later.
  */
 import "./tether.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { definitions, HEARTBEAT_MS, probeOf, type Step, type Work } from "../jobs.ts";
+import { definitions, heartbeatMs, probeOf, type Step, type Work } from "../jobs.ts";
 import { openJournal } from "./journal.ts";
 
-const { DATABASE_URL, JOURNAL = ".", NAME = "worker", WORKER_ID = NAME } = process.env;
-const note = openJournal(JOURNAL, WORKER_ID);
-const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 3, query_timeout: 10_000 });
+const { DATABASE_URL: databaseUrl, JOURNAL: journal = ".", NAME: name = "worker" } = process.env;
+const workerId = process.env["WORKER_ID"] ?? name;
+const note = openJournal(journal, workerId);
+const pool = new pg.Pool({ connectionString: databaseUrl, max: 3, query_timeout: 10_000 });
 pool.on("error", () => undefined);
-// It has no handler for what must be written in the transaction that ends the job.
-const types = [...definitions.map(({ type }) => type), probeOf(NAME).type].filter(
+// It has no handler for jobs whose effect must be written in the transaction that settles the run.
+const types = [...definitions.map(({ type }) => type), probeOf(name).type].filter(
   (type) => type !== "chaos.effect",
 );
 const held = new Map<string, { id: string; attempt: number }>();
@@ -43,7 +44,7 @@ async function call<T>(statement: string, values: readonly unknown[]): Promise<T
   for (let tries = 0; ; tries += 1) {
     try {
       const { rows } = await pool.query(statement, [...values]);
-      return rows[0].answer as T;
+      return rows[0].reply as T;
     } catch (error) {
       if (isLeaving && tries > 10) throw error;
       await sleep(Math.min(2_000, 100 * 2 ** tries));
@@ -52,14 +53,14 @@ async function call<T>(statement: string, values: readonly unknown[]): Promise<T
 }
 
 const settle = (results: readonly object[], limit: number): Promise<Settlement> =>
-  call("select jobforge_settle_jobs($1, $2, $3, $4) as answer", [
-    WORKER_ID,
+  call("select jobforge_settle_jobs($1, $2, $3, $4) as reply", [
+    workerId,
     JSON.stringify(results),
     limit,
     types,
   ]);
 
-/** Runs a job and answers its end, as the protocol has it. */
+/** Runs a job and returns its end in the format of the protocol. */
 async function run({ id, attempts: attempt, type, payload }: Claimed): Promise<object> {
   note({ event: "start", job: id, attempt });
   await sleep(payload.ms ?? 0);
@@ -75,7 +76,7 @@ async function run({ id, attempts: attempt, type, payload }: Claimed): Promise<o
       attempt,
       status: "failed",
       retry: step === "fail",
-      error: { message: "The plan says so" },
+      error: { message: "The plan of this job says that it fails" },
       cost_cents: 1,
     };
   }
@@ -95,8 +96,8 @@ async function run({ id, attempts: attempt, type, payload }: Claimed): Promise<o
 async function beat(): Promise<void> {
   while (!isLeaving || held.size > 0) {
     const info = { instance: String(process.pid), types, concurrency: 4, held: [...held.values()] };
-    await call("select jobforge_heartbeat_worker($1, $2) as answer", [WORKER_ID, JSON.stringify(info)]);
-    await sleep(HEARTBEAT_MS);
+    await call("select jobforge_heartbeat_worker($1, $2) as reply", [workerId, JSON.stringify(info)]);
+    await sleep(heartbeatMs);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What jobs of a run do, as their payload says. */
+/** The handlers of a run. The payload of a job decides what its handler does. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import type { ClientBase } from "pg";
@@ -9,8 +9,8 @@ async function work({ plan = [], ms = 0 }: Work, job: JobContext): Promise<void>
   if (step === "progress") await job.progress({ half: true });
   await sleep(ms, undefined, { signal: job.signal });
   job.cost(1);
-  if (step === "fail") throw new Error("The plan says so");
-  if (step === "refuse") job.fail("The plan says not to retry");
+  if (step === "fail") throw new Error("The plan of this job says that it fails");
+  if (step === "refuse") job.fail("The plan of this job says that it fails without a retry");
   if (step === "defer") job.defer({ inMs: 300 });
 }
 

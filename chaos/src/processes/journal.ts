@@ -1,6 +1,7 @@
 /**
- * What a process saw, on disk: each line is handed to the system before the process goes on, so it survives a SIGKILL, and it can be
- * written while the database is down. Times are those of the machine's monotonic clock, which all processes share and no fault moves.
+ * The journal of a process on disk. Each line is written to the file before the process continues, so it survives a
+ * SIGKILL, and it can be written while the database is down. Times come from the machine's monotonic clock, which all
+ * processes share and no fault changes.
  */
 import { openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ export interface Entry {
   readonly event: "start" | "end" | "kept" | "stale" | "key" | "acknowledged" | "canceled";
   readonly job?: string;
   readonly attempt?: number;
-  /** How a handler ended, what the kernel answered, or the key. */
+  /** How a handler ended, the reply of the kernel, or the key. */
   readonly what?: string;
 }
 
@@ -19,7 +20,7 @@ export interface Written extends Entry {
   readonly at: number;
 }
 
-/** Milliseconds on a clock that only goes forward. */
+/** The current time in milliseconds, on a clock that never goes back. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -31,7 +32,7 @@ export function openJournal(folder: string, who: string): (entry: Entry) => void
   };
 }
 
-/** Everything that all processes wrote. A line that a kill cut in two was not written. */
+/** Reads the journals of all processes. Ignores a line that is incomplete because its process was killed. */
 export function readJournals(folder: string): Written[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".jsonl"))

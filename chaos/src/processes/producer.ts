@@ -1,6 +1,7 @@
 /**
- * An application: commits its own rows and their jobs together, cancels some, and enqueues others with a key again and again until it
- * is told that they are there. It gives up nothing for trouble with the database, and needs no answer to be counted right.
+ * An application: commits its own rows together with their jobs, cancels some jobs, and enqueues others with an
+ * idempotency key repeatedly until the enqueue is acknowledged. It goes on after any database error. The checks count
+ * its jobs correctly even if the reply to a commit is lost.
  */
 import "./tether.ts";
 import { randomUUID } from "node:crypto";
@@ -11,18 +12,20 @@ import { type Random, randomFrom } from "../../../sql/test/support/proof-random.
 import { effect, keyed, limited, parent, plain, type Step, serial, tenants, type Work } from "../jobs.ts";
 import { openJournal } from "./journal.ts";
 
-const { DATABASE_URL = "", JOURNAL = ".", NAME = "producer", SEED = "1", PAUSE_MS = "80" } = process.env;
-const note = openJournal(JOURNAL, NAME);
-const random = randomFrom(Number(SEED));
+const { DATABASE_URL: databaseUrl = "", JOURNAL: journal = ".", NAME: name = "producer" } = process.env;
+/** The average time between two actions. */
+const intervalMs = 80;
+const note = openJournal(journal, name);
+const random = randomFrom(Number(process.env["SEED"] ?? "1"));
 const pool = new pg.Pool({
-  connectionString: DATABASE_URL,
+  connectionString: databaseUrl,
   max: 4,
   connectionTimeoutMillis: 5_000,
   query_timeout: 10_000,
 });
 pool.on("error", () => undefined);
 const forge = new JobForge({ database: pool });
-/** Jobs that it was told of, to be canceled. */
+/** Acknowledged jobs, some of which are canceled later. */
 const known: { id: string; tenantId: string }[] = [];
 let isLeaving = false;
 process.on("SIGTERM", () => {
@@ -48,7 +51,7 @@ interface Chosen {
 
 function choose(from: Random): Chosen {
   const tenantId = from.pick(tenants);
-  // Most jobs are short; some outlast several heartbeats, a few a lease.
+  // Most jobs are short. Some last longer than a heartbeat interval, a few longer than a lease.
   const ms = from.chance(0.005) ? 7_000 : from.chance(0.03) ? 1_500 : from.below(80);
   const input: Work = { order: randomUUID(), plan: from.pick(lots), ms };
   const job = from.pick([plain, plain, plain, serial, limited, effect, parent]);
@@ -58,12 +61,12 @@ function choose(from: Random): Chosen {
     ...(from.chance(0.1) ? { priority: 5 } : {}),
     ...(from.chance(0.1) ? { runAt: new Date(Date.now() + from.below(3_000)) } : {}),
   };
-  // Serial jobs wait for each other, so they are short.
+  // Serial jobs are short, because they wait for each other.
   const adapted = job === serial ? { ...input, ms: Math.min(ms, 100) } : input;
   return { job, input: job === parent ? { ...adapted, children: 1 + from.below(3) } : adapted, options };
 }
 
-/** Rows and jobs in one transaction. Whatever becomes of it, both are there or neither is. */
+/** Writes rows and jobs in one transaction. Whether it commits or not, either both exist or neither does. */
 async function order(): Promise<void> {
   const chosen = Array.from({ length: 1 + random.below(4) }, () => choose(random));
   const takeBack = random.chance(0.05);
@@ -77,7 +80,7 @@ async function order(): Promise<void> {
     for (const { job, input, options } of chosen) {
       await client.query("insert into chaos.orders (id, producer, tenant_id, type) values ($1, $2, $3, $4)", [
         input.order,
-        NAME,
+        name,
         options.tenantId,
         job.type,
       ]);
@@ -94,7 +97,7 @@ async function order(): Promise<void> {
   }
 }
 
-/** The same key until there is an answer: the job is there once, however often it was sent. */
+/** Sends the same key until it is acknowledged. The job must exist exactly once, even if it was sent several times. */
 async function insist(): Promise<void> {
   const key = randomUUID();
   const options = { tenantId: random.pick(tenants), idempotencyKey: key };
@@ -112,7 +115,7 @@ async function insist(): Promise<void> {
   }
 }
 
-/** A cancel that was answered holds, whatever happens to the job afterwards. */
+/** Cancels a job. After the cancel is acknowledged it must hold, whatever happens to the job afterwards. */
 async function cancel(): Promise<void> {
   const [job] = known.splice(random.below(known.length), 1);
   if (job === undefined) return;
@@ -127,12 +130,12 @@ while (!isLeaving) {
   try {
     await action();
   } catch (error) {
-    // Trouble, or too late to cancel. An application would tell its user; the rows tell what happened.
+    // A fault, or too late to cancel. A real application would report it to its user. The checks read the database.
     console.error(new Date().toISOString(), action.name, String(error));
     await sleep(100);
   }
   if (known.length > 200) known.splice(0, 100);
-  await sleep(random.below(2 * Number(PAUSE_MS)));
+  await sleep(random.below(2 * intervalMs));
 }
 await forge.close();
 await pool.end();

@@ -1,4 +1,4 @@
-/** A process whose clock can be moved while it runs: `Date` tells another time from one moment to the next. Timers are not affected. */
+/** Lets the conductor shift the clock of this process: `Date` jumps to another time. Timers are not affected. */
 
 let shiftMs = 0;
 const RealDate = Date;

@@ -1,22 +1,23 @@
-/** A worker process, as an application would write it, that keeps a journal of what it executes and of what it is told. */
+/** A worker process, written like a real one, that keeps a journal of its executions and of the replies it gets. */
 import "./shifted-clock.ts";
 import "./tether.ts";
 import { JobForge } from "@jobforge/sdk-ts";
 import { createWorker } from "@jobforge/worker-ts";
-import { HEARTBEAT_MS } from "../jobs.ts";
+import { heartbeatMs } from "../jobs.ts";
 import { handlersOf } from "./handlers.ts";
 import { openJournal } from "./journal.ts";
 
-const { DATABASE_URL, JOURNAL = ".", NAME = "worker", WORKER_ID = NAME, CONCURRENCY = "8" } = process.env;
-const note = openJournal(JOURNAL, WORKER_ID);
+const { DATABASE_URL: databaseUrl, JOURNAL: journal = ".", NAME: name = "worker" } = process.env;
+const workerId = process.env["WORKER_ID"] ?? name;
+const note = openJournal(journal, workerId);
 
-const worker = createWorker(new JobForge({ database: DATABASE_URL }), {
-  id: WORKER_ID,
-  concurrency: Number(CONCURRENCY),
-  heartbeatMs: HEARTBEAT_MS,
+const worker = createWorker(new JobForge({ database: databaseUrl }), {
+  id: workerId,
+  concurrency: 8,
+  heartbeatMs,
   graceMs: 3_000,
   abortGraceMs: 1_000,
-  handlers: handlersOf(NAME),
+  handlers: handlersOf(name),
   middleware: [
     async ({ job: { id: job, attempt } }, next) => {
       note({ event: "start", job, attempt });

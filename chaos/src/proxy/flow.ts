@@ -1,20 +1,21 @@
-/** One direction of a connection: bytes go on in order, at once, slowly, or not at all for a while. */
+/** One direction of a connection. Bytes are forwarded in order: immediately, slowly, or not at all for a while. */
 import type { Socket } from "node:net";
 
-export interface Weather {
-  /** Nothing is read or written. Whoever waits for an answer waits. */
+export interface NetworkConditions {
+  /** Nothing is read or written, so a client that waits for a response keeps waiting. */
   stalled: boolean;
-  /** Milliseconds before each chunk is handed on, and how many bytes a chunk has at most; 0 is as it comes. */
+  /** The delay before each chunk is forwarded. 0: none. */
   delayMs: number;
+  /** The maximum size of a chunk. 0: as received. */
   chunkBytes: number;
-  /** The server's notifications are swallowed. */
+  /** The server's notifications are dropped. */
   dropNotifications: boolean;
 }
 
 export class Flow {
   readonly #to: Socket;
   readonly #from: Socket;
-  readonly #weather: () => Weather;
+  readonly #conditions: () => NetworkConditions;
   readonly #queue: Buffer[] = [];
   #isEnded = false;
   #timer: NodeJS.Timeout | undefined;
@@ -22,12 +23,12 @@ export class Flow {
   constructor(
     from: Socket,
     to: Socket,
-    weather: () => Weather,
+    conditions: () => NetworkConditions,
     filter: (chunk: Buffer) => Buffer = (chunk) => chunk,
   ) {
     this.#from = from;
     this.#to = to;
-    this.#weather = weather;
+    this.#conditions = conditions;
     from.on("data", (chunk: Buffer) => {
       const bytes = filter(chunk);
       if (bytes.length > 0) this.#queue.push(bytes);
@@ -40,9 +41,9 @@ export class Flow {
     to.on("drain", () => this.pump());
   }
 
-  /** Hands on what may go. Called again when the weather changes. */
+  /** Forwards as much as the conditions allow. Called again when the conditions change. */
   pump(): void {
-    const { stalled, delayMs } = this.#weather();
+    const { stalled, delayMs } = this.#conditions();
     if (stalled) {
       this.#from.pause();
       return;
@@ -51,7 +52,7 @@ export class Flow {
     if (delayMs > 0 && this.#queue.length > 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
-        if (!this.#weather().stalled) this.#writeOne();
+        if (!this.#conditions().stalled) this.#writeOne();
         this.pump();
       }, delayMs);
       return;
@@ -66,9 +67,9 @@ export class Flow {
     this.#queue.length = 0;
   }
 
-  /** False when the receiver is full. */
+  /** Writes one chunk. Returns false if the receiver's buffer is full. */
   #writeOne(): boolean {
-    const { chunkBytes } = this.#weather();
+    const { chunkBytes } = this.#conditions();
     const next = this.#queue.shift();
     if (next === undefined || this.#to.destroyed) return true;
     const size = chunkBytes > 0 ? chunkBytes : next.length;

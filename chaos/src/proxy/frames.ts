@@ -1,22 +1,25 @@
-/** The messages of a server to its client, cut out of a stream of bytes: a type, a length, and a body. */
+/** Splits the bytes from a server to its client into messages. Each message has a type, a length, and a body. */
 
-const HEADER_BYTES = 5;
-const NOTIFICATION = "A".charCodeAt(0);
+const headerBytes = 5;
+/** The type of a NotificationResponse. */
+const notificationType = "A".charCodeAt(0);
 
-/** Cuts a backend's bytes into whole messages, and leaves out those that are not wanted. */
+/** Splits a backend's bytes into whole messages, and can drop notifications. */
 export class BackendMessages {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The whole messages so far, without notifications if they are to be lost. What is incomplete waits for more. */
+  /**
+   * Returns all complete messages, optionally without notifications. An incomplete message waits for the next chunk.
+   */
   take(chunk: Buffer, dropNotifications: boolean): { readonly bytes: Buffer; readonly dropped: number } {
     const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const kept: Buffer[] = [];
     let [from, at, dropped] = [0, 0, 0];
     for (;;) {
-      if (data.length < at + HEADER_BYTES) break;
+      if (data.length < at + headerBytes) break;
       const end = at + 1 + data.readUInt32BE(at + 1);
       if (data.length < end) break;
-      if (dropNotifications && data[at] === NOTIFICATION) {
+      if (dropNotifications && data[at] === notificationType) {
         kept.push(data.subarray(from, at));
         from = end;
         dropped += 1;

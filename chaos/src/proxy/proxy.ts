@@ -1,20 +1,20 @@
 /**
- * A network between clients and a Postgres that can be told to misbehave: connections are cut, stall, become slow, are forgotten
- * half-way, and notifications are lost. Clients see nothing but TCP.
+ * A TCP proxy between clients and Postgres that simulates network faults: it cuts, stalls, slows down or forgets
+ * connections, and drops notifications. For clients it looks like a normal TCP connection.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { Flow, type Weather } from "./flow.ts";
+import { Flow, type NetworkConditions } from "./flow.ts";
 import { BackendMessages } from "./frames.ts";
 
-const FAIR: Weather = { stalled: false, delayMs: 0, chunkBytes: 0, dropNotifications: false };
+const normal: NetworkConditions = { stalled: false, delayMs: 0, chunkBytes: 0, dropNotifications: false };
 
 /** A client, its connection to the server, and the bytes between them. */
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
   readonly flows: readonly Flow[];
-  /** Forgotten: nothing goes through any more, and nobody is told. */
+  /** No bytes are forwarded, and neither side gets an error. */
   isForgotten: boolean;
 }
 
@@ -22,7 +22,7 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #target: number;
   readonly #links = new Set<Link>();
-  #weather: Weather = { ...FAIR };
+  #conditions: NetworkConditions = { ...normal };
   #dropped = 0;
 
   private constructor(target: number) {
@@ -30,7 +30,7 @@ export class FaultProxy {
     this.#server = createServer((client) => this.#accept(client));
   }
 
-  /** Listens on a free port of this machine, for a server on another. */
+  /** Listens on a free local port, and forwards to a server on the port `target`. */
   static async before(target: number): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
     proxy.#server.listen(0, "127.0.0.1");
@@ -42,30 +42,30 @@ export class FaultProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections that bytes go through. */
+  /** The number of open connections. */
   get open(): number {
     return this.#links.size;
   }
 
-  /** Notifications swallowed so far. */
+  /** The number of notifications dropped so far. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** The URL given, by way of the proxy. */
+  /** Changes a URL to go through the proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.host = `127.0.0.1:${this.port}`;
     return changed.href;
   }
 
-  /** Changes what the network does from now on. */
-  set(weather: Partial<Weather>): void {
-    this.#weather = { ...this.#weather, ...weather };
+  /** Changes the network conditions. */
+  set(conditions: Partial<NetworkConditions>): void {
+    this.#conditions = { ...this.#conditions, ...conditions };
     for (const link of this.#links) for (const flow of link.flows) flow.pump();
   }
 
-  /** Cuts every connection, without a word to either side. */
+  /** Closes every connection abruptly. Returns their number. */
   cut(): number {
     const cut = this.#links.size;
     for (const link of this.#links) this.#drop(link);
@@ -73,8 +73,9 @@ export class FaultProxy {
   }
 
   /**
-   * Existing connections stay open and dead on both sides, as behind a router that lost its table. New ones work. The server notices by its
-   * keepalive after a while; clients are never told.
+   * Makes all existing connections half-open: they stay open but dead on both sides, as behind a router that lost its
+   * table. New connections work. The server notices after `serverNoticesMs`, as by its keepalive; clients never do.
+   * Returns the number of connections.
    */
   forget(serverNoticesMs: number = 30_000): number {
     const forgotten = [...this.#links].filter((link) => !link.isForgotten);
@@ -100,15 +101,16 @@ export class FaultProxy {
     client.setNoDelay(true);
     server.setNoDelay(true);
     const messages = new BackendMessages();
-    const weather = (): Weather => (link.isForgotten ? { ...FAIR, stalled: true } : this.#weather);
+    const conditions = (): NetworkConditions =>
+      link.isForgotten ? { ...normal, stalled: true } : this.#conditions;
     const link: Link = {
       client,
       server,
       isForgotten: false,
       flows: [
-        new Flow(client, server, weather),
-        new Flow(server, client, weather, (chunk) => {
-          const { bytes, dropped } = messages.take(chunk, this.#weather.dropNotifications);
+        new Flow(client, server, conditions),
+        new Flow(server, client, conditions, (chunk) => {
+          const { bytes, dropped } = messages.take(chunk, this.#conditions.dropNotifications);
           this.#dropped += dropped;
           return bytes;
         }),
@@ -117,16 +119,17 @@ export class FaultProxy {
     this.#links.add(link);
     for (const socket of [client, server]) {
       socket.on("error", () => this.#lost(link));
-      // The end of one side goes on to the other behind the bytes before it: a last word such as "too many clients" is heard.
+      // The end of one side reaches the other after all earlier bytes, so a final error such as "too many clients"
+      // arrives.
       socket.on("close", () => {
         if (client.destroyed && server.destroyed) this.#links.delete(link);
       });
     }
-    // A connection that comes while everything stalls is accepted by the network and hears nothing.
+    // A connection that is opened during a stall is accepted but receives nothing.
     for (const flow of link.flows) flow.pump();
   }
 
-  /** One side is gone, so the other goes too; unless the network has forgotten that they belong together. */
+  /** One side has failed, so the other is closed as well, unless the connection is forgotten. */
   #lost(link: Link): void {
     if (!link.isForgotten) this.#drop(link);
   }
@@ -134,8 +137,8 @@ export class FaultProxy {
   #drop(link: Link): void {
     if (!this.#links.delete(link)) return;
     for (const flow of link.flows) flow.stop();
-    // Not by resetAndDestroy: it waits for bytes that a peer which stands still never takes, and a handle that is shutting down
-    // cannot be reset and is never closed.
+    // Not resetAndDestroy(): it waits for bytes that a stopped peer never reads. And a handle that is shutting down
+    // cannot be reset, and would never be closed.
     link.client.destroy();
     link.server.destroy();
   }

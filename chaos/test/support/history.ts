@@ -1,4 +1,6 @@
-/** A small history in which everything is as it must be: made by the kernel, written down as processes would. */
+/**
+ * Creates a small history in which every promise is kept. It is made by the kernel, and recorded as processes would.
+ */
 import { randomUUID } from "node:crypto";
 import type { TestDatabase } from "@jobforge/testing";
 import { effect, keyed, parent, plain, type Step, serial, tenants, type Work } from "../../src/jobs.ts";
@@ -30,14 +32,14 @@ export async function makeHistory(db: TestDatabase): Promise<void> {
   await cancel(db, await order(db, plain.type, ["succeed"]));
   await lose(db);
   await drain(db);
-  // Due times pass, and the schedule that catches up on everything does.
+  // Due times pass, and the schedule with `missed: all` catches up.
   await db.travel("3 seconds");
   await drain(db);
   await db.query("select jobforge_disable_schedule(tenant_id, type, key) from jobforge.schedules");
   await drain(db);
 }
 
-/** A row of the application with its job. Answers the job's id. */
+/** Inserts a row of the application with its job. Returns the id of the job. */
 async function order(
   db: TestDatabase,
   type: string,
@@ -71,19 +73,19 @@ async function cancel(db: TestDatabase, id: string): Promise<void> {
   await db.query("insert into chaos.cancels values ($1, 'canceled', clock_timestamp())", [id]);
 }
 
-/** A run whose worker is replaced by another instance: it is lost, and its end comes too late. */
+/** Loses a run: its worker is replaced by another instance, and the report of the first one is too late. */
 async function lose(db: TestDatabase): Promise<void> {
   const beat = (instance: string): Promise<unknown> =>
     db.query("select jobforge_heartbeat_worker('w2', $1)", [{ instance, held: [] }]);
   await beat("one");
   const [job] = await claim(db, "w2", 1);
-  if (job === undefined) throw new Error("there is nothing to lose");
+  if (job === undefined) throw new Error("there is no job to claim");
   await begin(db, "w2", job);
   await beat("two");
   await end(db, "w2", job, { id: job.id, attempt: job.attempts, status: "succeeded" }, "returned");
 }
 
-/** Runs what is due until nothing is. */
+/** Runs due jobs until no job is due. */
 async function drain(db: TestDatabase): Promise<void> {
   for (;;) {
     const jobs = await claim(db, "w1", 100);
@@ -130,12 +132,12 @@ async function end(
     "update chaos.executions set ended_at = clock_timestamp(), outcome = $3 where (job_id, attempt) = ($1, $2)",
     [id, attempts, outcome],
   );
-  const answer = await db.value<Settled>("select jobforge_settle_jobs($1, $2)", [
+  const reply = await db.value<Settled>("select jobforge_settle_jobs($1, $2)", [
     worker,
     JSON.stringify([report]),
   ]);
-  const [settled] = answer.settled;
-  await db.query("insert into chaos.answers values ($1, $2, $3, $4, clock_timestamp())", [
+  const [settled] = reply.settled;
+  await db.query("insert into chaos.replies values ($1, $2, $3, $4, clock_timestamp())", [
     id,
     attempts,
     worker,

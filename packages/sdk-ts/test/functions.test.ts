@@ -48,5 +48,5 @@ ${lines.join("\n")}
 }
 
 test("the SDK knows every public function (if the change is intended: npm run golden)", async () => {
-  await expect(generated()).toMatchFileSnapshot("../src/api.generated.ts");
+  await expect(generated()).toMatchFileSnapshot("../src/transport/api.generated.ts");
 });

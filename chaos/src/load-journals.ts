@@ -1,4 +1,4 @@
-/** Takes what processes wrote down into the database, where the checks compare it with the kernel's account. */
+/** Loads the journals of all processes into the database, where the checks compare them with the kernel's tables. */
 import type { Direct } from "./direct.ts";
 import { monotonicMs, readJournals, type Written } from "./processes/journal.ts";
 
@@ -6,17 +6,17 @@ export async function loadJournals(direct: Direct, folder: string): Promise<void
   const entries = readJournals(folder);
   const epoch = Date.now() - monotonicMs();
   const iso = (at: number): string => new Date(epoch + at).toISOString();
-  await direct.rows("truncate chaos.executions, chaos.answers, chaos.keys, chaos.cancels");
+  await direct.rows("truncate chaos.executions, chaos.replies, chaos.keys, chaos.cancels");
   await insert(direct, "executions", executionsIn(entries, iso));
-  const answers = entries.filter(({ event }) => event === "kept" || event === "stale");
+  const replies = entries.filter(({ event }) => event === "kept" || event === "stale");
   await insert(
     direct,
-    "answers",
-    answers.map(({ event, job, attempt, who, what, at }) => ({
+    "replies",
+    replies.map(({ event, job, attempt, who, what, at }) => ({
       job_id: job,
       attempt,
       worker_id: who,
-      answer: event === "stale" ? "stale" : what,
+      reply: event === "stale" ? "stale" : what,
       at: iso(at),
     })),
   );
@@ -33,11 +33,11 @@ export async function loadJournals(direct: Direct, folder: string): Promise<void
   await insert(
     direct,
     "cancels",
-    cancels.map(({ job, what, at }) => ({ job_id: job, answer: what, at: iso(at) })),
+    cancels.map(({ job, what, at }) => ({ job_id: job, reply: what, at: iso(at) })),
   );
 }
 
-/** Starts with their ends: of the same process, job and attempt. */
+/** Pairs each start with the end of the same process, job and attempt. */
 function executionsIn(entries: readonly Written[], iso: (at: number) => string): object[] {
   const nameOf = ({ job, attempt, process }: Written): string => `${job} ${attempt} ${process}`;
   const ends = new Map(entries.filter(({ event }) => event === "end").map((end) => [nameOf(end), end]));
