@@ -1,10 +1,11 @@
-/** `sql/api.json` is what the catalog and the folders of the functions say. */
+/** Checks that `sql/api.json` and the reference agree with the catalog and with the folders of the functions. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { type ApiDescription, describeApi } from "../support/api.ts";
 
 const functions = new URL("../../functions/", import.meta.url);
+const reference = new URL("../../../docs/reference/sql/", import.meta.url);
 
 /** Each public function with the folder whose file creates it. */
 function groupsOfFunctions(): Map<string, string> {
@@ -32,4 +33,17 @@ test("sql/api.json describes every public function and view (if the change is in
 }) => {
   const api = await describeApi(db, groupsOfFunctions());
   await expect(written(api)).toMatchFileSnapshot("../../api.json");
+});
+
+test("every public function is created by a file of one folder, and documented on the page of that name", () => {
+  const pages = new Map(
+    readdirSync(reference).map((page) => [
+      page.replace(".md", ""),
+      readFileSync(new URL(page, reference), "utf8"),
+    ]),
+  );
+  const misplaced = [...groupsOfFunctions()].filter(
+    ([name, group]) => !new RegExp(`^#+ ${name}$`, "m").test(pages.get(group) ?? ""),
+  );
+  expect(misplaced).toEqual([]);
 });
