@@ -6,26 +6,36 @@ import type { Api } from "./api.ts";
 import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { deadRoutes } from "./dead.ts";
+import { gateRoutes } from "./gates.ts";
 import { jobRoutes } from "./jobs.ts";
-import { limitRoutes, tenantRoutes } from "./limits.ts";
-import { numberRoutes } from "./numbers.ts";
-import { gateRoutes, typeRoutes, workerRoutes } from "./operate.ts";
+import { limitRoutes } from "./limits.ts";
+import { liveRoutes } from "./live.ts";
+import { policyRoutes } from "./policies.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { typeRoutes } from "./types.ts";
+import { usageRoutes } from "./usage.ts";
+import { workerRoutes } from "./workers.ts";
 
+/** In the order of the document. */
 const resources = [
   jobRoutes,
   bulkRoutes,
   deadRoutes,
   scheduleRoutes,
   typeRoutes,
+  policyRoutes,
   gateRoutes,
   limitRoutes,
   tenantRoutes,
   workerRoutes,
   auditRoutes,
-  numberRoutes,
+  statsRoutes,
+  liveRoutes,
+  usageRoutes,
   streamRoutes,
   tokenRoutes,
 ];

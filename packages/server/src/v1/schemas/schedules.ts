@@ -1,6 +1,20 @@
 /** Recurring work. */
 import { z } from "@hono/zod-openapi";
-import { Count, Id, Interval, Json, Time } from "./basic.ts";
+import {
+  Count,
+  Id,
+  Interval,
+  Json,
+  Key,
+  MaxAttempts,
+  Priority,
+  Status,
+  Subject,
+  Tags,
+  Time,
+  Type,
+} from "./basic.ts";
+import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
 const overlaps = ["skip", "queue", "allow"] as const;
 const misses = ["once", "skip", "all"] as const;
@@ -17,11 +31,11 @@ export const ScheduleOptions = z
     reset: z.boolean().optional(),
     enabled: z.boolean().optional(),
     payload: Json.optional(),
-    priority: z.int().min(-1_000_000).max(1_000_000).optional(),
-    max_attempts: z.int().min(1).max(100_000).nullish(),
-    tags: z.array(z.string().min(1)).max(50).optional(),
-    subject: z.string().max(1024).nullish(),
-    concurrency_key: z.string().min(1).max(1024).nullish(),
+    priority: Priority.optional(),
+    max_attempts: MaxAttempts.nullish(),
+    tags: Tags.optional(),
+    subject: Subject.nullish(),
+    concurrency_key: Key.nullish(),
     overlap: z.enum(overlaps).optional(),
     missed: z.enum(misses).optional(),
     missed_limit: z.int().min(1).max(100).optional(),
@@ -61,3 +75,26 @@ export const Schedule = z
 export const EnsuredSchedule = Schedule.extend({
   outcome: z.enum(["created", "existing", "updated"]),
 }).openapi("EnsuredSchedule");
+
+export const DeletedSchedule = z.looseObject({ id: Id, deleted: z.boolean() });
+
+export const ScheduleParameters = z.object({
+  type: Type,
+  key: Key.openapi({ description: "Identifies the schedule within its type", example: "feed-1" }),
+});
+
+export const ScheduleQuery = z.strictObject({
+  ...tenantParameter,
+  ...limitParameter,
+  type: several(Type),
+  enabled: z.enum(["true", "false"]).optional(),
+  failing: z.enum(["true", "false"]).optional(),
+  cursor: Id.optional(),
+});
+
+export const ScheduleRunsQuery = z.strictObject({
+  ...tenantParameter,
+  ...limitParameter,
+  status: several(Status),
+  cursor: Id.optional(),
+});

@@ -1,0 +1,43 @@
+/** Requests that create, count or change many jobs. */
+import { z } from "@hono/zod-openapi";
+import { Count, Id, Status, Type } from "./basic.ts";
+import { NewJob, Outcome, searchFields } from "./jobs.ts";
+
+export const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(50_000) }).openapi("NewJobs");
+
+/** Leaves out the columns of the job: reading them back costs time, and most callers do not need them. */
+const Enqueued = z.looseObject({ id: Id, outcome: Outcome }).openapi("Enqueued");
+
+export const EnqueuedJobs = z.looseObject({ items: z.array(Enqueued) });
+
+/** Selects the jobs of a bulk request. */
+const JobFilters = z
+  .strictObject({
+    status: z.union([Status, z.array(Status).min(1)]).optional(),
+    type: z.union([Type, z.array(Type).min(1)]).optional(),
+    tags: z.union([z.string(), z.array(z.string())]).optional(),
+    ...searchFields,
+  })
+  .openapi("JobFilters");
+
+export const changes = ["cancel", "reschedule", "purge"] as const;
+
+export const BulkCount = z
+  .strictObject({
+    filters: JobFilters.optional(),
+    change: z
+      .enum(changes)
+      .optional()
+      .openapi({ description: "Count only the jobs that this change would affect" }),
+  })
+  .openapi("BulkCount");
+
+export const JobCount = z
+  .looseObject({ tenant_id: Id, type: z.string(), status: Status, jobs: Count })
+  .openapi("JobCount");
+
+export const BulkChange = z
+  .strictObject({ filters: JobFilters, limit: z.int().min(1).max(10_000).default(1000) })
+  .openapi("BulkChange");
+
+export const BulkResult = z.looseObject({ matched: Count, changed: Count }).openapi("BulkResult");

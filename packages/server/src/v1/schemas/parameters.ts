@@ -1,0 +1,42 @@
+/** Parameters of paths and queries that several resources share. */
+import { z } from "@hono/zod-openapi";
+import { Id } from "./basic.ts";
+
+export const IdParameter = z.object({ id: Id });
+
+export const tenantParameter = {
+  tenant_id: Id.optional().openapi({ description: "The tenant. Default: the token's own tenant" }),
+};
+
+export const TenantQuery = z.strictObject(tenantParameter);
+
+/** For descriptions of operations whose `tenant_id` has another meaning when it is left out. */
+export const operatorSeesAll = "Without `tenant_id`, an operator sees all tenants.";
+export const operatorAndReaderSeeAll = "Without `tenant_id`, an operator or a reader sees all tenants.";
+
+const maxLimit = 1000;
+const defaultLimit = 50;
+
+export const limitParameter = {
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxLimit)
+    .default(defaultLimit)
+    .openapi({ type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit }),
+};
+
+/** One value or several: `status=dead&status=failed`. */
+export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[] | undefined> =>
+  z.preprocess(
+    (given) => (typeof given === "string" ? [given] : given),
+    z.array(schema).max(100).optional(),
+  ) as never;
+
+/** How counts and usage are broken down. */
+export const byParameter = {
+  by: several(z.enum(["tenant", "type"])).openapi({
+    description: "Return separate rows for each of these. Default: type",
+  }),
+};
