@@ -20,7 +20,10 @@ describe("a worker's port", () => {
       return [response.status, await response.text()];
     };
     expect(await get("/healthz")).toEqual([200, '{"ok":true}']);
-    expect(await get("/readyz")).toEqual([503, expect.stringContaining("has not heard of this worker yet")]);
+    expect(await get("/readyz")).toEqual([
+      503,
+      expect.stringContaining("has not received a heartbeat from this worker yet"),
+    ]);
     await worker.start();
     expect(await get("/readyz")).toEqual([200, '{"ok":true}']);
     const succeeded = 'jobforge_worker_runs_total{outcome="succeeded"} 1';
