@@ -1,6 +1,6 @@
 /**
- * A database that accepts data and sends nothing back, as happens when its machine stops or the network silently drops a
- * connection.
+ * A database that accepts data and sends nothing back, as happens when its machine stops or the network silently
+ * drops a connection.
  */
 import { expect } from "vitest";
 import { FaultProxy } from "../../../chaos/src/proxy/proxy.ts";

@@ -1,4 +1,7 @@
-/** One client's stream as a response with server-sent events. Keeps the messages that arrive before the response begins. */
+/**
+ * One client's stream as a response with server-sent events. Keeps the messages that arrive before the response
+ * begins.
+ */
 import type { Message } from "./group.ts";
 
 /** How many messages may wait for a slow client. Above that it is cut off; it reconnects with its cursor. */

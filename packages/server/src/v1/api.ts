@@ -1,4 +1,7 @@
-/** What the routes of /v1 share: how they are declared, served and paged. Every other file in this folder is a resource. */
+/**
+ * What the routes of /v1 share: how they are declared, served and paged. Every other file in this folder is a
+ * resource.
+ */
 import type { OpenAPIHono, RouteConfig, RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { ApiSession, Arguments, Rows } from "../calls.ts";
@@ -14,7 +17,9 @@ export interface Api {
 /** The context of a route's handler, with the validated parts of the request. */
 export type ContextOf<R extends RouteConfig> = Parameters<RouteHandler<R, Environment>>[0];
 
-/** Declares a route and serves it. The handler returns a plain Response, because JSON comes from the database as text. */
+/**
+ * Declares a route and serves it. The handler returns a plain Response, because JSON comes from the database as text.
+ */
 export function serve<R extends RouteConfig>(
   { app }: Api,
   route: R,
@@ -28,7 +33,10 @@ export function serve<R extends RouteConfig>(
 /** The arguments of a kernel function, taken from a request. */
 export type ArgumentsOf<R extends RouteConfig> = (c: ContextOf<R>, session: ApiSession) => Arguments;
 
-/** Serves a route with a function that returns one JSON value. If it returns null, the response says that `what` is not found. */
+/**
+ * Serves a route with a function that returns one JSON value. If it returns null, the response says that `what` is
+ * not found.
+ */
 export function serveValue<R extends RouteConfig>(
   api: Api,
   route: R,
@@ -60,7 +68,10 @@ export function servePage<R extends RouteConfig>(
   });
 }
 
-/** Serves a route with a function that returns one row. If it returns none, the response says that `what` is not found. */
+/**
+ * Serves a route with a function that returns one row. If it returns none, the response says that `what` is not
+ * found.
+ */
 export function serveRow<R extends RouteConfig>(
   api: Api,
   route: R,

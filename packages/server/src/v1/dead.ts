@@ -14,7 +14,8 @@ export function deadRoutes(api: Api): void {
     path: "/v1/dead",
     operationId: "listDeadGroups",
     summary: "List failed and dead jobs, grouped by type and error",
-    description: `Errors that differ only in ids, numbers and quoted texts belong to one group. Covers at most the newest 100,000 jobs. ${operatorSeesAll}`,
+    description: `Errors that differ only in ids, numbers and quoted texts belong to one group. Covers at most the newest
+100,000 jobs. ${operatorSeesAll}`,
     tags: ["Dead"],
     request: { query: DeadQuery },
     responses: responses(pageOf(DeadGroup), "The largest groups. There is no next page"),

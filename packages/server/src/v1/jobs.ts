@@ -117,8 +117,8 @@ function list(api: Api): void {
 }
 
 /**
- * The newest jobs of the given tenant, or else of the caller's tenant. For an operator without a tenant: the newest jobs of
- * all tenants.
+ * The newest jobs of the given tenant, or else of the caller's tenant. For an operator without a tenant: the newest
+ * jobs of all tenants.
  */
 export function newestJobs(
   session: ApiSession,

@@ -11,7 +11,8 @@ export function liveRoutes(api: Api): void {
     path: "/v1/live",
     operationId: "countLive",
     summary: "Count the jobs that wait and run now",
-    description: `Cheap for any number of jobs: above about ten thousand the counts are estimates. ${operatorAndReaderSeeAll}`,
+    description: `Cheap for any number of jobs: above about ten thousand the counts are estimates.
+${operatorAndReaderSeeAll}`,
     tags: ["Numbers"],
     request: { query: LiveQuery },
     responses: responses(pageOf(LiveCount), "The counts"),

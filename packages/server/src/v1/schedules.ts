@@ -91,7 +91,7 @@ function put(api: Api): void {
     operationId: "ensureSchedule",
     summary: "Create a schedule, or update it to match the request",
     description:
-      "Exactly one of cron, every and dynamic is required. An existing next run keeps its time unless the rhythm changes.",
+      "Requires exactly one of cron, every and dynamic. An existing next run keeps its time unless the rhythm changes.",
     tags,
     request: { ...ofSchedule, body: body(ScheduleOptions) },
     responses: responses(EnsuredSchedule, "The schedule, and whether it was created, existed or was updated"),

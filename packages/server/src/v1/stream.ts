@@ -3,15 +3,15 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { digestOf, tokenOf } from "../auth.ts";
 import { EventStream, eventHeaders } from "../stream/event-stream.ts";
 import { messagesOf, timeOf } from "../stream/group.ts";
-import { glance } from "../stream/watch.ts";
+import { readSnapshot, type Snapshot } from "../stream/snapshot.ts";
 import { type Api, problems, serve } from "./api.ts";
 import { StreamHeaders, StreamQuery } from "./schemas/stream.ts";
 
-const description = `\`changed\`: how many jobs that match the filter are queued and running now, and how many finished since the last event.
-Sent at most four times a second, and only when something changed. \`finished\`: a job that finished, without payload and result.
-\`end\`: the token is no longer valid. The id of an event is a cursor. A client that was disconnected sends it as Last-Event-ID and
-receives the jobs that finished in the meantime. The last two seconds before the cursor are sent again, so clients should
-ignore a job that they already know.`;
+const description = `\`changed\`: how many jobs that match the filter are queued and running now, and how many finished
+since the last event. Sent at most four times a second, and only when something changed. \`finished\`: a job that
+finished, without payload and result. \`end\`: the token is no longer valid. The id of an event is a cursor. A client that
+was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
+before the cursor are sent again, so clients should ignore a job that they already know.`;
 
 export function streamRoutes(api: Api): void {
   const route = createRoute({
@@ -32,12 +32,12 @@ export function streamRoutes(api: Api): void {
     const since = timeOf(c.req.valid("header")["last-event-id"]);
     const { services } = api;
     const { headers } = c.req.raw;
-    const look = (from: string | undefined, as = services.asToken(headers)): ReturnType<typeof glance> =>
-      as((session) => glance(session, services.settings.apiSchema, filter, from));
-    const ask = (): ReturnType<typeof glance> => look(since, (work) => services.as(c, work));
+    const readSince = (from: string | undefined, as = services.asToken(headers)): Promise<Snapshot> =>
+      as((session) => readSnapshot(session, services.settings.apiSchema, filter, from));
+    const readFirst = (): Promise<Snapshot> => readSince(since, (work) => services.as(c, work));
     // Hono serves HEAD with GET routes and drops the body. A stream would then never end.
     if (c.req.method === "HEAD") {
-      await ask();
+      await readFirst();
       return new Response(null, { headers: eventHeaders });
     }
     const caller = digestOf(tokenOf(headers) ?? "");
@@ -45,15 +45,15 @@ export function streamRoutes(api: Api): void {
     const membership = services.streams.join(
       caller,
       `${caller} ${JSON.stringify(filter)}`,
-      (from) => look(from),
+      (from) => readSince(from),
       stream.send,
     );
     try {
       // The first read belongs to the request itself, so that a caller without permission gets an error status.
-      const first = await ask();
+      const first = await readFirst();
       membership.begin(first);
       return stream.respond(
-        messagesOf(first, first.ended),
+        messagesOf(first, first.finished),
         [services.closing, c.req.raw.signal],
         membership.leave,
       );

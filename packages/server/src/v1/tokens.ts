@@ -79,7 +79,10 @@ function revoke(api: Api): void {
   });
 }
 
-/** The kernel reports an unknown key as an invalid argument. Over HTTP the id is part of the path, so the status is 404. */
+/**
+ * The kernel reports an unknown key as an invalid argument. Over HTTP the id is part of the path, so the status is
+ * 404.
+ */
 function isUnknownKey(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === "JF002";
 }

@@ -1,6 +1,6 @@
 /**
- * The values, fields and shapes that several resources share. The document at /v1/openapi.json is generated from the schemas
- * in this folder.
+ * The values, fields and shapes that several resources share. The document at /v1/openapi.json is generated from the
+ * schemas in this folder.
  */
 import { z } from "@hono/zod-openapi";
 
