@@ -2,6 +2,7 @@
  * The metrics at /metrics. Metrics of jobs and workers are read from the database for each request, so they cover the
  * whole system and are the same at every server. The other metrics are those of this server.
  */
+import type { WorkerStatus } from "@jobforge/sdk-ts";
 import { latencyBuckets as latencyBins } from "@jobforge/worker-ts";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
@@ -27,7 +28,7 @@ interface Figures {
   readonly ended: readonly (Labels & { readonly status: string; readonly jobs: number })[];
   readonly wait: readonly Bin[];
   readonly run: readonly Bin[];
-  readonly workers: Readonly<Record<"alive" | "gone", number>>;
+  readonly workers: Readonly<Record<WorkerStatus, number>>;
   readonly reports: readonly WorkerReport[];
 }
 

@@ -1,16 +1,9 @@
 /** /v1/bulk: enqueue, count and change many jobs in one request. */
 import { createRoute } from "@hono/zod-openapi";
+import type { BulkChange as Change } from "@jobforge/sdk-ts";
 import { type Api, body, respond, responses, serve, servePage, serveValue } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
-import {
-  BulkChange,
-  BulkCount,
-  BulkResult,
-  type changes,
-  EnqueuedJobs,
-  JobCount,
-  NewJobs,
-} from "./schemas/bulk.ts";
+import { BulkChange, BulkCount, BulkResult, EnqueuedJobs, JobCount, NewJobs } from "./schemas/bulk.ts";
 import { operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
 
 const tags = ["Bulk"];
@@ -62,7 +55,7 @@ function count(api: Api): void {
   });
 }
 
-function change(api: Api, verb: (typeof changes)[number], summary: string): void {
+function change(api: Api, verb: Change, summary: string): void {
   const route = createRoute({
     method: "post",
     path: `/v1/bulk/${verb}`,

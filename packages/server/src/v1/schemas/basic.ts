@@ -3,6 +3,15 @@
  * schemas in this folder.
  */
 import { z } from "@hono/zod-openapi";
+import { type Bounds, bounds, jobStatuses } from "@jobforge/sdk-ts";
+
+export function integerWithin({ min, max }: Bounds): z.ZodInt {
+  return z.int().min(min).max(max);
+}
+
+export function textWithin({ min, max }: Bounds): z.ZodString {
+  return z.string().min(min).max(max);
+}
 
 export const Time = z.iso
   .datetime({ offset: true })
@@ -14,17 +23,16 @@ export const Json = z.unknown().openapi({ description: "Any JSON value" });
 export const Interval = z.string().max(200).openapi({ example: "5m" });
 export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0);
-export const Type = z.string().min(1).max(200).openapi({ example: "mail.send" });
+export const Type = textWithin(bounds.typeLength).openapi({ example: "mail.send" });
 
-export const statuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"] as const;
-export const Status = z.enum(statuses);
+export const Status = z.enum(jobStatuses);
 
-// Fields of jobs that schedules, policies and limits have as well. The kernel sets the bounds.
-export const Key = z.string().min(1).max(1024);
-export const Subject = z.string().max(1024);
-export const Priority = z.int().min(-1_000_000).max(1_000_000);
-export const MaxAttempts = z.int().min(1).max(100_000);
-export const Tags = z.array(z.string().min(1)).max(50);
+// Fields of jobs that schedules, policies and limits have as well.
+export const Key = textWithin(bounds.keyBytes);
+export const Subject = z.string().max(bounds.keyBytes.max);
+export const Priority = integerWithin(bounds.priority);
+export const MaxAttempts = integerWithin(bounds.maxAttempts);
+export const Tags = z.array(z.string().min(1)).max(bounds.tags.max);
 
 /** A page of rows, and where the next page begins. */
 export function pageOf(schema: z.ZodType): z.ZodType {

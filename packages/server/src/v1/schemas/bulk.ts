@@ -1,6 +1,7 @@
 /** Requests that create, count or change many jobs. */
 import { z } from "@hono/zod-openapi";
-import { Count, Id, Status, Type } from "./basic.ts";
+import { bounds, bulkChanges } from "@jobforge/sdk-ts";
+import { Count, Id, integerWithin, Status, Type } from "./basic.ts";
 import { NewJob, Outcome, searchFields } from "./jobs.ts";
 
 export const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(50_000) }).openapi("NewJobs");
@@ -20,13 +21,11 @@ const JobFilters = z
   })
   .openapi("JobFilters");
 
-export const changes = ["cancel", "reschedule", "purge"] as const;
-
 export const BulkCount = z
   .strictObject({
     filters: JobFilters.optional(),
     change: z
-      .enum(changes)
+      .enum(bulkChanges)
       .optional()
       .openapi({ description: "Count only the jobs that this change would affect" }),
   })
@@ -37,7 +36,10 @@ export const JobCount = z
   .openapi("JobCount");
 
 export const BulkChange = z
-  .strictObject({ filters: JobFilters, limit: z.int().min(1).max(10_000).default(1000) })
+  .strictObject({
+    filters: JobFilters,
+    limit: integerWithin(bounds.bulkLimit).default(bounds.bulkLimit.default),
+  })
   .openapi("BulkChange");
 
 export const BulkResult = z.looseObject({ matched: Count, changed: Count }).openapi("BulkResult");

@@ -1,6 +1,6 @@
 /** Failed and dead jobs, grouped by error. */
 import { z } from "@hono/zod-openapi";
-import { Count, Id, Time, Type } from "./basic.ts";
+import { Count, Id, Status, Time, Type } from "./basic.ts";
 import { searchFields } from "./jobs.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
@@ -21,7 +21,7 @@ export const DeadGroup = z
 export const DeadQuery = z.strictObject({
   ...tenantParameter,
   ...limitParameter,
-  status: several(z.enum(["failed", "dead"])),
+  status: several(Status.extract(["failed", "dead"])),
   type: several(Type),
   tags: several(z.string()),
   ...searchFields,

@@ -1,8 +1,9 @@
 /** Gates, which pause everything, a type or a tenant. */
 import { z } from "@hono/zod-openapi";
+import { bounds, gateScopes } from "@jobforge/sdk-ts";
 import { Count, Time } from "./basic.ts";
 
-const GateScope = z.enum(["all", "type", "tenant"]);
+const GateScope = z.enum(gateScopes);
 
 /** A gate that is closed now. */
 export const Gate = z
@@ -23,11 +24,11 @@ export const GateChange = z
     scope: GateScope,
     key: z
       .string()
-      .max(200)
+      .max(bounds.typeLength.max)
       .nullish()
       .openapi({ description: "The type or the tenant's id. Leave it out for `all`" }),
     paused: z.boolean(),
-    reason: z.string().max(10_000).nullish(),
+    reason: z.string().max(bounds.reasonBytes.max).nullish(),
     until: Time.nullish().openapi({ description: "When the pause ends without a further request" }),
   })
   .openapi("GateChange");

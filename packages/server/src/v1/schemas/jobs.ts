@@ -1,5 +1,6 @@
 /** Jobs, and the filters that select them. */
 import { z } from "@hono/zod-openapi";
+import { attemptStatuses, dedupeModes, enqueueOutcomes } from "@jobforge/sdk-ts";
 import { Count, Id, Json, Key, MaxAttempts, Priority, Status, Subject, Tags, Time, Type } from "./basic.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
@@ -41,7 +42,7 @@ export const Job = z
   })
   .openapi("Job");
 
-export const Outcome = z.enum(["created", "existing", "replaced"]);
+export const Outcome = z.enum(enqueueOutcomes);
 
 export const EnqueuedJob = Job.extend({ outcome: Outcome }).openapi("EnqueuedJob");
 
@@ -50,7 +51,7 @@ export const Attempt = z
     job_id: Id,
     tenant_id: Id,
     attempt_no: z.int().min(1),
-    status: z.enum(["running", "succeeded", "failed", "lost", "deferred", "released", "canceled"]),
+    status: z.enum(attemptStatuses),
     worker_id: z.string(),
     trace_id: z.string(),
     started_at: Time,
@@ -92,7 +93,7 @@ export const NewJob = z
     priority: Priority.optional(),
     idempotency_key: Key.nullish(),
     dedupe_key: Key.nullish(),
-    dedupe_mode: z.enum(["skip", "replace", "debounce"]).optional(),
+    dedupe_mode: z.enum(dedupeModes).optional(),
     tags: Tags.optional(),
     subject: Subject.nullish(),
     concurrency_key: Key.nullish(),

@@ -1,8 +1,9 @@
 /** How many jobs may run at once and start in a time. */
 import { z } from "@hono/zod-openapi";
-import { Count, Interval, Key, Time } from "./basic.ts";
+import { bounds, limitScopes } from "@jobforge/sdk-ts";
+import { Count, Interval, integerWithin, Key, Time } from "./basic.ts";
 
-const LimitScope = z.enum(["type", "tenant", "type_tenant", "key"]);
+const LimitScope = z.enum(limitScopes);
 
 const limitName = {
   scope: LimitScope.openapi({ description: "What is limited. Each key has its own limit" }),
@@ -29,17 +30,12 @@ export const Limit = z
   })
   .openapi("Limit");
 
-/** The largest value of a Postgres integer. */
-const maxInteger = 2_147_483_647;
-const Rate = z.int().min(1).max(1_000_000);
+const Rate = integerWithin(bounds.rate);
 
 export const NewLimit = z
   .strictObject({
     ...limitName,
-    max_running: z
-      .int()
-      .min(0)
-      .max(maxInteger)
+    max_running: integerWithin(bounds.maxRunning)
       .nullish()
       .openapi({ description: "How many jobs may run at once" }),
     rate: Rate.nullish().openapi({ description: "How many jobs may start in each `per`" }),

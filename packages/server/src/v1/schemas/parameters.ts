@@ -1,5 +1,6 @@
 /** Parameters of paths and queries that several resources share. */
 import { z } from "@hono/zod-openapi";
+import { bounds, dimensions } from "@jobforge/sdk-ts";
 import { Id } from "./basic.ts";
 
 export const IdParameter = z.object({ id: Id });
@@ -14,17 +15,17 @@ export const TenantQuery = z.strictObject(tenantParameter);
 export const operatorSeesAll = "Without `tenant_id`, an operator sees all tenants.";
 export const operatorAndReaderSeeAll = "Without `tenant_id`, an operator or a reader sees all tenants.";
 
-const maxLimit = 1000;
+const { min, max } = bounds.pageSize;
 const defaultLimit = 50;
 
 export const limitParameter = {
   limit: z.coerce
     .number()
     .int()
-    .min(1)
-    .max(maxLimit)
+    .min(min)
+    .max(max)
     .default(defaultLimit)
-    .openapi({ type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit }),
+    .openapi({ type: "integer", minimum: min, maximum: max, default: defaultLimit }),
 };
 
 /** One value or several: `status=dead&status=failed`. */
@@ -36,7 +37,7 @@ export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[]
 
 /** How counts and usage are broken down. */
 export const byParameter = {
-  by: several(z.enum(["tenant", "type"])).openapi({
+  by: several(z.enum(dimensions)).openapi({
     description: "Return separate rows for each of these. Default: type",
   }),
 };

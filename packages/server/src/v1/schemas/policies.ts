@@ -1,16 +1,16 @@
 /** How jobs of a type are retried, leased and kept. */
 import { z } from "@hono/zod-openapi";
-import { MaxAttempts, Priority, Time, Type } from "./basic.ts";
+import { bounds, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
+import { integerWithin, MaxAttempts, Priority, Time, Type, textWithin } from "./basic.ts";
 
-/** One year. */
-const maxDurationMs = 31_536_000_000;
-const Duration = z.int().min(0).max(maxDurationMs);
+const RetryMs = integerWithin(bounds.retryMs);
+const presets = Object.keys(retryPresets) as RetryPreset[];
 
 export const Policy = z
   .looseObject({
     type: z.string(),
-    base_ms: Duration,
-    cap_ms: Duration.nullable(),
+    base_ms: RetryMs,
+    cap_ms: RetryMs.nullable(),
     factor: z.number(),
     jitter: z.number(),
     max_attempts: z.int(),
@@ -28,17 +28,17 @@ export const Policy = z
 
 export const PolicyChanges = z
   .strictObject({
-    preset: z.enum(["jobforge", "harmonyk", "atlas", "processing"]).optional(),
-    base_ms: Duration.optional(),
-    cap_ms: Duration.nullish(),
-    factor: z.number().min(1).max(100).optional(),
-    jitter: z.number().min(0).max(1).optional(),
+    preset: z.enum(presets).optional(),
+    base_ms: RetryMs.optional(),
+    cap_ms: RetryMs.nullish(),
+    factor: z.number().min(bounds.retryFactor.min).max(bounds.retryFactor.max).optional(),
+    jitter: z.number().min(bounds.retryJitter.min).max(bounds.retryJitter.max).optional(),
     max_attempts: MaxAttempts.optional(),
-    timeout_ms: Duration.min(1).nullish(),
-    lease_ms: Duration.min(1000).nullish(),
-    audit_action: z.string().min(1).max(200).nullish(),
+    timeout_ms: integerWithin(bounds.timeoutMs).nullish(),
+    lease_ms: integerWithin(bounds.leaseMs).nullish(),
+    audit_action: textWithin(bounds.auditActionBytes).nullish(),
     keep_history: z.boolean().optional(),
-    retention_days: z.int().min(1).max(3650).nullish(),
+    retention_days: integerWithin(bounds.retentionDays).nullish(),
     max_priority: Priority.nullish(),
     redact: z.array(z.string()).optional(),
   })

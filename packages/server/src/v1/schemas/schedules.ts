@@ -1,9 +1,11 @@
 /** Recurring work. */
 import { z } from "@hono/zod-openapi";
+import { bounds, missedModes, overlapModes, scheduleKinds, scheduleOutcomes } from "@jobforge/sdk-ts";
 import {
   Count,
   Id,
   Interval,
+  integerWithin,
   Json,
   Key,
   MaxAttempts,
@@ -15,9 +17,6 @@ import {
   Type,
 } from "./basic.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
-
-const overlaps = ["skip", "queue", "allow"] as const;
-const misses = ["once", "skip", "all"] as const;
 
 export const ScheduleOptions = z
   .strictObject({
@@ -36,9 +35,9 @@ export const ScheduleOptions = z
     tags: Tags.optional(),
     subject: Subject.nullish(),
     concurrency_key: Key.nullish(),
-    overlap: z.enum(overlaps).optional(),
-    missed: z.enum(misses).optional(),
-    missed_limit: z.int().min(1).max(100).optional(),
+    overlap: z.enum(overlapModes).optional(),
+    missed: z.enum(missedModes).optional(),
+    missed_limit: integerWithin(bounds.missedLimit).optional(),
     starts_at: Time.nullish(),
     ends_at: Time.nullish(),
     retry_runs: z.boolean().optional(),
@@ -51,7 +50,7 @@ export const Schedule = z
     tenant_id: Id,
     type: z.string(),
     key: z.string(),
-    kind: z.enum(["cron", "every", "dynamic"]),
+    kind: z.enum(scheduleKinds),
     cron: z.string().nullable(),
     timezone: z.string().nullable(),
     every: Interval.nullable(),
@@ -64,8 +63,8 @@ export const Schedule = z
     consecutive_failures: Count,
     run_requested: z.boolean(),
     live_runs: Count,
-    overlap: z.enum(overlaps),
-    missed: z.enum(misses),
+    overlap: z.enum(overlapModes),
+    missed: z.enum(missedModes),
     payload: Json,
     created_at: Time,
     updated_at: Time,
@@ -73,7 +72,7 @@ export const Schedule = z
   .openapi("Schedule");
 
 export const EnsuredSchedule = Schedule.extend({
-  outcome: z.enum(["created", "existing", "updated"]),
+  outcome: z.enum(scheduleOutcomes),
 }).openapi("EnsuredSchedule");
 
 export const DeletedSchedule = z.looseObject({ id: Id, deleted: z.boolean() });
@@ -83,12 +82,15 @@ export const ScheduleParameters = z.object({
   key: Key.openapi({ description: "Identifies the schedule within its type", example: "feed-1" }),
 });
 
+/** A boolean in a query. */
+const Flag = z.enum(["true", "false"]);
+
 export const ScheduleQuery = z.strictObject({
   ...tenantParameter,
   ...limitParameter,
   type: several(Type),
-  enabled: z.enum(["true", "false"]).optional(),
-  failing: z.enum(["true", "false"]).optional(),
+  enabled: Flag.optional(),
+  failing: Flag.optional(),
   cursor: Id.optional(),
 });
 

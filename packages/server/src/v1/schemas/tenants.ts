@@ -1,9 +1,10 @@
 /** The quota and the weight of a tenant. */
 import { z } from "@hono/zod-openapi";
-import { Id } from "./basic.ts";
+import { bounds } from "@jobforge/sdk-ts";
+import { Id, integerWithin } from "./basic.ts";
 
-const MaxPending = z.int().min(0).max(1_000_000_000);
-const Weight = z.int().min(1).max(100);
+const MaxPending = integerWithin(bounds.maxPending);
+const Weight = integerWithin(bounds.weight);
 
 export const TenantChanges = z
   .strictObject({

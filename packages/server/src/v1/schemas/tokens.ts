@@ -1,8 +1,10 @@
 /** The keys of this API. */
 import { z } from "@hono/zod-openapi";
+import { clientRoles } from "../../options.ts";
 import { Id, Time } from "./basic.ts";
 
-const TokenRole = z.enum(["jobforge_app", "jobforge_worker", "jobforge_operator", "jobforge_reader"]);
+/** A jobforge_tenant is a login that is bound to its tenant. A key is not a login, so it cannot have this role. */
+const TokenRole = z.enum(clientRoles).exclude(["jobforge_tenant"]);
 
 export const NewToken = z
   .strictObject({

@@ -1,5 +1,6 @@
 /** What ran: how often, how long, with what end and at what cost. */
 import { z } from "@hono/zod-openapi";
+import { usagePeriods } from "@jobforge/sdk-ts";
 import { Count, Id, Milliseconds, Time, Type } from "./basic.ts";
 import { byParameter, several, tenantParameter } from "./parameters.ts";
 
@@ -32,7 +33,7 @@ export const UsageQuery = z.strictObject({
   from: Time.optional().openapi({ description: "Rounded down to the full hour. Default: one day ago" }),
   to: Time.optional().openapi({ description: "Default: now" }),
   bucket: z
-    .enum(["hour", "day", "week", "month", "total"])
+    .enum(usagePeriods)
     .optional()
     .openapi({ description: "The time that one row covers. Default: hour" }),
   ...byParameter,

@@ -1,11 +1,12 @@
 /** Workers, as their heartbeats describe them. */
 import { z } from "@hono/zod-openapi";
+import { workerStatuses } from "@jobforge/sdk-ts";
 import { Count, Id, Time } from "./basic.ts";
 
 export const Worker = z
   .looseObject({
     id: z.string(),
-    status: z.enum(["alive", "gone"]),
+    status: z.enum(workerStatuses),
     instance: z.string().nullable(),
     tenant_id: Id.nullable(),
     started_at: Time,
