@@ -178,8 +178,11 @@ function unexpected(code: string): Failure {
   };
 }
 
+/** How long a client should wait while the database is unavailable. */
+const retryAfterSeconds = 1;
+
 function retryHeader(status: number): Record<string, string> {
-  return status === 503 ? { "retry-after": "1" } : {};
+  return status === 503 ? { "retry-after": String(retryAfterSeconds) } : {};
 }
 
 /**

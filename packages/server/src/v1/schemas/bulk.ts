@@ -4,7 +4,9 @@ import { bounds, bulkChanges } from "@jobforge/sdk-ts";
 import { Count, Id, integerWithin, Status, Type } from "./basic.ts";
 import { NewJob, Outcome, searchFields } from "./jobs.ts";
 
-export const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(50_000) }).openapi("NewJobs");
+const maxNewJobs = 50_000;
+
+export const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(maxNewJobs) }).openapi("NewJobs");
 
 /** Leaves out the columns of the job: reading them back costs time, and most callers do not need them. */
 const Enqueued = z.looseObject({ id: Id, outcome: Outcome }).openapi("Enqueued");

@@ -28,11 +28,13 @@ export const limitParameter = {
     .openapi({ type: "integer", minimum: min, maximum: max, default: defaultLimit }),
 };
 
+const maxValues = 100;
+
 /** One value or several: `status=dead&status=failed`. */
 export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[] | undefined> =>
   z.preprocess(
     (given) => (typeof given === "string" ? [given] : given),
-    z.array(schema).max(100).optional(),
+    z.array(schema).max(maxValues).optional(),
   ) as never;
 
 /** How counts and usage are broken down. */
