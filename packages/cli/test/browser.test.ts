@@ -89,7 +89,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
     // The page says when the server is gone.
     start.process.kill("SIGINT");
     expect(await start.ended).toEqual({ code: 0, signal: null });
-    await page.getByText("Not connected: what you see may be old").waitFor();
+    await page.getByText("Not connected: the data may be outdated").waitFor();
   });
 });
 

@@ -1,4 +1,6 @@
-/** Puts the routes together, with what holds for all of them: trace and log, security headers, sizes, and what an error looks like. */
+/**
+ * Assembles the routes, and adds what all of them share: traces, the access log, security headers, limits and errors.
+ */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
@@ -13,10 +15,13 @@ import { metricsRoutes } from "./metrics/routes.ts";
 import { pageRoutes } from "./page/page.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
-import { DOCUMENT, v1Routes } from "./v1/routes.ts";
+import { documentPath, v1Routes } from "./v1/routes.ts";
 
-/** What scripts of pages of another origin may read of an answer, beside what browsers always show. */
-const exposed = ["allow", "content-range", "location", "retry-after", "www-authenticate"];
+/** Response headers that pages of other origins may read, besides those that browsers always expose. */
+const exposedHeaders = ["allow", "content-range", "location", "retry-after", "www-authenticate"];
+
+/** How long a browser may cache the permission of an origin. */
+const preflightSeconds = 600;
 
 export function buildApp(services: Services, logger: Logger): Hono<Environment> {
   const { settings } = services;
@@ -32,7 +37,9 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   app.use("/rest/*", noStore);
   app.use("/v1/*", noStore);
   if (settings.corsOrigins.length > 0)
-    app.use(cors({ origin: [...settings.corsOrigins], exposeHeaders: exposed, maxAge: 600 }));
+    app.use(
+      cors({ origin: [...settings.corsOrigins], exposeHeaders: exposedHeaders, maxAge: preflightSeconds }),
+    );
   const admit = admission(services);
   app.use("/rest/*", admit);
   app.use("/v1/*", admit);
@@ -56,20 +63,22 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
     const { tick } = settings;
     app.all("/api/jobs/tick", (c) => tick(c.req.raw));
   }
-  app.notFound((c) => answerError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`)));
+  app.notFound((c) =>
+    respondError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`)),
+  );
   app.onError((error, c) => {
-    const answer = answerError(c, error);
-    if (answer.status === 500)
+    const response = respondError(c, error);
+    if (response.status === 500)
       logger.error({ err: error, trace_id: c.get("traceparent").slice(3, 35) }, "Request failed");
-    return answer;
+    return response;
   });
   return app;
 }
 
-/** A stranger is told that a token is missing, and nothing else: what it sent is not read. */
+/** Rejects a request without a valid token before any other part of it is read. */
 function admission(services: Services): MiddlewareHandler<Environment> {
   return async (c, next) => {
-    if (c.req.path !== DOCUMENT) await services.admit(c);
+    if (c.req.path !== documentPath) await services.admit(c);
     await next();
   };
 }
@@ -79,12 +88,11 @@ async function noStore(c: Context<Environment>, next: () => Promise<void>): Prom
   c.header("cache-control", "no-store");
 }
 
-/** PostgREST's errors for its clients, problems for everybody else. */
-function answerError(c: Context<Environment>, error: unknown): Response {
-  const answered = failureOf(error);
-  for (const [name, value] of Object.entries(answered.headers)) c.header(name, value);
-  if (c.req.path.startsWith("/rest/"))
-    return c.json(answered.failure, answered.status as ContentfulStatusCode);
-  const status = problemStatus(answered) as ContentfulStatusCode;
-  return c.body(JSON.stringify(problemOf(answered)), status, { "content-type": "application/problem+json" });
+/** Responds with PostgREST's error format under /rest, and with a problem elsewhere. */
+function respondError(c: Context<Environment>, error: unknown): Response {
+  const failed = failureOf(error);
+  for (const [name, value] of Object.entries(failed.headers)) c.header(name, value);
+  if (c.req.path.startsWith("/rest/")) return c.json(failed.failure, failed.status as ContentfulStatusCode);
+  const status = problemStatus(failed) as ContentfulStatusCode;
+  return c.body(JSON.stringify(problemOf(failed)), status, { "content-type": "application/problem+json" });
 }

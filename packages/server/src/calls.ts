@@ -1,13 +1,17 @@
-/** Calls of the kernel's functions as SQL: arguments as one JSON document, answers as JSON text that is handed on as it is. */
-import type { ApiFunction } from "./catalog.ts";
+/**
+ * Calls of the kernel's functions in SQL. The arguments are sent as one JSON document. Results are read as JSON text,
+ * which goes into the response unchanged.
+ */
+import type { CatalogFunction } from "./catalog.ts";
 import type { Session } from "./database.ts";
 import { RequestError, tooDeep } from "./errors.ts";
 
 /**
- * What stands after `from` to call a function; the answer, or one row of it, is called `f`. `place` is where the parameter with the JSON
- * object of arguments is. The names must be the function's own parameters.
+ * The `from` clause that calls a function, without the word `from`. `f` is the result or one row of it. `place` is
+ * the place of the statement's parameter that holds the JSON object of arguments, such as `$1`. Every name must be a
+ * parameter of the function.
  */
-export function callText(called: ApiFunction, names: readonly string[], place: string): string {
+export function fromClause(called: CatalogFunction, names: readonly string[], place: string): string {
   const given = names.map((each) => `${each} => a.${each}`);
   const columns = names.map((each) => `${each} ${called.parameters.get(each)}`);
   const from =
@@ -19,24 +23,28 @@ export function callText(called: ApiFunction, names: readonly string[], place: s
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Rows as the text of a JSON array. */
 export interface Rows {
+  /** The text of a JSON array. */
   readonly text: string;
   readonly count: number;
-  /** The id of the last row, for functions whose rows have one. */
+  /** The id of the last row. Null if the rows have no id. */
   readonly last: string | null;
 }
 
 /** A session that calls functions by name. */
 export interface ApiSession extends Session {
-  /** The tenant that is named, or else the caller's own; null when there is none, which the kernel refuses where it matters. */
+  /**
+   * The named tenant, or else the caller's own. Null if there is neither; the kernel refuses null where a tenant is
+   * required.
+   */
   tenant(named: string | undefined): string | null;
-  /** The answer of a function that answers one JSON value, as text; null for SQL's null. */
+  /** Calls a function that returns one JSON value. Returns its text, or null for SQL's null. */
   value(name: string, args: Arguments): Promise<string | null>;
+  /** Calls a function that returns rows. */
   rows(name: string, args: Arguments): Promise<Rows>;
 }
 
-export function apiSession(session: Session, functions: ReadonlyMap<string, ApiFunction>): ApiSession {
+export function apiSession(session: Session, functions: ReadonlyMap<string, CatalogFunction>): ApiSession {
   const statement = (
     name: string,
     args: Arguments,
@@ -44,9 +52,9 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, ApiF
     const called = functions.get(name);
     const given = Object.entries(args).filter(([, value]) => value !== undefined);
     const names = given.map(([parameter]) => parameter);
-    if (called === undefined || names.some((each) => !called.parameters.has(each))) throw outdated(name);
+    if (called === undefined || names.some((each) => !called.parameters.has(each))) throw notInstalled(name);
     return {
-      from: callText(called, names, "$1"),
+      from: fromClause(called, names, "$1"),
       columns: called.columns,
       values: [jsonOf(Object.fromEntries(given))],
     };
@@ -74,7 +82,7 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, ApiF
   };
 }
 
-/** JavaScript reads JSON of any depth, and writes it up to where its stack ends. */
+/** JSON.parse accepts any depth, but JSON.stringify fails when the stack is exhausted. */
 function jsonOf(value: object): string {
   try {
     return JSON.stringify(value);
@@ -83,9 +91,14 @@ function jsonOf(value: object): string {
   }
 }
 
-function outdated(name: string): RequestError {
-  return new RequestError(503, "PGRST202", `The database has no ${name} as this server knows it`, {
-    name: "not_installed",
-    hint: "Run `jobforge migrate` with the version of this server.",
-  });
+function notInstalled(name: string): RequestError {
+  return new RequestError(
+    503,
+    "PGRST202",
+    `The database has no function ${name} with the parameters that this server needs`,
+    {
+      name: "not_installed",
+      hint: "Run `jobforge migrate` of the same version as this server.",
+    },
+  );
 }

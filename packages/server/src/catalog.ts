@@ -1,18 +1,19 @@
 /**
- * What of JobForge can be called and read, as the database says it: its own functions and views in the API schema and nothing else, however
- * much else lives there. Names and types that get into a statement come from here, never from a request.
+ * The functions and views of JobForge in the API schema, read from the database's catalog. Other objects in that
+ * schema are left out. Names and types in a statement come from this catalog, never from a request.
  */
 import pg from "pg";
 import type { Database } from "./database.ts";
 
-export interface ApiFunction {
-  /** Schema and name, quoted. */
+export interface CatalogFunction {
+  /** The quoted schema and name. */
   readonly name: string;
+  /** Types by name. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly returns: "rows" | "value" | "nothing";
-  /** Columns of the rows; none when it answers a value. */
+  /** The columns of the rows. Empty if the function returns a value. */
   readonly columns: ReadonlyMap<string, string>;
-  /** It changes nothing, so it may be called with GET. */
+  /** The function does not write, so it may be called with GET. */
   readonly readsOnly: boolean;
 }
 
@@ -21,13 +22,13 @@ export interface View {
   readonly columns: ReadonlyMap<string, string>;
 }
 
-/** How long what was read counts: a migration may have come meanwhile. */
-const FRESH_MS = 30_000;
-/** How often a name that is not there makes it look again. */
-const RETRY_MS = 1000;
+/** How long the contents are used before they are read again. A migration may have changed them. */
+const refreshMs = 30_000;
+/** How soon an unknown name causes the contents to be read again. */
+const retryMs = 1000;
 
 export interface Contents {
-  readonly functions: ReadonlyMap<string, ApiFunction>;
+  readonly functions: ReadonlyMap<string, CatalogFunction>;
   readonly views: ReadonlyMap<string, View>;
 }
 
@@ -42,12 +43,12 @@ export class Catalog {
     this.#schema = schema;
   }
 
-  /** Everything, as it was at most half a minute ago. */
+  /** All functions and views, at most `refreshMs` old. */
   async contents(): Promise<Contents> {
-    return await this.#read(FRESH_MS);
+    return await this.#read(refreshMs);
   }
 
-  async function(name: string): Promise<ApiFunction | undefined> {
+  async function(name: string): Promise<CatalogFunction | undefined> {
     return await this.#find((contents) => contents.functions.get(name));
   }
 
@@ -56,11 +57,11 @@ export class Catalog {
   }
 
   async #find<T>(pick: (contents: Contents) => T | undefined): Promise<T | undefined> {
-    return pick(await this.#read(FRESH_MS)) ?? pick(await this.#read(RETRY_MS));
+    return pick(await this.#read(refreshMs)) ?? pick(await this.#read(retryMs));
   }
 
-  #read(freshMs: number): Promise<Contents> {
-    if (this.#contents === undefined || Date.now() - this.#readAt > freshMs) {
+  #read(maxAgeMs: number): Promise<Contents> {
+    if (this.#contents === undefined || Date.now() - this.#readAt > maxAgeMs) {
       this.#readAt = Date.now();
       const reading = readContents(this.#database, this.#schema);
       this.#contents = reading;
@@ -76,7 +77,7 @@ interface FunctionRow extends pg.QueryResultRow {
   readonly name: string;
   readonly parameters: [string, string][];
   readonly columns: [string, string][];
-  readonly returns: ApiFunction["returns"];
+  readonly returns: CatalogFunction["returns"];
   readonly reads_only: boolean;
 }
 
@@ -87,8 +88,8 @@ interface ViewRow extends pg.QueryResultRow {
 
 async function readContents(database: Database, schema: string): Promise<Contents> {
   const [functions, views] = await Promise.all([
-    database.query<FunctionRow>(FUNCTIONS, [schema]),
-    database.query<ViewRow>(VIEWS, [schema]),
+    database.query<FunctionRow>(functionsQuery, [schema]),
+    database.query<ViewRow>(viewsQuery, [schema]),
   ]);
   const qualified = (name: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
   return {
@@ -110,7 +111,7 @@ async function readContents(database: Database, schema: string): Promise<Content
   };
 }
 
-const FUNCTIONS = `
+const functionsQuery = `
   select p.proname as name, p.provolatile <> 'v' as reads_only,
     case
       when p.proretset then 'rows'
@@ -135,7 +136,7 @@ const FUNCTIONS = `
     and p.proname like 'jobforge\\_%'
     and p.proowner = to_regrole('jobforge_owner')`;
 
-const VIEWS = `
+const viewsQuery = `
   select c.relname as name,
     (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum)
       from pg_attribute a

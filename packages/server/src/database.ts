@@ -1,19 +1,20 @@
 /**
- * Every request is one transaction that acts as the caller: its role and claims are set for the transaction alone, so that the
- * database decides what the caller may see and do, and nothing is left on the connection for whoever gets it next.
+ * Runs every request as one transaction with the role and claims of the caller. Both are set for this transaction
+ * only. So the database decides what the caller may see and do, and no state stays on the connection for the next
+ * request.
  */
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
 import type { ClientRole, Settings } from "./options.ts";
 
-/** Who is calling, once that is known. */
+/** The authenticated caller. */
 export interface Caller {
   readonly role: ClientRole;
   readonly tenantId: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** How a request proves who is calling: claims that were verified, or the digest of a key that the database knows. */
+/** How a request proves who is calling: verified claims, or the digest of a key, which the database looks up. */
 export type Credential =
   | { readonly kind: "claims"; readonly caller: Caller }
   | { readonly kind: "key"; readonly digest: string };
@@ -24,8 +25,8 @@ export interface Session {
   query<T extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<T[]>;
 }
 
-/** How long after its limit a statement is given up that the database itself should have ended. */
-const GRACE_MS = 1000;
+/** How long after its time limit a statement is abandoned. Normally the database itself ends it at the limit. */
+const graceMs = 1000;
 
 export class Database {
   readonly #pool: pg.Pool;
@@ -38,16 +39,16 @@ export class Database {
       application_name: "jobforge-server",
       max: settings.poolSize,
       connectionTimeoutMillis: settings.timeoutMs,
-      // A database that hangs does not keep its own limit.
-      query_timeout: settings.timeoutMs === 0 ? 0 : settings.timeoutMs + GRACE_MS,
+      // A database that hangs does not enforce its own time limit.
+      query_timeout: settings.timeoutMs === 0 ? 0 : settings.timeoutMs + graceMs,
       keepAlive: true,
-      // The statements that open a transaction go out with the first one of the request.
+      // The statements that open a transaction are sent together with the first statement of the request.
       pipeline: true,
     } as pg.PoolConfig);
-    // A connection that dies in the pool is replaced; whoever calls next notices nothing.
+    // The pool replaces a connection that fails while it is idle. The next caller does not notice.
     this.#pool.on("error", () => undefined);
-    // Without a listener the loss of one between two statements would end the process. From the first moment on: a server that ends a
-    // session says so in the same packet as that it is ready.
+    // Without a listener, losing a connection between two statements would end the process. The listener is added at
+    // once, because Postgres may report the end of a session in the same packet in which it reports to be ready.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
@@ -56,16 +57,16 @@ export class Database {
     return { total, idle, waiting };
   }
 
-  /** Runs work as the caller. It is committed when the work ends well. */
+  /** Runs work as the caller, in one transaction. Commits if the work succeeds. */
   async as<T>(credential: Credential, work: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      const answer = await this.#transact(client, credential, work);
+      const result = await this.#transact(client, credential, work);
       broken = false;
-      return answer;
+      return result;
     } catch (error) {
-      // To a connection that hangs nothing more is said.
+      // A connection that hangs cannot be rolled back.
       broken = isReadTimeout(error) || !(await rollback(client));
       throw error;
     } finally {
@@ -89,12 +90,12 @@ export class Database {
       values: readonly unknown[] = [],
     ): Promise<R[]> => (await client.query<R>(text, [...values])).rows;
     const worked = quietly(work({ caller, query }));
-    // The first that failed says why; what follows it in a failed transaction does not.
+    // The first statement that failed explains the error. Later statements only report that the transaction has failed.
     await opened;
     await entered;
-    const answer = await worked;
+    const result = await worked;
     await client.query("commit");
-    return answer;
+    return result;
   }
 
   #enter(client: pg.PoolClient, role: string, claims: object): Promise<unknown> {
@@ -105,11 +106,11 @@ export class Database {
     );
   }
 
-  /** Whose key it is. A key that was revoked a moment ago is refused already. */
+  /** Looks up the owner of a key in this transaction, so a revoked key is refused at once. */
   async #recognise(client: pg.PoolClient, digest: string, opened: Promise<unknown>): Promise<Caller> {
     const entered = quietly(this.#enter(client, "jobforge_reader", {}));
     const schema = pg.escapeIdentifier(this.#settings.apiSchema);
-    const asked = quietly(
+    const recognised = quietly(
       client.query<{ found: { id: string; role: ClientRole; tenant_id: string | null } | null }>(
         `select ${schema}.jobforge_recognise_token($1) as found`,
         [digest],
@@ -117,7 +118,7 @@ export class Database {
     );
     await opened;
     await entered;
-    const found = (await asked).rows[0]?.found;
+    const found = (await recognised).rows[0]?.found;
     if (!found) throw unauthorized("The key is unknown, revoked or expired");
     const tenantId = found.tenant_id ?? undefined;
     return {
@@ -127,7 +128,10 @@ export class Database {
     };
   }
 
-  /** A question about the catalog, which everybody may ask. `limitMs`: a connection that has not answered by then is given up. */
+  /**
+   * Runs a query on the catalog, with no caller's role. A connection that has not returned after `limitMs` is
+   * abandoned.
+   */
   async query<T extends pg.QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -137,7 +141,7 @@ export class Database {
     return (await this.#pool.query<T>({ text, values: [...values], ...limit })).rows;
   }
 
-  /** Waits for what is under way. */
+  /** Closes the connections, after the queries in progress. */
   async close(): Promise<void> {
     await this.#pool.end();
   }
@@ -151,7 +155,7 @@ export function unauthorized(message: string): RequestError {
   });
 }
 
-/** A promise whose failure is looked at later is not an unhandled one meanwhile. */
+/** Marks the rejection of a promise as handled, because the promise is awaited later. */
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -1,17 +1,17 @@
-/** What a request can fail with, and which status that is: as PostgREST answers it under /rest/v1, and as problems under /v1. */
+/** The errors of a request and their statuses: in PostgREST's format under /rest/v1, and as problems under /v1. */
 import { HTTPException } from "hono/http-exception";
 import pg from "pg";
 
 export interface Failure {
-  /** An SQLSTATE, or PostgREST's own code. */
+  /** An SQLSTATE, or one of PostgREST's own codes. */
   readonly code: string;
   readonly message: string;
-  /** From the kernel: JSON `{name, field?}`. */
+  /** In errors of the kernel: JSON `{name, field?}`. */
   readonly details: string | null;
   readonly hint: string | null;
 }
 
-/** Refuses a request with a status of its own. */
+/** Refuses a request with the given status. */
 export class RequestError extends Error {
   readonly status: number;
   readonly failure: Failure;
@@ -33,7 +33,7 @@ export class RequestError extends Error {
   }
 }
 
-/** JSON that is nested deeper than Postgres or this server can follow. */
+/** The error for JSON with more levels than Postgres or this server can process. */
 export function tooDeep(): RequestError {
   return new RequestError(400, "54001", "The request's JSON is nested too deeply", {
     name: "invalid_argument",
@@ -41,7 +41,7 @@ export function tooDeep(): RequestError {
   });
 }
 
-/** PostgREST's status for an SQLSTATE or its class; the longer key wins. */
+/** PostgREST's statuses by SQLSTATE or its class. The longer key wins. */
 const restStatuses: Readonly<Record<string, number>> = {
   "08": 503,
   "09": 500,
@@ -62,7 +62,7 @@ const restStatuses: Readonly<Record<string, number>> = {
   "42P01": 404,
   "42P17": 500,
   "53": 503,
-  // PostgREST says 500. What is too much, such as 1700 columns, is what the caller asked for.
+  // PostgREST uses 500. But the caller asked for too much, such as 1700 columns, so this is the caller's error.
   "54": 400,
   "55": 503,
   "57014": 504,
@@ -72,7 +72,7 @@ const restStatuses: Readonly<Record<string, number>> = {
   XX: 500,
 };
 
-/** The kernel's own errors say more than "bad request" to a REST client. */
+/** Statuses of the kernel's errors under /v1, which are more precise than 400. */
 const kernelStatuses: Readonly<Record<string, number>> = {
   JF003: 409,
   JF005: 409,
@@ -82,30 +82,31 @@ const kernelStatuses: Readonly<Record<string, number>> = {
   JF010: 404,
 };
 
-export interface Answered {
+/** An error as a response: status, body and headers. */
+export interface FailedResponse {
   readonly status: number;
   readonly failure: Failure;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whatever was thrown, as a status and PostgREST's error. What nobody foresaw says nothing of the inside. */
-export function failureOf(error: unknown): Answered {
+/** The response for any thrown value. An unexpected error reveals no internal details. */
+export function failureOf(error: unknown): FailedResponse {
   if (error instanceof RequestError)
     return { status: error.status, failure: error.failure, headers: error.headers };
   if (error instanceof pg.DatabaseError && error.code !== undefined) {
     const { code, message, detail = null, hint = null } = error;
     if (code === "54001") return failureOf(tooDeep());
     const status = restStatuses[code] ?? restStatuses[code.slice(0, 2)] ?? 400;
-    // A hint of the kernel's is for callers. What is wrong inside is for the log.
+    // Messages and hints of the kernel are meant for callers. Details of internal errors go to the log only.
     const failure =
       status === 500 ? unexpected(code) : { code, message, details: detail, hint: hint || null };
     return { status, failure, headers: retryHeader(status) };
   }
-  // What Hono itself refuses, such as a body that is not JSON.
+  // Errors of Hono itself, such as a body that is not JSON.
   if (error instanceof HTTPException && error.status < 500)
     return failureOf(new RequestError(error.status, "PGRST102", error.message));
   if (isReadTimeout(error)) {
-    const failure = { code: "57014", message: "The database does not answer", details: null, hint: null };
+    const failure = { code: "57014", message: "The database does not respond", details: null, hint: null };
     return { status: 504, failure, headers: {} };
   }
   if (isConnectionError(error)) {
@@ -120,19 +121,19 @@ export function failureOf(error: unknown): Answered {
   return { status: 500, failure: unexpected("XX000"), headers: {} };
 }
 
-/** The status of the same failure under /v1. */
-export function problemStatus({ status, failure }: Answered): number {
+/** The status of a failure under /v1. */
+export function problemStatus({ status, failure }: FailedResponse): number {
   return kernelStatuses[failure.code] ?? status;
 }
 
-/** RFC 9457, with the kernel's code, name, field and hint. */
-export function problemOf(answered: Answered): object {
-  const { code, message, details, hint } = answered.failure;
-  const { name = defaultName(answered.status), field } = readDetails(details);
+/** The failure as a problem of RFC 9457, with the kernel's code, name, field and hint. */
+export function problemOf(failed: FailedResponse): object {
+  const { code, message, details, hint } = failed.failure;
+  const { name = defaultName(failed.status), field } = readDetails(details);
   return {
     type: `urn:jobforge:problem:${name}`,
     title: name.replaceAll("_", " "),
-    status: problemStatus(answered),
+    status: problemStatus(failed),
     detail: message,
     code,
     name,
@@ -171,17 +172,23 @@ function defaultName(status: number): string {
 function unexpected(code: string): Failure {
   return {
     code,
-    message: "Something went wrong inside the server",
+    message: "An unexpected error occurred in the server",
     details: null,
-    hint: "The server's log says what.",
+    hint: "The server's log has the details.",
   };
 }
 
+/** How long a client should wait while the database is unavailable. */
+const retryAfterSeconds = 1;
+
 function retryHeader(status: number): Record<string, string> {
-  return status === 503 ? { "retry-after": "1" } : {};
+  return status === 503 ? { "retry-after": String(retryAfterSeconds) } : {};
 }
 
-/** The database took a statement and said nothing, not even that it took too long: it hangs, or the network lost it. */
+/**
+ * Whether the database accepted a statement and sent nothing back, not even a timeout: it hangs, or the network lost
+ * it.
+ */
 export function isReadTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }

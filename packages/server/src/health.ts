@@ -1,4 +1,4 @@
-/** Whether the process lives, and whether it can work. */
+/** /healthz shows whether the process is alive, /readyz whether it can serve requests. */
 import { Hono } from "hono";
 import { clientRoles } from "./options.ts";
 import type { Environment, Services } from "./services.ts";
@@ -13,20 +13,23 @@ export function healthRoutes(services: Services): Hono<Environment> {
   return app;
 }
 
-/** Whoever asks gives up soon, and must be told before: also while no connection can be had. */
-const LIMIT_MS = 2000;
+/** A probe times out soon, so the response must come earlier, even while no connection is free. */
+const limitMs = 2000;
 
-async function inTime(answer: Promise<string | undefined>): Promise<string | undefined> {
+async function inTime(reason: Promise<string | undefined>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve("the database does not answer"), LIMIT_MS);
+    timer = setTimeout(() => resolve("the database does not respond"), limitMs);
   });
-  const first = await Promise.race([answer, late]);
+  const first = await Promise.race([reason, late]);
   clearTimeout(timer);
   return first;
 }
 
-/** What keeps the server from working; nothing when it can. Not ready while it shuts down, so that no new requests are sent here. */
+/**
+ * The reason why the server cannot serve requests. Undefined if it can. A server that is shutting down is not ready,
+ * so that no new requests are routed to it.
+ */
 async function obstacle({ database, closing }: Services): Promise<string | undefined> {
   if (closing.aborted) return "shutting down";
   try {
@@ -35,7 +38,7 @@ async function obstacle({ database, closing }: Services): Promise<string | undef
          array(select r from unnest($1::text[]) r
            where to_regrole(r) is null or not pg_has_role(session_user, r, 'MEMBER')) as missing`,
       [clientRoles],
-      LIMIT_MS,
+      limitMs,
     );
     if (row?.installed !== true) return "JobForge is not installed in this database: run `jobforge migrate`";
     if (row.missing.length > 0) return `the server's login is not a member of ${row.missing.join(", ")}`;

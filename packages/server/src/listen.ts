@@ -1,4 +1,4 @@
-/** A port that is served, with limits for clients that are slow, and how it is closed without cutting anybody off. */
+/** Opens a port with time limits for slow clients, and closes it without interrupting requests. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,31 +6,37 @@ import { createAdaptorServer } from "@hono/node-server";
 
 export interface Listener {
   readonly url: string;
-  /** Takes no new requests, and lets those under way end. */
+  /** Accepts no new requests, and resolves when those in progress have finished. */
   close(): Promise<void>;
 }
 
+/** Not reachable from the network. */
+export const defaultHost = "127.0.0.1";
+
 type Fetch = Parameters<typeof createAdaptorServer>[0]["fetch"];
 
-/** Connections that may wait to be taken when many come at once; the system may allow fewer. */
-const BACKLOG = 4096;
-/** A client that sends slowly must not hold a connection for ever. */
-export interface Patience {
+/** How many connections may wait to be accepted. The operating system may allow fewer. */
+const backlog = 4096;
+
+/** Time limits for receiving a request, so that a slow client does not hold a connection forever. */
+export interface Timeouts {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How often connections are looked at. */
+  /** How often connections are checked. */
   readonly checkMs: number;
 }
 
-const usualPatience: Patience = { headersMs: 60_000, requestMs: 120_000, checkMs: 30_000 };
-/** How long requests under way may take when the server ends. */
-const DRAIN_MS = 10_000;
+const defaultTimeouts: Timeouts = { headersMs: 60_000, requestMs: 120_000, checkMs: 30_000 };
+/** How long requests in progress may take when the server closes. */
+const drainMs = 10_000;
+/** How often idle connections are closed while the server drains. */
+const closeIdleMs = 20;
 
 export async function open(
   fetch: Fetch,
   port: number,
   host: string,
-  { headersMs, requestMs, checkMs }: Patience = usualPatience,
+  { headersMs, requestMs, checkMs }: Timeouts = defaultTimeouts,
 ): Promise<Listener> {
   const serverOptions = {
     headersTimeout: headersMs,
@@ -38,7 +44,7 @@ export async function open(
     connectionsCheckingInterval: checkMs,
   };
   const server = createAdaptorServer({ fetch, serverOptions }) as Server;
-  server.listen({ port, host, backlog: BACKLOG });
+  server.listen({ port, host, backlog });
   await once(server, "listening");
   const { port: opened } = server.address() as AddressInfo;
   return {
@@ -47,12 +53,12 @@ export async function open(
   };
 }
 
-/** Connections that are kept alive without a request are closed as soon as they have none. */
+/** Closes each kept-alive connection as soon as it has no request. */
 async function drain(server: Server): Promise<void> {
-  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-  const idle = setInterval(() => server.closeIdleConnections(), 20);
-  const impatient = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  await ended;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idle = setInterval(() => server.closeIdleConnections(), closeIdleMs);
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
   clearInterval(idle);
-  clearTimeout(impatient);
+  clearTimeout(deadline);
 }

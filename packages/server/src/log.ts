@@ -1,4 +1,4 @@
-/** The access log: one JSON line for each request, with the trace that it belongs to. No line holds a body, a token or a query. */
+/** The access log: one JSON line for each request, with its trace. No line contains a body, a token or a query. */
 import { randomBytes } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
@@ -6,18 +6,18 @@ import { type Logger, type LoggerOptions, pino } from "pino";
 import type { Environment } from "./services.ts";
 
 export interface LogOptions {
-  /** The first level that is written. Default: `LOG_LEVEL`, else `info`. */
+  /** The lowest level that is written. Default: `LOG_LEVEL`, else `info`. */
   readonly level?: string | undefined;
-  /** Where lines go. Default: standard output. */
+  /** Writes a line. Default: to standard output. */
   readonly write?: ((line: string) => void) | undefined;
 }
 
-/** The log of a server that is told of no other: JSON lines. */
+/** Creates the default logger, which writes JSON lines. */
 export function createLogger(options: LogOptions = {}): Logger {
   const { level = process.env["LOG_LEVEL"] ?? "info", write } = options;
   const levels = [...Object.keys(pino.levels.values), "silent"];
   if (!levels.includes(level))
-    throw new TypeError(`The level of the log, LOG_LEVEL, must be one of ${levels.join(", ")}; not ${level}`);
+    throw new TypeError(`The log level (LOG_LEVEL) must be one of ${levels.join(", ")}, not ${level}`);
   const settings: LoggerOptions = {
     level,
     messageKey: "message",
@@ -28,20 +28,20 @@ export function createLogger(options: LogOptions = {}): Logger {
   return write === undefined ? pino(settings) : pino(settings, { write });
 }
 
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const traceparentPattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 export function accessLog(logger: Logger): MiddlewareHandler<Environment> {
   return async (c, next) => {
     const started = performance.now();
     const given = c.req.header("traceparent") ?? "";
-    const traceparent = TRACEPARENT.test(given) ? given : newTraceparent();
+    const traceparent = traceparentPattern.test(given) ? given : newTraceparent();
     c.set("traceparent", traceparent);
     await next();
     const { status } = c.res;
     const fields = {
-      trace_id: TRACEPARENT.exec(traceparent)?.[1] ?? null,
+      trace_id: traceparentPattern.exec(traceparent)?.[1] ?? null,
       method: c.req.method,
-      // The pattern, not the path: what somebody asked for may be a secret.
+      // The pattern, not the path: a path may contain a secret.
       route: routePath(c, -1),
       status,
       duration_ms: Math.round(performance.now() - started),

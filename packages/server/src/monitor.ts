@@ -1,15 +1,15 @@
-/** What a worker's process shows over HTTP to whoever watches it: whether it lives, whether it works, and its metrics. */
-import { latencyBuckets, type Worker } from "@jobforge/worker-ts";
+/** The HTTP port of a worker process, for probes and Prometheus: health, readiness and metrics. */
+import { latencyBuckets as latencyBins, type Worker } from "@jobforge/worker-ts";
 import { Hono } from "hono";
 import { Counter, Gauge, Registry } from "prom-client";
-import { type Listener, open } from "./listen.ts";
+import { defaultHost, type Listener, open } from "./listen.ts";
 import { TimeHistogram } from "./metrics/histogram.ts";
 import { processMetrics } from "./metrics/process.ts";
 
 export interface MonitorOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** Default 127.0.0.1. Nobody is asked for a token: open it to the network of those who watch only. */
+  /** Default 127.0.0.1. The port needs no token, so open it only to the network of probes and scrapers. */
   readonly host?: string | undefined;
 }
 
@@ -18,8 +18,8 @@ export interface Monitor extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** A worker that the database has not heard of for so long has lost what it held. */
-const SILENT_MS = 60_000;
+/** After this time without a heartbeat the database counts a worker as gone, and its runs as lost. */
+const workerTimeoutMs = 60_000;
 
 /** Serves `/healthz`, `/readyz` and `/metrics` of a worker. */
 export async function monitorWorker(worker: Worker, options: MonitorOptions): Promise<Monitor> {
@@ -27,48 +27,48 @@ export async function monitorWorker(worker: Worker, options: MonitorOptions): Pr
   app.get("/healthz", (c) => c.json({ ok: true }));
   app.get("/readyz", (c) => {
     const { heardAt } = worker.metrics();
-    const isHeard = heardAt !== undefined && Date.now() - heardAt.getTime() < SILENT_MS;
-    return isHeard ? c.json({ ok: true }) : c.json({ ok: false, reason: reasonOf(heardAt) }, 503);
+    const isReady = heardAt !== undefined && Date.now() - heardAt.getTime() < workerTimeoutMs;
+    return isReady ? c.json({ ok: true }) : c.json({ ok: false, reason: reasonOf(heardAt) }, 503);
   });
   app.get("/metrics", async (c) => {
     const { text, contentType } = await textOf(worker);
     return c.body(text, 200, { "content-type": contentType });
   });
-  const listener: Listener = await open(app.fetch, options.port, options.host ?? "127.0.0.1");
+  const listener: Listener = await open(app.fetch, options.port, options.host ?? defaultHost);
   return { ...listener, [Symbol.asyncDispose]: () => listener.close() };
 }
 
 function reasonOf(heardAt: Date | undefined): string {
   return heardAt === undefined
-    ? "the database has not heard of this worker yet"
-    : `the database has not heard of this worker since ${heardAt.toISOString()}`;
+    ? "the database has not received a heartbeat from this worker yet"
+    : `the database has not received a heartbeat from this worker since ${heardAt.toISOString()}`;
 }
 
-/** The metrics as text, made anew each time from what the worker has counted. */
+/** The metrics as text, built for each request from the worker's counters. */
 async function textOf(worker: Worker): Promise<{ readonly text: string; readonly contentType: string }> {
   const { claim, settle, runs, heardAt } = worker.metrics();
   const registry = new Registry();
   const registers = [registry];
-  new Gauge({ name: "jobforge_worker_running", help: "Handler calls under way", registers }).set(
+  new Gauge({ name: "jobforge_worker_running", help: "Handler calls in progress", registers }).set(
     worker.running,
   );
   const heard = heardAt === undefined ? 0 : heardAt.getTime() / 1000;
   new Gauge({
     name: "jobforge_worker_heard_timestamp_seconds",
-    help: "When the database last heard of it",
+    help: "When the database last received a heartbeat from this worker",
     registers,
   }).set(heard);
   const ended = new Counter({
     name: "jobforge_worker_runs_total",
-    help: "Runs by what became of them; claimed counts all",
+    help: "Runs by outcome. The outcome claimed counts all runs",
     labelNames: ["outcome"],
     registers,
   });
   for (const [outcome, count] of Object.entries(runs)) ended.inc({ outcome }, count);
   const histogram = (name: string, help: string): TimeHistogram =>
-    new TimeHistogram(registry, `jobforge_worker_${name}`, help, latencyBuckets);
-  histogram("claim_seconds", "Calls for jobs").addCalls(claim);
-  histogram("settle_seconds", "Calls that ended runs").addCalls(settle);
+    new TimeHistogram(registry, `jobforge_worker_${name}`, help, latencyBins);
+  histogram("claim_seconds", "Duration of calls that claim jobs").addCalls(claim);
+  histogram("settle_seconds", "Duration of calls that settle runs").addCalls(settle);
   const texts = [await registry.metrics(), await processMetrics().metrics()];
   return { text: texts.join("\n"), contentType: registry.contentType };
 }

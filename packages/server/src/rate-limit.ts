@@ -1,4 +1,4 @@
-/** How often one caller may ask: a bucket of tokens that fills as time goes by. */
+/** Limits how often one caller may send requests, with a token bucket that refills over time. */
 import { RequestError } from "./errors.ts";
 import type { RateLimit } from "./options.ts";
 
@@ -7,8 +7,8 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Buckets that are full again say nothing; they go when there are so many. */
-const MAX_BUCKETS = 10_000;
+/** How many buckets are kept. The callers that have been quiet for longest are forgotten first. */
+const maxBuckets = 10_000;
 
 export class RateLimiter {
   readonly #limit: RateLimit;
@@ -20,13 +20,13 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Takes a token of the caller, or refuses with the time after which there is one. */
+  /** Takes a token from the caller's bucket. If there is none, throws an error that says when there will be one. */
   take(caller: string): void {
     const { perSecond, burst } = this.#limit;
     const now = this.#now();
     const { tokens, filledAt } = this.#buckets.get(caller) ?? { tokens: burst, filledAt: now };
     const filled = Math.min(burst, tokens + ((now - filledAt) * perSecond) / 1000);
-    // The caller that asked last stands last, so those that have been quiet for longest are forgotten first.
+    // Moves the caller to the end of the map, so that the map is ordered by the last request.
     this.#buckets.delete(caller);
     this.#buckets.set(caller, { tokens: filled < 1 ? filled : filled - 1, filledAt: now });
     this.#forget();
@@ -35,7 +35,7 @@ export class RateLimiter {
 
   #forget(): void {
     for (const caller of this.#buckets.keys()) {
-      if (this.#buckets.size <= MAX_BUCKETS) return;
+      if (this.#buckets.size <= maxBuckets) return;
       this.#buckets.delete(caller);
     }
   }

@@ -1,33 +1,37 @@
-/** The server: its routes in one Fetch handler, and how it listens and ends. */
+/** Creates the server: a Fetch handler for all routes, a port, and an orderly close. */
 import { setMaxListeners } from "node:events";
 import type { Hono } from "hono";
 import { buildApp } from "./app.ts";
 import { isLoopback } from "./auth.ts";
-import { type Listener, open } from "./listen.ts";
+import { defaultHost, type Listener, open } from "./listen.ts";
 import { createLogger } from "./log.ts";
 import { readOptions, type ServerOptions } from "./options.ts";
 import { type Environment, Services } from "./services.ts";
 
 export interface ListenOptions {
-  /** Default: `PORT`, or 4470; 0 takes a free one. */
+  /** Default: `PORT`, else 4470. 0 chooses a free port. */
   readonly port?: number | undefined;
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
 }
 
 export interface JobForgeServer extends AsyncDisposable {
-  /** The whole server as a Fetch handler, to be mounted in another application. */
+  /** The whole server as a Fetch handler, for mounting in another application. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
-  /** Opens a port, and answers the server's URL. */
+  /** Opens a port, and resolves with the server's URL. */
   listen(options?: ListenOptions): Promise<string>;
-  /** Takes no new requests, lets those under way end, ends streams, and closes the connections to the database. */
+  /**
+   * Accepts no new requests, lets those in progress finish, ends streams, and closes the connections to the database.
+   */
   close(): Promise<void>;
 }
+
+const defaultPort = 4470;
 
 export function createServer(options: ServerOptions): JobForgeServer {
   const settings = readOptions(options);
   const closing = new AbortController();
-  // Every stream listens to it.
+  // Every stream adds a listener.
   setMaxListeners(0, closing.signal);
   const services = new Services(settings, closing.signal);
   const app: Hono<Environment> = buildApp(services, settings.logger ?? createLogger());
@@ -42,9 +46,9 @@ export function createServer(options: ServerOptions): JobForgeServer {
 
   return {
     fetch: (request) => app.fetch(request),
-    listen: async ({ port = Number(process.env["PORT"] ?? 4470), host = "127.0.0.1" } = {}) => {
+    listen: async ({ port = Number(process.env["PORT"] ?? defaultPort), host = defaultHost } = {}) => {
       if (settings.anonymousRole !== undefined && !isLoopback(host))
-        throw new TypeError(`A server that asks for no token listens on this machine only, not on ${host}`);
+        throw new TypeError(`A server with anonymousRole may listen on this machine only, not on ${host}`);
       listening = await open(app.fetch, port, host);
       return listening.url;
     },

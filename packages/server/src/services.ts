@@ -1,4 +1,4 @@
-/** What every route works with. */
+/** The services that all routes share: the database, the catalog, streams, authentication and rate limits. */
 import type { Context } from "hono";
 import { type Authenticate, authenticator, digestOf, isKey, tokenOf } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
@@ -10,29 +10,31 @@ import { StreamHub } from "./stream/hub.ts";
 
 export interface Environment {
   Variables: {
-    /** The W3C header that the request came with, or one that was made for it. */
+    /** The W3C trace header of the request, or a new one if the request has none. */
     traceparent: string;
-    /** For the access log: who it was, as far as that is known. */
+    /** For the access log. Unset until the caller is known. */
     role: string;
     tenantId: string;
-    /** How the caller proves who it is, once it was let in. */
+    /** How the caller proved who it is. Set when the request is admitted. */
     credential: Credential | undefined;
   };
-  /** What the Node adapter hands on; nothing when the server is embedded elsewhere. */
+  /** Passed by the Node adapter. Empty if the server is mounted in another application. */
   Bindings: { incoming?: { socket?: { remoteAddress?: string } } };
 }
 
 type RequestContext = Context<Environment>;
 
-/** Keys that were recognised and are remembered, so that they do not count as guesses. */
-const MAX_KNOWN = 10_000;
+/** How many valid keys are remembered. A remembered key does not count as a guess. */
+const maxKnownKeys = 10_000;
+/** Streams may use this share of the connections. */
+const streamShare = 1 / 4;
 
 export class Services {
   readonly settings: Settings;
   readonly database: Database;
   readonly catalog: Catalog;
   readonly streams: StreamHub;
-  /** Aborted when the server ends. */
+  /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly #authenticate: Authenticate;
   readonly #limiter: RateLimiter | undefined;
@@ -41,7 +43,7 @@ export class Services {
 
   constructor(settings: Settings, closing: AbortSignal) {
     this.closing = closing;
-    this.streams = new StreamHub(Math.floor(settings.poolSize / 4), settings.maxStreams);
+    this.streams = new StreamHub(Math.floor(settings.poolSize * streamShare), settings.maxStreams);
     this.settings = settings;
     this.database = new Database(settings);
     this.catalog = new Catalog(this.database, settings.apiSchema);
@@ -51,8 +53,9 @@ export class Services {
   }
 
   /**
-   * Lets a request in, once, before anything of it is read: it counts against the limit of its caller, and shows a token that is valid or a
-   * key that might be. Whose key it is, is looked up in the request's transaction.
+   * Admits a request, once, before any other part of it is read. The request counts against the rate limit of its
+   * caller. It must have a valid JWT or something that has the form of a key. The request's transaction later looks
+   * up the key's owner.
    */
   async admit(c: RequestContext): Promise<Credential> {
     const admitted = c.get("credential");
@@ -73,7 +76,7 @@ export class Services {
     return credential;
   }
 
-  /** Runs a request's work as whoever sent it, in one transaction. */
+  /** Runs work for a request as its caller, in one transaction. */
   async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
     const credential = await this.admit(c);
     return await this.#act(credential, async (session) => {
@@ -87,16 +90,16 @@ export class Services {
   #remember(digest: string): void {
     this.#known.add(digest);
     const [oldest] = this.#known;
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > maxKnownKeys && oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /** Runs work as the holder of the token in a request's headers. The token is looked at anew each time: it may be over. */
+  /** Runs work as the owner of the token in the headers. Checks the token each time, because it may have expired. */
   asToken(headers: Headers): <T>(work: (session: ApiSession) => Promise<T>) => Promise<T> {
     return async (work) => await this.#act(await this.#authenticate(headers), work);
   }
 
   async #act<T>(credential: Credential, work: (session: ApiSession) => Promise<T>): Promise<T> {
-    // Before a connection is taken: whoever holds one must not wait for another.
+    // Read the catalog before taking a connection: a caller that holds one must not wait for another.
     const { functions } = await this.catalog.contents();
     return await this.database.as(credential, (session) => work(apiSession(session, functions)));
   }

@@ -1,4 +1,7 @@
-/** A database that takes what it is sent and answers nothing, as when its machine stops or the network forgets a connection. */
+/**
+ * A database that accepts data and sends nothing back, as happens when its machine stops or the network silently
+ * drops a connection.
+ */
 import { expect } from "vitest";
 import { FaultProxy } from "../../../chaos/src/proxy/proxy.ts";
 import { clientRoles } from "../src/options.ts";
@@ -18,7 +21,7 @@ const test = base.extend<{ proxy: FaultProxy; hanging: Running }>({
   },
 });
 
-test("a request is given up at its limit, whoever sent it, and the server works on when the database does", async ({
+test("a request ends at its time limit, and the server works again as soon as the database does", async ({
   db,
   proxy,
   hanging: http,
@@ -31,11 +34,11 @@ test("a request is given up at its limit, whoever sent it, and the server works 
   const enqueue = (token: string): Promise<Response> =>
     http.request("/v1/jobs", { token, body: { type: "a" } });
   for (const token of [jwt, key, jwt]) {
-    // The connection that is about to hang is one that worked.
+    // The connection worked before it hangs.
     expect((await enqueue(token)).status).toBe(201);
     proxy.set({ stalled: true });
-    const answer = await enqueue(token);
-    expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toMatchObject([
+    const response = await enqueue(token);
+    expect([response.status, response.headers.get("content-type"), await response.json()]).toMatchObject([
       504,
       "application/problem+json",
       { name: "timeout", code: "57014" },
@@ -44,26 +47,26 @@ test("a request is given up at its limit, whoever sent it, and the server works 
   }
 });
 
-test("whoever waits for a connection while all of them hang is told, too", async ({
+test("a request that waits for a connection while all connections hang gets an error, too", async ({
   proxy,
   hanging: http,
 }) => {
   const token = await appToken(T);
   expect((await http.request("/v1/jobs", { token })).status).toBe(200);
   proxy.set({ stalled: true });
-  const asked = Array.from({ length: 6 }, async () => (await http.request("/v1/jobs", { token })).status);
-  for (const status of await Promise.all(asked)) expect([503, 504]).toContain(status);
+  const statuses = Array.from({ length: 6 }, async () => (await http.request("/v1/jobs", { token })).status);
+  for (const status of await Promise.all(statuses)) expect([503, 504]).toContain(status);
 });
 
-test("readiness has a short limit of its own", async ({ db, proxy }) => {
+test("readiness has its own, shorter time limit", async ({ db, proxy }) => {
   const { url } = await db.createLogin(...clientRoles);
   await using http = await startServer(db, { database: proxy.through(url), timeoutMs: 60_000, poolSize: 1 });
   expect((await http.request("/readyz")).status).toBe(200);
   proxy.set({ stalled: true });
-  // The second finds the only connection taken by the first.
-  const asked = ["/readyz", "/readyz"].map((path) => http.request(path));
-  for (const answer of await Promise.all(asked))
-    expect([answer.status, await answer.json()]).toMatchObject([503, { ok: false }]);
+  // The second request waits for the only connection, which the first one holds.
+  const requests = ["/readyz", "/readyz"].map((path) => http.request(path));
+  for (const response of await Promise.all(requests))
+    expect([response.status, await response.json()]).toMatchObject([503, { ok: false }]);
   proxy.set({ stalled: false });
   await expect.poll(async () => (await http.request("/readyz")).status, { timeout: 10_000 }).toBe(200);
 });

@@ -1,4 +1,4 @@
-/** What an attacker would try: every one of these is refused, and the server works on. */
+/** Attacks: each one is refused, and the server keeps working. */
 import { request } from "node:http";
 import { connect } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -9,7 +9,7 @@ import { appToken, secret, serveJson, sign, startServer, T, test } from "./suppo
 
 const deep = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
-describe("JSON that is nested a hundred thousand deep", () => {
+describe("JSON with a hundred thousand levels", () => {
   test.for([
     ["/v1/jobs", (json: string) => `{"type":"a","payload":${json}}`],
     ["/v1/bulk/enqueue", (json: string) => `{"jobs":[{"type":"a","payload":${json}}]}`],
@@ -19,13 +19,13 @@ describe("JSON that is nested a hundred thousand deep", () => {
     ],
   ] as const)("is refused by %s", async ([path, bodyOf], { http }) => {
     const token = await appToken(T);
-    const answer = await http.request(path, { token, body: bodyOf(deep(100_000)) });
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("nested")]);
+    const response = await http.request(path, { token, body: bodyOf(deep(100_000)) });
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("nested")]);
     expect((await http.request("/v1/jobs", { token, body: { type: "a" } })).status).toBe(201);
   });
 });
 
-test("filters that are nested as deep as a request can hold, or named after what objects inherit, are refused", async ({
+test("filters with too many levels, or named like an inherited property of objects, are refused", async ({
   http,
 }) => {
   const token = await appToken(T);
@@ -40,7 +40,7 @@ test("filters that are nested as deep as a request can hold, or named after what
   expect(await status("type=is.constructor")).toBe(400);
 });
 
-test("a query that no statement can be made of is the caller's mistake", async ({ http }) => {
+test("a query that cannot be turned into a statement is the caller's error", async ({ http }) => {
   const token = await appToken(T);
   const queries = [
     "select=a%00b:type",
@@ -54,15 +54,15 @@ test("a query that no statement can be made of is the caller's mistake", async (
     "or=(and(),type.eq.a)",
     `select=${Array.from({ length: 1700 }, () => "id").join()}`,
   ];
-  const answers: [string, number, boolean][] = [];
+  const results: [string, number, boolean][] = [];
   for (const query of queries) {
-    const answer = await http.request(`/rest/v1/jobforge_jobs?${query}`, { token });
-    answers.push([query.slice(0, 30), answer.status, (await answer.text()).includes("syntax error")]);
+    const response = await http.request(`/rest/v1/jobforge_jobs?${query}`, { token });
+    results.push([query.slice(0, 30), response.status, (await response.text()).includes("syntax error")]);
   }
-  expect(answers).toEqual(queries.map((query) => [query.slice(0, 30), 400, false]));
+  expect(results).toEqual(queries.map((query) => [query.slice(0, 30), 400, false]));
 });
 
-test("a body without a length is cut off where it is too large", async ({ db }) => {
+test("a body without a declared length is refused when it becomes too large", async ({ db }) => {
   await using http = await startServer(db, { maxBodyBytes: 10_000 });
   const token = await appToken(T);
   const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -78,38 +78,40 @@ test("a body without a length is cut off where it is too large", async ({ db }) 
   expect(status).toBe(413);
 });
 
-test("a client that never ends its headers or its body is let go", { timeout: 30_000 }, async () => {
-  const patience = { headersMs: 100, requestMs: 200, checkMs: 50 };
-  const listener = await open(() => new Response("ok"), 0, "127.0.0.1", patience);
+test("a client that never finishes its headers or its body is disconnected", {
+  timeout: 30_000,
+}, async () => {
+  const timeouts = { headersMs: 100, requestMs: 200, checkMs: 50 };
+  const listener = await open(() => new Response("ok"), 0, "127.0.0.1", timeouts);
   const { port } = new URL(listener.url);
-  const answerTo = (text: string): Promise<string> =>
+  const replyTo = (text: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      let answer = "";
+      let reply = "";
       const socket = connect(Number(port), "127.0.0.1", () => socket.write(text));
       socket.on("data", (chunk: Buffer) => {
-        answer += chunk.toString();
+        reply += chunk.toString();
       });
-      socket.on("error", reject).on("close", () => resolve(answer));
+      socket.on("error", reject).on("close", () => resolve(reply));
     });
-  expect(await answerTo("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ")).toContain("408");
-  expect(await answerTo("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")).toMatch(/408|200/);
+  expect(await replyTo("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ")).toContain("408");
+  expect(await replyTo("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")).toMatch(/408|200/);
   await listener.close();
 });
 
-test("headers with line breaks reach nobody", async ({ http }) => {
+test("line breaks in values do not become headers of the response", async ({ http }) => {
   const token = await appToken(T);
   const key = "k\u0085\u2028x: y";
-  const answer = await http.request("/v1/jobs", {
+  const response = await http.request("/v1/jobs", {
     token,
     body: { type: "a", idempotency_key: key, subject: "\r\nx-evil: 1\r\nset-cookie: a=b" },
   });
-  expect(answer.status).toBe(201);
-  expect([...answer.headers.keys()]).not.toEqual(expect.arrayContaining(["x-evil"]));
-  expect(answer.headers.get("set-cookie")).toBeNull();
-  expect(answer.headers.get("location")).toMatch(/^\/v1\/jobs\/[0-9a-f-]{36}$/);
+  expect(response.status).toBe(201);
+  expect([...response.headers.keys()]).not.toEqual(expect.arrayContaining(["x-evil"]));
+  expect(response.headers.get("set-cookie")).toBeNull();
+  expect(response.headers.get("location")).toMatch(/^\/v1\/jobs\/[0-9a-f-]{36}$/);
 });
 
-test("no path leads to a file", async ({ http }) => {
+test("no path serves a file", async ({ http }) => {
   const token = await sign({ role: "jobforge_operator" });
   for (const path of [
     "/../package.json",
@@ -130,17 +132,17 @@ test("no path leads to a file", async ({ http }) => {
 });
 
 describe("a token", () => {
-  const ask = { path: "/rest/v1/rpc/jobforge_list_jobs", body: { p_tenant_id: T } };
+  const call = { path: "/rest/v1/rpc/jobforge_list_jobs", body: { p_tenant_id: T } };
   const signed = (claims: Record<string, unknown>, header: object = {}): Promise<string> =>
     new SignJWT({ role: "jobforge_app", tenant_id: T, ...claims })
       .setProtectedHeader({ alg: "HS256", ...header })
       .sign(new TextEncoder().encode(secret));
   const soon = Math.floor(Date.now() / 1000) + 3600;
 
-  test("for another audience, of another issuer, or from the future is refused", async ({ db }) => {
+  test("for another audience, from another issuer or not valid yet is refused", async ({ db }) => {
     await using http = await startServer(db, { jwtAudience: "jobforge", jwtIssuer: "us" });
     const status = async (claims: Record<string, unknown>): Promise<number> =>
-      (await http.request(ask.path, { token: await signed({ exp: soon, ...claims }), body: ask.body }))
+      (await http.request(call.path, { token: await signed({ exp: soon, ...claims }), body: call.body }))
         .status;
     expect(await status({ aud: "jobforge", iss: "us" })).toBe(200);
     expect(await status({ aud: ["other", "jobforge"], iss: "us" })).toBe(200);
@@ -154,7 +156,7 @@ describe("a token", () => {
       expect([claims, await status(claims)]).toEqual([claims, 401]);
   });
 
-  test("whose key id is a path, or who brings its own key, is refused", async ({ db }) => {
+  test("whose key id is a path, or that contains its own key, is refused", async ({ db }) => {
     const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
     const jwk = await exportJWK(publicKey);
     await using keys = await serveJson({ keys: [{ ...jwk, kid: "k1", alg: "ES256" }] });
@@ -181,7 +183,9 @@ describe("a token", () => {
   });
 });
 
-test("one token has so many live streams and no more; those that end make room", async ({ db }) => {
+test("the live streams of one token are limited, and one that ends makes room for another", async ({
+  db,
+}) => {
   await using http = await startServer(db, { maxStreams: 2 });
   const [mine, theirs] = [await appToken(T), await sign({ role: "jobforge_operator" })];
   const follow = (token: string, topic: string): Promise<Events> =>
@@ -201,13 +205,13 @@ test("one token has so many live streams and no more; those that end make room",
   await streams[1]?.[Symbol.asyncDispose]();
 });
 
-test("a HEAD of the stream is answered and leaves no stream behind", async ({ db }) => {
+test("a HEAD request for the stream gets a response and leaves no stream behind", async ({ db }) => {
   await using http = await startServer(db, { maxStreams: 2 });
   const [mine, reader] = [await appToken(T), await sign({ role: "jobforge_reader" })];
   const head = (token?: string): Promise<Response> => http.request("/v1/stream", { method: "HEAD", token });
   for (let count = 0; count < 3; count += 1) {
-    const answer = await head(mine);
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+    const response = await head(mine);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
       200,
       "text/event-stream; charset=utf-8",
     ]);
@@ -219,7 +223,7 @@ test("a HEAD of the stream is answered and leaves no stream behind", async ({ db
   expect(events.status).toBe(200);
 });
 
-test("thousands of topics in one request are refused", async ({ http }) => {
+test("a request for thousands of topics is refused", async ({ http }) => {
   const topics = Array.from({ length: 1000 }, (_, index) => `type=t${index}`).join("&");
   expect((await http.request(`/v1/stream?${topics}`, { token: await appToken(T) })).status).toBe(400);
 });

@@ -1,4 +1,4 @@
-/** Many at once: a thousand enqueues while two hundred clients follow them. */
+/** Load: a thousand enqueues at once while two hundred clients follow the stream. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -6,11 +6,11 @@ import { expect } from "vitest";
 import { type Events, openEvents } from "./support/events.ts";
 import { appToken, sign, startServer, test } from "./support/server.ts";
 
-const ENQUEUES = 1000;
-const STREAMS = 200;
+const enqueueCount = 1000;
+const streamCount = 200;
 const tenants = Array.from({ length: 10 }, (_, index) => `${index}0000000-0000-4000-8000-000000000000`);
 
-test("a thousand enqueues at once and two hundred streams meet no error and leave nothing behind", {
+test("a thousand enqueues at once with two hundred streams cause no error and leave nothing behind", {
   timeout: 180_000,
 }, async ({ db }) => {
   const before = openSockets();
@@ -18,24 +18,24 @@ test("a thousand enqueues at once and two hundred streams meet no error and leav
   const tokens = await Promise.all(tenants.map(appToken));
   const tokenOf = (index: number): string => tokens[index % tokens.length] ?? "";
   const streams: Events[] = [];
-  for (let index = 0; index < STREAMS; index += 1)
+  for (let index = 0; index < streamCount; index += 1)
     streams.push(await openEvents(`${http.url}/v1/stream`, tokenOf(index)));
   expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
 
-  const { answers, seconds } = await enqueueAll(http.url, tokens);
+  const { statuses, seconds } = await enqueueAll(http.url, tokens);
   console.log(
-    `${ENQUEUES} enqueues over HTTP with ${STREAMS} streams: ${Math.round(ENQUEUES / seconds)} a second`,
+    `${enqueueCount} enqueues over HTTP with ${streamCount} streams: ${Math.round(enqueueCount / seconds)} a second`,
   );
-  expect(answers).toEqual({ 201: ENQUEUES });
-  expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(ENQUEUES);
+  expect(statuses).toEqual({ 201: enqueueCount });
+  expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(enqueueCount);
 
-  const each = ENQUEUES / tenants.length;
+  const each = enqueueCount / tenants.length;
   await Promise.all(
     streams.map((stream) => stream.next(({ event, data }) => event === "changed" && data["queued"] === each)),
   );
   await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 10)");
   const finished = streams.map((stream) => stream.next(({ event }) => event === "finished"));
-  // Each tenant has a turn, so ten jobs are one of each.
+  // Tenants take turns, so a claim of ten jobs takes one job of each tenant.
   await Promise.all(finished);
 
   for (const stream of streams) await stream[Symbol.asyncDispose]();
@@ -48,11 +48,11 @@ test("a thousand enqueues at once and two hundred streams meet no error and leav
   );
   expect(connections).toBeLessThanOrEqual(10);
   await http.server.close();
-  // Of the server, its pool and its clients nothing is open any more.
+  // The server, its pool and its clients have closed all their sockets.
   await expect.poll(openSockets, { timeout: 20_000 }).toBeLessThanOrEqual(before);
 });
 
-/** Connections and ports of this process. */
+/** The open sockets of this process. */
 function openSockets(): number {
   return process.getActiveResourcesInfo().filter((kind) => /^(TCP|Pipe).*Wrap$/.test(kind)).length;
 }
@@ -60,9 +60,9 @@ function openSockets(): number {
 async function enqueueAll(
   url: string,
   tokens: readonly string[],
-): Promise<{ answers: object; seconds: number }> {
+): Promise<{ statuses: object; seconds: number }> {
   const program = fileURLToPath(new URL("fixtures/crowd.js", import.meta.url));
-  const env = { ...process.env, URL: url, COUNT: String(ENQUEUES), TOKENS: tokens.join(" ") };
+  const env = { ...process.env, URL: url, COUNT: String(enqueueCount), TOKENS: tokens.join(" ") };
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env });
-  return JSON.parse(stdout) as { answers: object; seconds: number };
+  return JSON.parse(stdout) as { statuses: object; seconds: number };
 }

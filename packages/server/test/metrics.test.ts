@@ -1,18 +1,14 @@
-/** Metrics: of the whole system at a server, and of one worker at its own port. */
-import { defineJob, JobForge } from "@jobforge/sdk-ts";
-import { createWorker, type Worker } from "@jobforge/worker-ts";
-import { pino } from "pino";
+/** /metrics: the whole system, and the server itself. */
 import { Registry } from "prom-client";
 import { describe, expect, test as plain } from "vitest";
-import { monitorWorker } from "../src/index.ts";
 import { TimeHistogram } from "../src/metrics/histogram.ts";
 import { appToken, sign, startServer, T, test } from "./support/server.ts";
 
 describe("metrics", () => {
-  const lines = async (answer: Response): Promise<string[]> =>
-    (await answer.text()).split("\n").filter((line) => !line.startsWith("#"));
+  const lines = async (response: Response): Promise<string[]> =>
+    (await response.text()).split("\n").filter((line) => !line.startsWith("#"));
 
-  test("show jobs, how long they waited and ran, workers, and the server itself", async ({ http, db }) => {
+  test("show jobs, their waiting and running times, workers, and the server itself", async ({ http, db }) => {
     const token = await sign({ role: "jobforge_reader" });
     await http.request("/metrics", { token });
     await db.query("select jobforge_enqueue_jobs($1, $2)", [T, '[{"type":"a"},{"type":"a"},{"type":"b"}]']);
@@ -20,7 +16,7 @@ describe("metrics", () => {
       "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 1, array['b'])",
     );
     await db.query("select jobforge_heartbeat_worker('w')");
-    // Until what has ended can be read: two seconds after it did, so that nothing is committed behind it.
+    // A finished job is counted after two seconds, so that no job is committed with an earlier time afterwards.
     const ended = 'jobforge_jobs_ended_total{type="b",status="succeeded"} 1';
     await expect
       .poll(async () => await lines(await http.request("/metrics", { token })), {
@@ -48,7 +44,7 @@ describe("metrics", () => {
     expect(found.join("\n")).not.toContain(T);
   });
 
-  test("are for readers, operators, and who knows the secret", async ({ db }) => {
+  test("are shown to readers, operators and callers with the secret", async ({ db }) => {
     await using http = await startServer(db, { metrics: { secret: "scrape-me" } });
     const status = async (token?: string): Promise<number> =>
       (await http.request("/metrics", { token })).status;
@@ -58,14 +54,14 @@ describe("metrics", () => {
     expect(await status(await sign({ role: "jobforge_operator" }))).toBe(200);
   });
 
-  test("name tenants when asked", async ({ db }) => {
+  test("have tenant labels if the option is set", async ({ db }) => {
     await using http = await startServer(db, { metrics: { secret: "scrape-me", tenantLabels: true } });
     await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
     const found = await lines(await http.request("/metrics", { token: "scrape-me" }));
     expect(found).toContain(`jobforge_jobs{type="a",tenant_id="${T}",status="queued"} 1`);
   });
 
-  test("add up what workers report, and never fall when one goes", async ({ db, http }) => {
+  test("add up the reports of workers, and never fall when a worker stops", async ({ db, http }) => {
     const token = await sign({ role: "jobforge_reader" });
     const report = async (worker: string, metrics: object): Promise<unknown> =>
       await db.query("select jobforge_heartbeat_worker($1, $2)", [worker, { instance: "1", metrics }]);
@@ -76,7 +72,7 @@ describe("metrics", () => {
       );
     };
     await report("old", { claim: [[100, 1]], settle: [], stale: 7 });
-    // What was before the server was first asked does not count.
+    // Counts from before the first request for metrics are left out.
     expect(await shown()).toEqual(["jobforge_stale_ends_total 0"]);
     await report("old", { claim: [[101, 1.004]], stale: 8 });
     await report("new", {
@@ -101,7 +97,7 @@ describe("metrics", () => {
     expect((await shown()).sort()).toEqual(expect.arrayContaining(grown));
   });
 
-  test("show the process", async ({ http }) => {
+  test("include the process", async ({ http }) => {
     const found = await lines(
       await http.request("/metrics", { token: await sign({ role: "jobforge_reader" }) }),
     );
@@ -114,7 +110,7 @@ describe("metrics", () => {
   });
 });
 
-plain("a million measurements are added at once", async () => {
+plain("a million measurements are added in one call", async () => {
   const registry = new Registry();
   const histogram = new TimeHistogram(registry, "t", "h", [1, 10]);
   histogram.add({ type: 'a"b' }, 1_000_000, 0.5);
@@ -129,46 +125,4 @@ plain("a million measurements are added at once", async () => {
     't_sum{type="a\\"b"} 500110',
     't_count{type="a\\"b"} 1000003',
   ]);
-});
-
-describe("a worker's own port", () => {
-  const until = { timeout: 20_000 };
-
-  test("says whether it lives and works, and shows what it did", async ({ db }) => {
-    await using forge = new JobForge({ database: db.url });
-    await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
-    const handlers = [defineJob({ type: "a" }).handle(() => undefined)];
-    await using worker = createWorker(forge, { handlers, logger: pino({ level: "silent" }) });
-    await using monitor = await monitorWorker(worker, { port: 0 });
-    const get = async (path: string): Promise<[number, string]> => {
-      const answer = await fetch(`${monitor.url}${path}`);
-      return [answer.status, await answer.text()];
-    };
-    expect(await get("/healthz")).toEqual([200, '{"ok":true}']);
-    expect(await get("/readyz")).toEqual([503, expect.stringContaining("has not heard of this worker yet")]);
-    await worker.start();
-    expect(await get("/readyz")).toEqual([200, '{"ok":true}']);
-    const succeeded = 'jobforge_worker_runs_total{outcome="succeeded"} 1';
-    await expect.poll(async () => (await get("/metrics"))[1], until).toContain(succeeded);
-    const [, text] = await get("/metrics");
-    for (const line of [
-      /^jobforge_worker_running 0$/m,
-      /^jobforge_worker_claim_seconds_count [1-9]/m,
-      /^process_cpu/m,
-    ])
-      expect(text).toMatch(line);
-    expect(text).not.toContain(T);
-    expect((await get("/v1/jobs"))[0]).toBe(404);
-  });
-
-  test("says so when the database has been silent for a minute", async () => {
-    const heardAt = new Date(Date.now() - 61_000);
-    const metrics = () => ({ claim: [], settle: [], runs: {}, heardAt });
-    await using monitor = await monitorWorker({ running: 0, metrics } as unknown as Worker, { port: 0 });
-    const answer = await fetch(`${monitor.url}/readyz`);
-    expect([answer.status, await answer.json()]).toMatchObject([
-      503,
-      { reason: expect.stringContaining("since 20") },
-    ]);
-  });
 });

@@ -1,4 +1,4 @@
-/** The package as it is published. */
+/** The package as published. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { installPackage, missingFiles, type PublishedPackage, typeProblems } from "../../../test/package.ts";
 
@@ -10,10 +10,10 @@ beforeAll(async () => {
 
 afterAll(() => server.remove());
 
-test("it has every file that its package.json promises", async () => {
+test("the package contains every file that package.json names", async () => {
   expect(await missingFiles(server)).toEqual([]);
 });
 
-test("its types are found by every way of importing it that it supports", async () => {
+test("its types resolve in every supported module system", async () => {
   expect(await typeProblems(server)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { appToken, startServer, T, test, U } from "./support/server.ts";
 
 const evil = `<script>alert("1")</script>&'`;
 
-test("shows counts, schedules and recent jobs, with everything escaped", async ({ db }) => {
+test("the page shows counts, schedules and recent jobs, and escapes every value", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   await db.query("select jobforge_enqueue_job($1, $2)", [T, evil]);
   await db.query(
@@ -15,9 +15,9 @@ test("shows counts, schedules and recent jobs, with everything escaped", async (
   );
   await db.query("select jobforge_enqueue_job($1, 'mail', p_run_at => now() + interval '1 day')", [T]);
   await db.query(`select jobforge_ensure_schedule($1, 'report', $2, '{"cron": "0 9 * * mon"}')`, [T, evil]);
-  const answer = await http.request("/");
-  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
-  const text = await answer.text();
+  const response = await http.request("/");
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
+  const text = await response.text();
   expect(text).not.toContain("<script>alert");
   const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
   expect(text.split(escaped)).toHaveLength(4);
@@ -28,25 +28,25 @@ test("shows counts, schedules and recent jobs, with everything escaped", async (
   expect([...row.matchAll(/>(\d+)</g)].map(([, count]) => Number(count))).toEqual([0, 2, 0, 0, 0, 0, 0]);
 });
 
-test("runs its own script and style only", async ({ db }) => {
+test("the page runs its own script and style only", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
-  const answer = await http.request("/");
-  const policy = answer.headers.get("content-security-policy") ?? "";
+  const response = await http.request("/");
+  const policy = response.headers.get("content-security-policy") ?? "";
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain("unsafe");
-  const text = await answer.text();
+  const text = await response.text();
   const inline = [...text.matchAll(/<(script|style)[^>]*>([\s\S]*?)<\/\1>/g)];
   expect(inline.map(([, name]) => name)).toEqual(["style", "script"]);
   for (const [, name, content = ""] of inline)
     expect(policy).toContain(`${name}-src 'sha256-${createHash("sha256").update(content).digest("base64")}'`);
-  // packages/cli/test/browser.test.ts runs it where there is a browser.
+  // packages/cli/test/browser.test.ts runs the script where a browser is available.
   expect(() => new Script(inline[1]?.[2] ?? "(")).not.toThrow();
   expect(text).not.toMatch(/ (style|on\w+)=/);
-  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("cache-control")).toBe("no-store");
   expect((await http.request("/favicon.ico")).status).toBe(204);
 });
 
-test("needs a token like everything else, and shows what the token may see", async ({ http, db }) => {
+test("the page needs a token, and shows only what the token may see", async ({ http, db }) => {
   expect((await http.request("/")).status).toBe(401);
   await db.query("select jobforge_enqueue_job($1, 'mine')", [T]);
   await db.query("select jobforge_enqueue_job($1, 'theirs')", [U]);
@@ -55,18 +55,18 @@ test("needs a token like everything else, and shows what the token may see", asy
   expect(text).not.toContain("theirs");
 });
 
-test("shows times that JavaScript has not", async ({ db }) => {
+test("the page shows times that JavaScript cannot represent", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   await db.query("select jobforge_enqueue_job($1, 'late')", [T]);
-  // The kernel takes no such time, but it may be there from before.
+  // The kernel rejects such a time, but older rows may contain one.
   await db.query("alter table jobforge.jobs drop constraint if exists jobs_run_at_check");
   await db.query("update jobforge.jobs set run_at = '200000-01-01Z'");
-  const answer = await http.request("/");
-  expect(answer.status).toBe(200);
-  expect(await answer.text()).toContain("<td>200000-01-01T");
+  const response = await http.request("/");
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain("<td>200000-01-01T");
 });
 
-test("says that there are no jobs", async ({ db }) => {
+test("the page says that there are no jobs", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   expect(await (await http.request("/")).text()).toContain("No jobs yet.");
 });

@@ -1,4 +1,4 @@
-/** docs/reference/http.md is complete: every operation, option and metric. */
+/** docs/reference/http.md lists every operation, option and metric. */
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { sign, test } from "./support/server.ts";
@@ -6,7 +6,7 @@ import { sign, test } from "./support/server.ts";
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
 const reference = read("../../../docs/reference/http.md");
 
-test("the reference names every operation of the REST API, and no other", async ({ http }) => {
+test("the reference lists exactly the operations of the REST API", async ({ http }) => {
   const { paths } = (await (await http.request("/v1/openapi.json")).json()) as {
     paths: Record<string, object>;
   };
@@ -17,7 +17,7 @@ test("the reference names every operation of the REST API, and no other", async 
   expect(named.sort()).toEqual(operations.sort());
 });
 
-test("it names every option", () => {
+test("the reference lists every option", () => {
   const [, declared = ""] =
     /export interface ServerOptions \{([\s\S]*?)^\}/m.exec(read("../src/options.ts")) ?? [];
   const options = [...declared.matchAll(/readonly (\w+)\?/g)].map(([, name]) => name);
@@ -26,9 +26,9 @@ test("it names every option", () => {
   expect(named).toEqual(expect.arrayContaining(options));
 });
 
-test("it names every metric", async ({ http }) => {
-  const answer = await http.request("/metrics", { token: await sign({ role: "jobforge_reader" }) });
-  const metrics = [...(await answer.text()).matchAll(/^# TYPE (jobforge_\S+)/gm)].map(([, name]) => name);
+test("the reference lists exactly the metrics of the server", async ({ http }) => {
+  const response = await http.request("/metrics", { token: await sign({ role: "jobforge_reader" }) });
+  const metrics = [...(await response.text()).matchAll(/^# TYPE (jobforge_\S+)/gm)].map(([, name]) => name);
   const named = [...reference.matchAll(/^\| `(jobforge_(?!worker_)\w+)`/gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(metrics.sort());
 });

@@ -1,10 +1,13 @@
-/** The database goes away and comes back. */
+/** The database stops and starts again. */
 import { expect } from "vitest";
 import { test } from "../../worker-ts/test/support/own-server.ts";
 import { openEvents } from "./support/events.ts";
 import { appToken, startServer, T } from "./support/server.ts";
 
-test("requests are told to try again, and streams go on where they were", async ({ server, ownDb: db }) => {
+test("requests get 503 with Retry-After, and streams continue where they were", async ({
+  server,
+  ownDb: db,
+}) => {
   await using http = await startServer(db);
   const token = await appToken(T);
   const enqueue = async (type: string): Promise<number> =>

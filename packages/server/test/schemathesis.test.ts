@@ -1,4 +1,4 @@
-/** Requests of every kind that the document allows, and of kinds that it does not: each answer is one that the document describes. */
+/** Generated requests, valid and invalid: the document describes every response to them. */
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
@@ -6,14 +6,14 @@ import { describe, expect } from "vitest";
 import { findTool } from "../../../scripts/tools.js";
 import { type Claims, sign, startServer, T, test } from "./support/server.ts";
 
-/** Or undefined where it cannot be had: then these tests are skipped, and a line has said so. */
+/** Undefined where the tool is not available. A line of output says so, and these tests are skipped. */
 const schemathesis = await findTool("schemathesis");
 const run = promisify(execFile);
 
-/** More of them, for a night: each is a request to each of the operations. */
-const EXAMPLES = process.env["JOBFORGE_SCHEMATHESIS_EXAMPLES"] ?? "5";
+/** The number of requests to each operation. Raise it for a nightly run. */
+const maxExamples = process.env["JOBFORGE_SCHEMATHESIS_EXAMPLES"] ?? "5";
 
-/** Every rule of its own but one: what is well-formed may still be refused, such as a time that has passed. */
+/** All checks of the tool but one: a well-formed request may still be refused, such as for a time that has passed. */
 const checks = [
   "not_a_server_error",
   "status_code_conformance",
@@ -26,16 +26,16 @@ const checks = [
   "ignored_auth",
 ];
 
-/** Runs it, and answers what it found; empty when all is well. */
+/** Runs the tool and returns its findings. Empty if there are none. */
 async function findings(url: string, claims: Claims, phases: string): Promise<string> {
   const args = [
     ...["run", `${url}/v1/openapi.json`, "--checks", checks.join(), "--exclude-path", "/v1/stream"],
-    ...["--phases", phases, "--max-examples", EXAMPLES, "--seed", "1", "--generation-database", "none"],
+    ...["--phases", phases, "--max-examples", maxExamples, "--seed", "1", "--generation-database", "none"],
     ...["--header", `Authorization: Bearer ${await sign(claims)}`, "--no-color", "--warnings", "off"],
   ];
   const env = { ...schemathesis?.env, PYTHONDONTWRITEBYTECODE: "1" };
   try {
-    // It keeps notes where it is run.
+    // The tool writes files to its working directory.
     const { stdout } = await run(schemathesis?.path ?? "", args, { env, cwd: tmpdir(), maxBuffer: 2 ** 26 });
     return /\d+ generated, \d+ passed/.test(stdout) ? "" : stdout;
   } catch (error) {
@@ -45,13 +45,13 @@ async function findings(url: string, claims: Claims, phases: string): Promise<st
 }
 
 describe.skipIf(schemathesis === undefined)("schemathesis", { timeout: 180_000 }, () => {
-  test("finds no answer to an operator that the document does not describe", async ({ db }) => {
+  test("finds no response to an operator that the document does not describe", async ({ db }) => {
     await using http = await startServer(db, { rateLimit: false });
     expect(await findings(http.url, { role: "jobforge_operator" }, "coverage,fuzzing")).toBe("");
     expect(await db.value("select count(*) > 0 from jobforge_jobs")).toBe(true);
   });
 
-  test("nor one to a tenant", async ({ db }) => {
+  test("finds no response to a tenant that the document does not describe", async ({ db }) => {
     await using http = await startServer(db, { rateLimit: false });
     expect(await findings(http.url, { role: "jobforge_app", tenant_id: T }, "fuzzing")).toBe("");
     expect(await db.value("select count(*) > 0 from jobforge_jobs")).toBe(true);

@@ -1,12 +1,12 @@
-/** A histogram to which many measurements are added at once: what is shown was counted elsewhere, by the database or by workers. */
-import type { LatencyBucket } from "@jobforge/worker-ts";
+/** A histogram that takes many measurements at once, because the database or the workers have already counted them. */
+import type { LatencyBucket as LatencyBin } from "@jobforge/worker-ts";
 import type { Histogram, Registry } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;
 
 interface Series {
   readonly labels: Labels;
-  /** For each limit, and for what is longer. */
+  /** One count for each bin, and one for longer measurements. */
   readonly counts: number[];
   seconds: number;
 }
@@ -21,6 +21,7 @@ export class TimeHistogram {
   readonly name: string;
   readonly help: string;
   readonly type = "histogram";
+  /** The upper limits of the bins, in seconds. */
   readonly #limits: readonly number[];
   readonly #series: Map<string, Series> = new Map();
 
@@ -28,11 +29,14 @@ export class TimeHistogram {
     this.name = name;
     this.help = help;
     this.#limits = limits;
-    // Of a metric the registry wants its name and what `get` answers.
+    // The registry uses only the name of a metric and the result of `get`.
     registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** So many measurements of so many seconds on average. All must lie in the bucket of the average: then sums and counts are exact. */
+  /**
+   * Adds `count` measurements with a mean of `seconds`. All must belong to the same bin, so that sums and counts are
+   * exact.
+   */
   add(labels: Labels, count: number, seconds: number): void {
     if (count <= 0) return;
     const key = JSON.stringify(labels);
@@ -44,9 +48,9 @@ export class TimeHistogram {
     series.seconds += count * seconds;
   }
 
-  /** Calls as workers count them, in buckets with the same limits. */
-  addCalls(buckets: readonly LatencyBucket[]): void {
-    for (const [count, seconds] of buckets) this.add({}, count, count === 0 ? 0 : seconds / count);
+  /** Adds calls that a worker has counted in bins with the same limits. */
+  addCalls(bins: readonly LatencyBin[]): void {
+    for (const [count, seconds] of bins) this.add({}, count, count === 0 ? 0 : seconds / count);
   }
 
   async get(): Promise<object> {
@@ -56,13 +60,13 @@ export class TimeHistogram {
 
   #lines({ labels, counts, seconds }: Series): Line[] {
     let count = 0;
-    const buckets = counts.map((each, place) => {
+    const bins = counts.map((each, place) => {
       count += each;
       const le = this.#limits[place] ?? "+Inf";
       return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: count };
     });
     return [
-      ...buckets,
+      ...bins,
       { metricName: `${this.name}_sum`, labels, value: seconds },
       { metricName: `${this.name}_count`, labels, value: count },
     ];

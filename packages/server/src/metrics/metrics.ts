@@ -1,8 +1,9 @@
 /**
- * What /metrics shows. What concerns jobs and workers is read from the database when somebody asks, so it is of the whole system and the same at
- * every server; what concerns the server is its own.
+ * The metrics at /metrics. Metrics of jobs and workers are read from the database for each request, so they cover the
+ * whole system and are the same at every server. The other metrics are those of this server.
  */
-import { latencyBuckets } from "@jobforge/worker-ts";
+import type { WorkerStatus } from "@jobforge/sdk-ts";
+import { latencyBuckets as latencyBins } from "@jobforge/worker-ts";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
@@ -12,10 +13,10 @@ import { TimeHistogram } from "./histogram.ts";
 import { processMetrics } from "./process.ts";
 import { type WorkerReport, WorkerReports } from "./reports.ts";
 
-/** Seconds. */
-const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
+/** The upper limits of the bins of histograms, in seconds. */
+const binLimits = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
-/** What jobforge_metrics answers. */
+/** The result of jobforge_metrics. */
 interface Figures {
   readonly until: string;
   readonly jobs: readonly (Labels & {
@@ -25,9 +26,9 @@ interface Figures {
     readonly oldest_seconds: number;
   })[];
   readonly ended: readonly (Labels & { readonly status: string; readonly jobs: number })[];
-  readonly wait: readonly Bucket[];
-  readonly run: readonly Bucket[];
-  readonly workers: Readonly<Record<"alive" | "gone", number>>;
+  readonly wait: readonly Bin[];
+  readonly run: readonly Bin[];
+  readonly workers: Readonly<Record<WorkerStatus, number>>;
   readonly reports: readonly WorkerReport[];
 }
 
@@ -36,10 +37,10 @@ interface Labels {
   readonly tenant_id: string | null;
 }
 
-interface Bucket {
+interface Bin {
   readonly type: string;
   readonly jobs: number;
-  /** The mean of its jobs. */
+  /** The mean of the jobs in this bin. */
   readonly seconds: number;
 }
 
@@ -78,50 +79,50 @@ export class Metrics {
       "status",
       ...tenant,
     ]);
-    this.#oldest = gauge("oldest_waiting_seconds", "How long the oldest due job has waited", [
+    this.#oldest = gauge("oldest_waiting_seconds", "How long the oldest due job has been waiting", [
       "type",
       ...tenant,
     ]);
     this.#ended = new Counter({
       name: "jobforge_jobs_ended_total",
-      help: "Jobs that ended since this server was first asked",
+      help: "Jobs that finished since the first request for metrics to this server",
       labelNames: ["type", "status", ...tenant],
       registers,
     });
     this.#wait = histogram(
       "job_wait_seconds",
-      "From when a job was due to the start of its last run",
-      BUCKETS,
+      "Time from when a job was due to the start of its last run",
+      binLimits,
     );
-    this.#run = histogram("job_run_seconds", "How long the run took that ended a job", BUCKETS);
-    this.#claim = histogram("claim_seconds", "Workers' calls for jobs", latencyBuckets);
-    this.#settle = histogram("settle_seconds", "Workers' calls that ended runs", latencyBuckets);
+    this.#run = histogram("job_run_seconds", "Duration of the last run of finished jobs", binLimits);
+    this.#claim = histogram("claim_seconds", "Duration of workers' calls that claim jobs", latencyBins);
+    this.#settle = histogram("settle_seconds", "Duration of workers' calls that settle runs", latencyBins);
     this.#stale = new Counter({
       name: "jobforge_stale_ends_total",
-      help: "Ends of runs that were refused because their lease was lost",
+      help: "Ends of runs that were refused because the lease was lost",
       registers,
     });
-    this.#workers = gauge("workers", "Workers that heartbeat: alive, or gone for up to a day", ["status"]);
+    this.#workers = gauge("workers", "Workers by heartbeat: alive, or gone for up to one day", ["status"]);
     this.#pool = gauge(
       "pool_connections",
       "This server's connections to the database, and requests that wait for one",
       ["state"],
     );
-    this.#streams = gauge("streams", "Different live streams of this server");
+    this.#streams = gauge("streams", "Groups of live streams with the same token and filter at this server");
     this.#xmin = gauge(
       "xmin_age_transactions",
-      "Age of the oldest snapshot that keeps dead rows from being cleaned up",
+      "Age of the oldest snapshot, which prevents vacuum from removing dead rows",
     );
     this.#requests = new Histogram({
       name: "jobforge_http_request_seconds",
-      help: "Requests to this server",
+      help: "Duration of requests to this server",
       labelNames: ["method", "route", "status"],
-      buckets: BUCKETS,
+      buckets: binLimits,
       registers,
     });
   }
 
-  /** Measures requests. */
+  /** Measures the duration of requests. */
   get middleware(): MiddlewareHandler<Environment> {
     return async (c, next) => {
       const started = performance.now();
@@ -131,7 +132,7 @@ export class Metrics {
     };
   }
 
-  /** The metrics as text. One reading after the other: each goes on where the one before ended. */
+  /** The metrics as text. Readings run one after the other, because each begins where the previous one ended. */
   async read(): Promise<{ readonly text: string; readonly contentType: string }> {
     const reading = this.#last.then(() => this.#collect());
     this.#last = reading.catch(() => undefined);
@@ -145,7 +146,7 @@ export class Metrics {
     const { functions } = await catalog.contents();
     const caller = { role: "jobforge_reader", tenantId: undefined, claims: {} } as const;
     const figures = await database.as({ kind: "claims", caller }, (session) =>
-      this.#ask(apiSession(session, functions)),
+      this.#readFigures(apiSession(session, functions)),
     );
     this.#show(figures);
     const [row] = await database.query<{ age: number }>(
@@ -156,10 +157,10 @@ export class Metrics {
     this.#streams.set(streams.size);
   }
 
-  async #ask(session: ApiSession): Promise<Figures> {
+  async #readFigures(session: ApiSession): Promise<Figures> {
     const text = await session.value("jobforge_metrics", {
       p_since: this.#since,
-      p_buckets: BUCKETS,
+      p_buckets: binLimits,
       p_by_tenant: this.#tenants,
     });
     return JSON.parse(text ?? "{}") as Figures;
@@ -167,7 +168,7 @@ export class Metrics {
 
   #show({ until, jobs, ended, wait, run, workers, reports }: Figures): void {
     this.#since = until;
-    // A type without jobs is not there any more.
+    // Removes types that have no jobs any more.
     this.#jobs.reset();
     this.#oldest.reset();
     for (const row of jobs) {

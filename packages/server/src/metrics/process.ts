@@ -1,9 +1,9 @@
-/** Metrics of the process, as prom-client names them: processor, memory, event loop, garbage collection. */
+/** The default metrics of prom-client for the process: processor, memory, event loop and garbage collection. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 
 let registry: Registry | undefined;
 
-/** One for the process, however many servers it has: what it watches with cannot be taken away again. */
+/** Returns one registry for the whole process, however many servers it has, because its observers cannot be removed. */
 export function processMetrics(): Registry {
   if (registry === undefined) {
     registry = new Registry();

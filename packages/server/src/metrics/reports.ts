@@ -1,26 +1,26 @@
 /**
- * Workers count from their start, and come and go. A counter that is shown must never fall, so what is added up is how much each report grew
- * since the one before.
+ * Workers start and stop, and each counts from its own start. A Prometheus counter must never fall, so this file
+ * computes how much each worker's report has grown since the previous one.
  */
-import type { LatencyBucket } from "@jobforge/worker-ts";
+import type { LatencyBucket as LatencyBin } from "@jobforge/worker-ts";
 
-/** What a worker said of itself, as it came: whoever may be a worker may say anything. */
+/** A worker's report about itself. Not validated: any login with the worker role can send anything. */
 export interface WorkerReport {
-  /** A name of the process, not only of the worker. */
+  /** Identifies the process, not only the worker. */
   readonly worker: string;
   readonly metrics: unknown;
 }
 
 export interface Growth {
-  readonly claim: readonly LatencyBucket[];
-  readonly settle: readonly LatencyBucket[];
+  readonly claim: readonly LatencyBin[];
+  readonly settle: readonly LatencyBin[];
   readonly stale: number;
 }
 
 export class WorkerReports {
   #known: ReadonlyMap<string, Growth> | undefined;
 
-  /** How much each report has grown. The first time nothing has: it is from then on that is counted. */
+  /** How much each report has grown. Empty for the first reports: counting begins with them. */
   growth(reports: readonly WorkerReport[]): Growth[] {
     const before = this.#known;
     const now = new Map(reports.map(({ worker, metrics }) => [worker, readReport(metrics)]));
@@ -35,15 +35,15 @@ export class WorkerReports {
 
 function readReport(metrics: unknown): Growth {
   const { claim, settle, stale } = (metrics ?? {}) as Record<string, unknown>;
-  return { claim: readBuckets(claim), settle: readBuckets(settle), stale: readNumber(stale) };
+  return { claim: readBins(claim), settle: readBins(settle), stale: readNumber(stale) };
 }
 
-const MOST_BUCKETS = 100;
+const maxBins = 100;
 
-function readBuckets(value: unknown): LatencyBucket[] {
-  if (!Array.isArray(value) || value.length > MOST_BUCKETS) return [];
-  return value.map((bucket: unknown) => {
-    const [count, seconds] = Array.isArray(bucket) ? bucket : [];
+function readBins(value: unknown): LatencyBin[] {
+  if (!Array.isArray(value) || value.length > maxBins) return [];
+  return value.map((bin: unknown) => {
+    const [count, seconds] = Array.isArray(bin) ? bin : [];
     return [readNumber(count), readNumber(seconds)] as const;
   });
 }
@@ -53,14 +53,14 @@ function readNumber(value: unknown): number {
 }
 
 function difference(now: Growth, before: Growth): Growth {
-  const less = (buckets: readonly LatencyBucket[], earlier: readonly LatencyBucket[]): LatencyBucket[] =>
-    buckets.map(([count, seconds], place) => {
-      const [was, took] = earlier[place] ?? [0, 0];
-      return [Math.max(count - was, 0), Math.max(seconds - took, 0)];
+  const subtract = (bins: readonly LatencyBin[], earlier: readonly LatencyBin[]): LatencyBin[] =>
+    bins.map(([count, seconds], place) => {
+      const [earlierCount, earlierSeconds] = earlier[place] ?? [0, 0];
+      return [Math.max(count - earlierCount, 0), Math.max(seconds - earlierSeconds, 0)];
     });
   return {
-    claim: less(now.claim, before.claim),
-    settle: less(now.settle, before.settle),
+    claim: subtract(now.claim, before.claim),
+    settle: subtract(now.settle, before.settle),
     stale: Math.max(now.stale - before.stale, 0),
   };
 }

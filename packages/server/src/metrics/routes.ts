@@ -1,4 +1,4 @@
-/** /metrics, for Prometheus: for readers and operators, or for who knows the secret of the scrapers. */
+/** /metrics for Prometheus. Open to readers, operators and scrapers with the secret. */
 import { timingSafeEqual } from "node:crypto";
 import { Hono } from "hono";
 import { digestOf, tokenOf } from "../auth.ts";
@@ -17,7 +17,7 @@ export function metricsRoutes(services: Services, metrics: Metrics): Hono<Enviro
   return app;
 }
 
-/** Digests are of one length, so comparing takes the same time for every guess. */
+/** Compares digests, which have one length, so that the comparison takes the same time for every guess. */
 function knowsSecret({ settings }: Services, headers: Headers): boolean {
   const secret = settings.metrics?.secret;
   if (secret === undefined || secret === "") return false;
@@ -27,8 +27,8 @@ function knowsSecret({ settings }: Services, headers: Headers): boolean {
 
 function requireReader(role: string): void {
   if (role !== "jobforge_reader" && role !== "jobforge_operator")
-    throw new RequestError(403, "42501", "Metrics are of every tenant", {
+    throw new RequestError(403, "42501", "Metrics cover all tenants, so this token may not read them", {
       name: "forbidden",
-      hint: "Use a token of jobforge_reader.",
+      hint: "Use a token with the role jobforge_reader or jobforge_operator.",
     });
 }

@@ -1,4 +1,4 @@
-/** The style and the script of the page, and a policy that lets the browser run these two and nothing else. */
+/** The style and the script of the page, and a content security policy that allows only these two. */
 import { createHash } from "node:crypto";
 
 export const style: string = `
@@ -11,21 +11,21 @@ td { overflow-wrap: anywhere; }
 .number { font-variant-numeric: tabular-nums; }
 `;
 
-/** When something has changed, the page is asked for again, at most once a second, and its main part is put in place of the old one. */
+/** When something has changed, fetches the page again, at most once a second, and replaces its main part. */
 export const script: string = `
 const note = document.querySelector("[role=status]");
 const stream = new EventSource("v1/stream");
 let due;
 async function show() {
   due = undefined;
-  const answer = await fetch(location.href);
-  if (!answer.ok) return;
-  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const response = await fetch(location.href);
+  if (!response.ok) return;
+  const next = new DOMParser().parseFromString(await response.text(), "text/html");
   document.querySelector("main").replaceWith(next.querySelector("main"));
 }
 stream.addEventListener("changed", () => { due ??= setTimeout(show, 1000); });
 stream.addEventListener("open", () => { note.textContent = "Live"; });
-stream.addEventListener("error", () => { note.textContent = "Not connected: what you see may be old"; });
+stream.addEventListener("error", () => { note.textContent = "Not connected: the data may be outdated"; });
 `;
 
 export const contentSecurityPolicy: string = [
@@ -33,7 +33,7 @@ export const contentSecurityPolicy: string = [
   `style-src ${hashOf(style)}`,
   `script-src ${hashOf(script)}`,
   "connect-src 'self'",
-  // Browsers ask for an icon, and complain when they may not.
+  // Browsers request an icon, and log an error if the policy forbids it.
   "img-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,4 +1,6 @@
-/** `/`: live counts, schedules and recent jobs for a browser, as the caller may see them. The template escapes every value. */
+/**
+ * The page at `/`: live counts, schedules and recent jobs that the caller may see. The template escapes every value.
+ */
 import { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { ApiSession } from "../calls.ts";
@@ -49,8 +51,8 @@ interface Contents {
   readonly schedules: readonly Schedule[];
 }
 
-const MAX_JOBS = 50;
-const MAX_SCHEDULES = 20;
+const maxJobs = 50;
+const maxSchedules = 20;
 
 export function pageRoutes(services: Services): Hono<Environment> {
   const app = new Hono<Environment>();
@@ -67,10 +69,10 @@ export function pageRoutes(services: Services): Hono<Environment> {
 async function read(session: ApiSession): Promise<Contents> {
   const tenant = session.tenant(undefined);
   const stats = await session.value("jobforge_stats", { p_tenant_id: tenant });
-  const jobs = await newestJobs(session, undefined, { limit: MAX_JOBS });
+  const jobs = await newestJobs(session, undefined, { limit: maxJobs });
   const schedules = await session.rows("jobforge_list_schedules", {
     p_tenant_id: tenant,
-    p_filters: { limit: MAX_SCHEDULES },
+    p_filters: { limit: maxSchedules },
   });
   const { at, totals } = JSON.parse(stats ?? "{}") as Pick<Contents, "at" | "totals">;
   return {
@@ -92,8 +94,8 @@ function page(contents: Contents): Markup {
 </head>
 <body>
 <h1>JobForge</h1>
-<p role="status">As of this moment</p>
-<noscript><p>Reload the page to see what has changed.</p></noscript>
+<p role="status">Loaded</p>
+<noscript><p>Reload the page to see changes.</p></noscript>
 <main>
 ${counts(contents)}
 ${schedules(contents)}
@@ -109,7 +111,7 @@ ${jobs(contents)}
 function counts({ totals }: Contents): Markup {
   const { queued, scheduled, running, succeeded, failed, dead, canceled } = totals;
   return html`<table>
-<caption>Jobs now, and what ended within the last hour</caption>
+<caption>Live jobs, and jobs that finished within the last hour</caption>
 <thead><tr>${cells(["Due", "Scheduled", "Running", "Succeeded", "Failed", "Dead", "Canceled"])}</tr></thead>
 <tbody><tr>${[queued, scheduled, running, succeeded, failed, dead, canceled].map((each) => html`<td class="number">${each}</td>`)}</tr></tbody>
 </table>`;
@@ -134,7 +136,7 @@ function rhythm({ kind, cron, timezone, every }: Schedule): string {
 function jobs(contents: Contents): Markup {
   if (contents.jobs.length === 0) return html`<p>No jobs yet.</p>`;
   return html`<table>
-<caption>Recent jobs, the newest first</caption>
+<caption>Recent jobs, newest first</caption>
 <thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error", "Id"])}</tr></thead>
 <tbody>
 ${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td>${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td>${job.last_error ?? ""}</td><td>${job.id}</td></tr>`)}
@@ -142,7 +144,7 @@ ${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${word
 </table>`;
 }
 
-/** What people call a queued job: it waits for its time, or for another try. */
+/** The word for a job's status on the page. A queued job may wait for its time or for a retry. */
 function wordFor({ status, attempts, run_at }: Job, now: string): string {
   if (status !== "queued") return status;
   if (attempts > 0) return "retrying";
@@ -156,7 +158,7 @@ function cells(titles: readonly string[]): Markup[] {
 function time(at: string | null): Markup | "" {
   if (at === null) return "";
   const read = new Date(at);
-  // Postgres has times that JavaScript has not: infinity, and those of years with more than four digits.
+  // Postgres has times that JavaScript cannot represent: infinity, and years with more than four digits.
   if (Number.isNaN(read.getTime())) return html`${at}`;
   const iso = read.toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;

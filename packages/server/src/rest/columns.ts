@@ -1,4 +1,4 @@
-/** The parts of a PostgREST query that name columns: what to select, to compare and to order by. */
+/** The parts of a PostgREST query that name columns: select, filters and order. */
 import pg from "pg";
 import { RequestError } from "../errors.ts";
 
@@ -6,11 +6,11 @@ import { RequestError } from "../errors.ts";
 export interface Expression {
   readonly sql: string;
   readonly type: string;
-  /** What it is called when nobody gives it another name. */
+  /** Its name in the result if the query gives no alias. */
   readonly name: string;
 }
 
-/** Types that a selected column may be cast to. */
+/** The types that a selected column may be cast to. */
 const castable = new Set([
   "text",
   "integer",
@@ -23,7 +23,7 @@ const castable = new Set([
   "jsonb",
 ]);
 
-/** Reads `payload->customer->>email`, of the columns there are. */
+/** Parses an expression such as `payload->customer->>email`. Throws if the column does not exist. */
 export function expressionOf(text: string, columns: ReadonlyMap<string, string>): Expression {
   refuseNul(text);
   const [, column = "", path = ""] = /^(\w+)((?:->>?[^->:,()]+)*)$/.exec(text) ?? [];
@@ -32,7 +32,7 @@ export function expressionOf(text: string, columns: ReadonlyMap<string, string>)
   const steps = [...path.matchAll(/(->>?)([^->]+)/g)];
   if (steps.length === 0) return { sql: pg.escapeIdentifier(column), type, name: column };
   if (type !== "jsonb" && type !== "json")
-    throw new RequestError(400, "42883", `The column ${column} is not JSON, so it has no parts`);
+    throw new RequestError(400, "42883", `The column ${column} is not JSON, so -> and ->> cannot be used`);
   const sql = steps.map(([, arrow = "->", key = ""]) => `${arrow}${keyOf(key)}`).join("");
   const [, lastArrow, lastKey = column] = steps.at(-1) ?? [];
   return {
@@ -42,22 +42,20 @@ export function expressionOf(text: string, columns: ReadonlyMap<string, string>)
   };
 }
 
-/** Names become part of a statement, whose text ends at such a character on its way to the database. */
+/**
+ * Names become part of the statement, and on its way to the database the text of a statement ends at a NUL character.
+ */
 function refuseNul(text: string): void {
   if (text.includes("\0"))
-    throw new RequestError(
-      400,
-      "22021",
-      "The name of a column, or of a part of one, has a NUL character in it",
-    );
+    throw new RequestError(400, "22021", "The name of a column or of a JSON key contains a NUL character");
 }
 
-/** A number is a place in an array, everything else a key. */
+/** A number is an index of an array, anything else is a key. */
 function keyOf(key: string): string {
   return /^-?\d{1,9}$/.test(key) ? key : pg.escapeLiteral(key);
 }
 
-/** `select=id,name:payload->>name,created_at::date` as a list of SQL. */
+/** The select list for `select=id,name:payload->>name,created_at::date`. */
 export function selectList(text: string | undefined, columns: ReadonlyMap<string, string>): string {
   const items = (text ?? "*")
     .split(",")
@@ -79,13 +77,14 @@ function selected(item: string, columns: ReadonlyMap<string, string>): string {
   return `${value} as ${pg.escapeIdentifier(alias ?? name)}`;
 }
 
-/** `order=created_at.desc.nullslast,id` as SQL; nothing for no order. */
+/** The order by clause for `order=created_at.desc.nullslast,id`. Empty if there is no order. */
 export function orderBy(text: string, columns: ReadonlyMap<string, string>): string {
   if (text === "") return "";
   const terms = text.split(",").map((term) => {
-    const [, column = "", way, nulls] = /^(.*?)(?:\.(asc|desc))?(?:\.nulls(first|last))?$/.exec(term) ?? [];
+    const [, column = "", direction, nulls] =
+      /^(.*?)(?:\.(asc|desc))?(?:\.nulls(first|last))?$/.exec(term) ?? [];
     const { sql } = expressionOf(column, columns);
-    return `${sql} ${way ?? "asc"}${nulls === undefined ? "" : ` nulls ${nulls}`}`;
+    return `${sql} ${direction ?? "asc"}${nulls === undefined ? "" : ` nulls ${nulls}`}`;
   });
   return `order by ${terms.join(", ")}`;
 }

@@ -1,4 +1,4 @@
-/** PostgREST's filters as SQL: operators are ours, columns come from the catalog, values are parameters. */
+/** PostgREST's filters as SQL. Operators come from this file, columns from the catalog, and values are parameters. */
 import { RequestError } from "../errors.ts";
 import { type Expression, expressionOf } from "./columns.ts";
 
@@ -26,7 +26,7 @@ const states: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Collects the values of a statement and hands out their places. */
+/** Collects the values of a statement, and returns their places in its text. */
 export class Parameters {
   readonly values: unknown[] = [];
 
@@ -36,7 +36,7 @@ export class Parameters {
   }
 }
 
-/** Query parameters that are no filters. */
+/** Query parameters that are not filters. */
 const reserved = new Set(["select", "order", "limit", "offset", "columns", "on_conflict"]);
 
 export interface Filtering {
@@ -44,7 +44,7 @@ export interface Filtering {
   readonly parameters: Parameters;
 }
 
-/** All filters of a query; "true" when there is none. */
+/** The condition for all filters of a query. `true` if there are none. */
 export function whereOf(
   query: URLSearchParams,
   filtering: Filtering,
@@ -56,8 +56,8 @@ export function whereOf(
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-/** How deep and, or and not may be in each other. Each level is read again by the one around it. */
-const MOST_LEVELS = 20;
+/** How deep and, or and not may be nested. Each level is parsed again by every level around it. */
+const maxLevels = 20;
 
 function conditionOf(name: string, value: string, filtering: Filtering, level = 1): string {
   const [, negated, junction] = /^(not\.)?(and|or)$/.exec(name) ?? [];
@@ -66,16 +66,16 @@ function conditionOf(name: string, value: string, filtering: Filtering, level = 
   return negated === undefined ? joined : `not ${joined}`;
 }
 
-/** `or=(status.eq.dead,and(type.eq.a,priority.gt.3))`. */
+/** The conditions of a list such as `or=(status.eq.dead,and(type.eq.a,priority.gt.3))`. */
 function joinedConditions(junction: string, list: string, filtering: Filtering, level: number): string {
-  if (level > MOST_LEVELS)
-    throw new RequestError(400, "PGRST100", `Filters are nested more than ${MOST_LEVELS} deep`);
+  if (level > maxLevels)
+    throw new RequestError(400, "PGRST100", `Filters are nested more than ${maxLevels} levels deep`);
   const [, inner] = /^\((.*)\)$/s.exec(list) ?? [];
   if (inner === undefined) throw malformed(list);
   const terms = splitList(inner);
   if (terms.length === 0)
-    throw new RequestError(400, "PGRST100", `There is no condition in ${junction}()`, {
-      hint: `Write conditions as ${junction}=(status.eq.dead,type.eq.mail), or leave it out.`,
+    throw new RequestError(400, "PGRST100", `${junction}() contains no condition`, {
+      hint: `Write conditions as ${junction}=(status.eq.dead,type.eq.mail), or leave the filter out.`,
     });
   const conditions = terms.map((term) => {
     const [, negated = "", nested, rest = ""] = /^(not\.)?(and|or)(\(.*\))$/s.exec(term) ?? [];
@@ -120,26 +120,26 @@ function comparisonOf(
   return sign === undefined ? undefined : `${sql} ${sign} ${parameters.add(value)}::${type}`;
 }
 
-/** Splits at commas that are neither quoted nor in brackets. */
+/** Splits a list at commas that are neither quoted nor in brackets. */
 function splitList(text: string): string[] {
   const items: string[] = [];
   let item = "";
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
-    const letter = text[at] ?? "";
-    if (quoted && letter === "\\") {
-      item += letter + (text[at + 1] ?? "");
+    const character = text[at] ?? "";
+    if (quoted && character === "\\") {
+      item += character + (text[at + 1] ?? "");
       at += 1;
       continue;
     }
-    if (letter === '"') quoted = !quoted;
-    else if (!quoted && "({[".includes(letter)) depth += 1;
-    else if (!quoted && ")}]".includes(letter)) depth -= 1;
-    if (letter === "," && !quoted && depth === 0) {
+    if (character === '"') quoted = !quoted;
+    else if (!quoted && "({[".includes(character)) depth += 1;
+    else if (!quoted && ")}]".includes(character)) depth -= 1;
+    if (character === "," && !quoted && depth === 0) {
       items.push(item);
       item = "";
-    } else item += letter;
+    } else item += character;
   }
   if (item !== "" || items.length > 0) items.push(item);
   return items;
@@ -150,7 +150,10 @@ function unquoted(text: string): string {
   return inner === undefined ? text : inner.replaceAll(/\\(.)/gs, "$1");
 }
 
-/** `eq."a,b"`: in a list a value may be quoted for its commas and brackets. The values of `in` are read one by one. */
+/**
+ * Inside a list a value with commas or brackets is quoted: `eq."a,b"`. The values of `in` are unquoted one by one
+ * elsewhere.
+ */
 function withoutQuotes(text: string): string {
   const [, operator = "", quoted] = /^((?:not\.)?(?!in\.)[a-z]+\.)("(?:[^"\\]|\\.)*")$/s.exec(text) ?? [];
   return quoted === undefined ? text : operator + unquoted(quoted);
@@ -158,6 +161,6 @@ function withoutQuotes(text: string): string {
 
 function malformed(text: string): RequestError {
   return new RequestError(400, "PGRST100", `"failed to parse filter (${text})"`, {
-    hint: "Filters are eq, neq, gt, gte, lt, lte, in, is, like, ilike, cs, cd and ov, with not before any of them.",
+    hint: "Filters are eq, neq, gt, gte, lt, lte, in, is, like, ilike, cs, cd and ov. Each can be preceded by not.",
   });
 }

@@ -1,9 +1,10 @@
-/** Which part of the rows is asked for and answered: limit and offset, or the header Range; and how many there are altogether. */
+/** Which rows a request asks for, by limit and offset or by the header Range, and how the response describes them. */
 import { RequestError } from "../errors.ts";
 
 export interface Window {
   readonly offset: number;
   readonly limit: number;
+  /** The response must contain the total number of rows. */
   readonly countsAll: boolean;
 }
 
@@ -12,13 +13,13 @@ export function windowOf(query: URLSearchParams, headers: Headers, maxRows: numb
   const range = /^(\d{1,9})-(\d{1,9})?$/.exec(headers.get("range") ?? "");
   const from = Number(range?.[1] ?? 0);
   const offset = numberOf(query, "offset") ?? from;
-  const asked =
+  const requested =
     numberOf(query, "limit") ?? (range?.[2] === undefined ? maxRows : Number(range[2]) - from + 1);
-  if (asked < 0) throw notSatisfiable("The range ends before it begins");
-  return { offset, limit: Math.min(asked, maxRows), countsAll };
+  if (requested < 0) throw notSatisfiable("The range ends before it begins");
+  return { offset, limit: Math.min(requested, maxRows), countsAll };
 }
 
-/** Status and Content-Range of an answer. */
+/** The status and the Content-Range of a response. */
 export function describeRange(
   { offset }: Window,
   rows: number,
@@ -37,7 +38,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   if (!/^\d{1,9}$/.test(text))
-    throw new RequestError(400, "PGRST100", `${name} must be a whole number, not ${text}`);
+    throw new RequestError(400, "PGRST100", `${name} must be a non-negative integer, not ${text}`);
   return Number(text);
 }
 

@@ -1,7 +1,10 @@
-/** PostgREST's API, as far as clients of JobForge use it: functions at /rest/v1/rpc/{function}, views at /rest/v1/{view}. */
+/**
+ * The part of PostgREST's API that clients of JobForge use: functions at /rest/v1/rpc/{function}, views at
+ * /rest/v1/{view}.
+ */
 import { type Context, Hono } from "hono";
-import { callText } from "../calls.ts";
-import type { ApiFunction, View } from "../catalog.ts";
+import { fromClause } from "../calls.ts";
+import type { CatalogFunction, View } from "../catalog.ts";
 import type { Session } from "../database.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
@@ -11,7 +14,7 @@ import { describeRange, type Window, windowOf } from "./page.ts";
 
 export function restRoutes(services: Services): Hono<Environment> {
   const app = new Hono<Environment>();
-  // GET answers HEAD, too.
+  // Hono serves HEAD requests with GET routes.
   app.get("/rpc/:name", async (c) => call(services, c, await queryArguments(services, c)));
   app.post("/rpc/:name", async (c) => call(services, c, await bodyOf(c)));
   app.all("/rpc/:name", (c) => refuseMethod(c, "GET, HEAD, POST"));
@@ -24,23 +27,30 @@ export function restRoutes(services: Services): Hono<Environment> {
 }
 
 function refuseMethod(c: RestContext, allow: string): never {
-  throw new RequestError(405, "PGRST117", `${c.req.method} is not for ${c.req.path}`, { headers: { allow } });
+  throw new RequestError(405, "PGRST117", `${c.req.method} is not allowed for ${c.req.path}`, {
+    headers: { allow },
+  });
 }
 
 type RestContext = Context<Environment>;
 
-/** Where rows come from: what stands after `from`, and the name of one row in it. */
+/** Where rows come from: a `from` clause, and the name of one row in it. */
 interface Source {
   readonly from: string;
   readonly row: string;
   readonly columns: ReadonlyMap<string, string>;
   /** Query parameters that are arguments, not filters. */
-  readonly taken: ReadonlySet<string>;
-  /** Rows in one answer, at most. What a function answers is never cut: its rows may be claimed. */
+  readonly argumentNames: ReadonlySet<string>;
+  /**
+   * The most rows in one response. The rows of a function are never cut off: rows that a claim returns are taken.
+   */
   readonly maxRows: number;
 }
 
-/** The arguments of a query as the text of a JSON object: those that are JSON themselves as they came, the others as strings. */
+/**
+ * The arguments in a query as the text of a JSON object. Arguments of a JSON type are copied, the others become
+ * strings.
+ */
 async function queryArguments({ catalog }: Services, c: RestContext): Promise<string> {
   const called = await catalog.function(c.req.param("name") ?? "");
   const given = new Map([...queryOf(c)].filter(([name]) => name.startsWith("p_")));
@@ -56,7 +66,7 @@ function requireJson(name: string, value: string): void {
   try {
     JSON.parse(value);
   } catch {
-    throw new RequestError(400, "PGRST102", `The argument ${name} is not JSON`, {
+    throw new RequestError(400, "PGRST102", `The argument ${name} is not valid JSON`, {
       name: "invalid_argument",
       field: name,
     });
@@ -67,7 +77,10 @@ function queryOf(c: RestContext): URLSearchParams {
   return new URL(c.req.url).searchParams;
 }
 
-/** The named arguments: a JSON object. Its text goes to the database as it came, so no number loses digits. */
+/**
+ * The named arguments as the text of a JSON object. The text goes to the database unchanged, so that no number loses
+ * digits.
+ */
 async function bodyOf(c: RestContext): Promise<string> {
   const text = await c.req.text();
   return text.trim() === "" ? "{}" : text;
@@ -76,34 +89,36 @@ async function bodyOf(c: RestContext): Promise<string> {
 async function call(services: Services, c: RestContext, text: string): Promise<Response> {
   requireSchema(services, c, "content-profile");
   const name = c.req.param("name") ?? "";
-  const names = argumentNames(text);
+  const names = namesIn(text);
   const called = await services.catalog.function(name);
   if (called === undefined || names.some((each) => !called.parameters.has(each)))
     throw new RequestError(
       404,
       "PGRST202",
       `Could not find the function ${services.settings.apiSchema}.${name}(${names.join(", ")}) in the schema cache`,
-      { hint: "Its name or the name of an argument is wrong, or the database has an older JobForge." },
+      {
+        hint: "Check the names of the function and its arguments. The database may have an older version of JobForge.",
+      },
     );
   if (c.req.method !== "POST" && !called.readsOnly)
-    throw new RequestError(405, "25006", `${name} changes something: call it with POST`, {
+    throw new RequestError(405, "25006", `${name} writes to the database: call it with POST`, {
       headers: { allow: "POST" },
     });
   const parameters = new Parameters();
-  const from = callText(called, names, parameters.add(text));
+  const from = fromClause(called, names, parameters.add(text));
   if (called.returns !== "rows")
-    return await services.as(c, (session) => answerValue(c, session, called, from, parameters));
-  const taken = c.req.method === "POST" ? noArguments : new Set(names);
-  const source = { from, row: "f", columns: called.columns, taken, maxRows: NO_LIMIT };
-  return await answerRows(services, c, source, parameters);
+    return await services.as(c, (session) => respondValue(c, session, called, from, parameters));
+  const argumentNames = c.req.method === "POST" ? noArguments : new Set(names);
+  const source = { from, row: "f", columns: called.columns, argumentNames, maxRows: noLimit };
+  return await respondRows(services, c, source, parameters);
 }
 
-function argumentNames(text: string): string[] {
+function namesIn(text: string): string[] {
   let read: unknown;
   try {
     read = JSON.parse(text);
   } catch {
-    throw new RequestError(400, "PGRST102", "The body is not JSON", { name: "invalid_argument" });
+    throw new RequestError(400, "PGRST102", "The body is not valid JSON", { name: "invalid_argument" });
   }
   if (typeof read !== "object" || read === null || Array.isArray(read))
     throw new RequestError(400, "PGRST102", "The body must be a JSON object of named arguments", {
@@ -112,20 +127,20 @@ function argumentNames(text: string): string[] {
   return Object.keys(read);
 }
 
-async function answerValue(
+async function respondValue(
   c: RestContext,
   session: Session,
-  called: ApiFunction,
+  called: CatalogFunction,
   from: string,
   parameters: Parameters,
 ): Promise<Response> {
-  const value = called.returns === "nothing" ? "null" : "to_json(f)::text";
-  const [row] = await session.query<{ answer: string | null }>(
-    `select ${value} as answer from ${from}`,
+  const expression = called.returns === "nothing" ? "null" : "to_json(f)::text";
+  const [row] = await session.query<{ value: string | null }>(
+    `select ${expression} as value from ${from}`,
     parameters.values,
   );
   if (called.returns === "nothing") return c.body(null, 204);
-  return c.body(row?.answer ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
+  return c.body(row?.value ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
 }
 
 async function viewOf({ catalog, settings }: Services, c: RestContext): Promise<View> {
@@ -144,23 +159,30 @@ async function read(services: Services, c: RestContext): Promise<Response> {
   requireSchema(services, c, "accept-profile");
   const view = await viewOf(services, c);
   const { maxRows } = services.settings;
-  const source = { from: `${view.name} as v`, row: "v", columns: view.columns, taken: noArguments, maxRows };
-  return await answerRows(services, c, source, new Parameters());
+  const source = {
+    from: `${view.name} as v`,
+    row: "v",
+    columns: view.columns,
+    argumentNames: noArguments,
+    maxRows,
+  };
+  return await respondRows(services, c, source, new Parameters());
 }
 
 const noArguments: ReadonlySet<string> = new Set();
-const NO_LIMIT = 2 ** 31 - 1;
+/** The largest value of a Postgres integer. */
+const noLimit = 2 ** 31 - 1;
 
-/** Rows of a view or a function, filtered, ordered and cut as the query says. */
-async function answerRows(
+/** Responds with the rows of a view or a function, filtered, ordered and limited by the query. */
+async function respondRows(
   services: Services,
   c: RestContext,
-  { from, row, columns, taken, maxRows }: Source,
+  { from, row, columns, argumentNames, maxRows }: Source,
   parameters: Parameters,
 ): Promise<Response> {
   const query = queryOf(c);
   const window = windowOf(query, c.req.raw.headers, maxRows);
-  const where = whereOf(query, { columns, parameters }, taken);
+  const where = whereOf(query, { columns, parameters }, argumentNames);
   const ordered = orderBy(query.get("order") ?? "", columns);
   const selected = selectList(query.get("select") ?? undefined, columns);
   const text = `
@@ -170,10 +192,10 @@ async function answerRows(
     select coalesce(json_agg(p), '[]')::text as body, count(*)::int as rows,
       ${window.countsAll ? "(select count(*)::int from found)" : "null"} as total
     from page p`;
-  const [answer] = await services.as(c, (session) =>
+  const [page] = await services.as(c, (session) =>
     session.query<{ body: string; rows: number; total: number | null }>(text, parameters.values),
   );
-  return shape(c, window, answer ?? { body: "[]", rows: 0, total: null });
+  return shape(c, window, page ?? { body: "[]", rows: 0, total: null });
 }
 
 function shape(
@@ -189,14 +211,14 @@ function shape(
     throw new RequestError(406, "PGRST116", "Cannot coerce the result to a single JSON object", {
       hint: `The result contains ${rows} rows`,
     });
-  // An array of one, without its brackets.
+  // The text of an array with one element, without its brackets.
   return c.body(body.trim().slice(1, -1), status, {
     ...headers,
     "content-type": "application/vnd.pgrst.object+json; charset=utf-8",
   });
 }
 
-/** Clients may name the schema; there is one. */
+/** Clients may name the schema in a header. Only the API schema is allowed. */
 function requireSchema({ settings }: Services, c: RestContext, header: string): void {
   const named = c.req.header(header) ?? settings.apiSchema;
   if (named !== settings.apiSchema)

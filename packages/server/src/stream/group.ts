@@ -1,8 +1,8 @@
-/** Clients that see the same with the same token and filter are served by one look at the database. */
+/** Clients with the same token and filter see the same jobs, so one poll of the database serves all of them. */
 import { failureOf } from "../errors.ts";
-import type { EndedJob, Glance } from "./watch.ts";
+import type { FinishedJob, Snapshot } from "./snapshot.ts";
 
-/** One message of a stream. The id is the cursor: where a client goes on that was cut off. */
+/** One message of a stream. The id is a cursor, with which a disconnected client continues. */
 export interface Message {
   readonly event: "changed" | "finished" | "end";
   readonly id: string;
@@ -11,59 +11,70 @@ export interface Message {
 
 export type Subscriber = (messages: readonly Message[]) => void;
 
-export type Look = (since: string | undefined) => Promise<Glance>;
+export type ReadSince = (since: string | undefined) => Promise<Snapshot>;
 
-const FASTEST_MS = 250;
-const SLOWEST_MS = 2000;
-/** While the database is away. */
-const PATIENT_MS = 5000;
-const NIL = "00000000-0000-0000-0000-000000000000";
+/** The interval between polls: the shortest while something changes, doubled up to the longest while nothing does. */
+const minPollMs = 250;
+const maxPollMs = 2000;
+/** The longest interval while the database cannot be read. */
+const maxFailedPollMs = 5000;
+const nilId = "00000000-0000-0000-0000-000000000000";
 
-export function cursorOf(finishedAt: string, id: string = NIL): string {
+export function cursorOf(finishedAt: string, id: string = nilId): string {
   return `${finishedAt}_${id}`;
 }
 
-/** The time in a cursor; undefined when it is none. */
+/** The time in a cursor. Undefined if the text is not a cursor. */
 export function timeOf(cursor: string | undefined): string | undefined {
   const [, time] = /^(\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d))_[0-9a-f-]{36}$/.exec(cursor ?? "") ?? [];
   return time;
 }
 
-/** Messages of a look: the counts, and each job that ended and was not told before. */
-export function messagesOf({ at, queued, running, more }: Glance, ended: readonly EndedJob[]): Message[] {
-  const last = ended.at(-1);
+/** The messages for a snapshot: each job that finished and was not sent before, and the counts. */
+export function messagesOf(
+  { at, queued, running, more }: Snapshot,
+  finished: readonly FinishedJob[],
+): Message[] {
+  const last = finished.at(-1);
   const id = last === undefined ? cursorOf(at) : cursorOf(last.finished_at, last.id);
   return [
-    ...ended.map((job) => ({ event: "finished" as const, id: cursorOf(job.finished_at, job.id), data: job })),
-    { event: "changed", id, data: { at, queued, running, finished: ended.length, more } },
+    ...finished.map((job) => ({
+      event: "finished" as const,
+      id: cursorOf(job.finished_at, job.id),
+      data: job,
+    })),
+    { event: "changed", id, data: { at, queued, running, finished: finished.length, more } },
   ];
 }
 
 export class StreamGroup {
-  readonly #look: Look;
-  readonly #rest: (tookMs: number) => number;
-  readonly #ended: () => void;
+  readonly #readSince: ReadSince;
+  readonly #minRestMs: (tookMs: number) => number;
+  readonly #onEmpty: () => void;
   readonly #subscribers: Set<Subscriber> = new Set();
   #since: string | undefined;
-  #told: ReadonlySet<string> = new Set();
-  /** What everybody was told of last; nothing when that is not the same for all. */
+  #sent: ReadonlySet<string> = new Set();
+  /** The counts that all subscribers received last. Undefined if they received different ones. */
   #counts: string | undefined;
-  #pauseMs = FASTEST_MS;
+  #pollMs = minPollMs;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `rest` says how long to wait at least after a look that took so long; `ended` is called when nobody is left. */
-  constructor(look: Look, rest: (tookMs: number) => number, ended: () => void) {
-    this.#look = look;
-    this.#rest = rest;
-    this.#ended = ended;
+  /**
+   * `minRestMs` returns how long to wait at least after a read that took `tookMs`. `onEmpty` is called when the last
+   * subscriber has left.
+   */
+  constructor(readSince: ReadSince, minRestMs: (tookMs: number) => number, onEmpty: () => void) {
+    this.#readSince = readSince;
+    this.#minRestMs = minRestMs;
+    this.#onEmpty = onEmpty;
   }
 
-  /** From now on the subscriber gets every message; the answer ends that. */
+  /** Sends every message from now on to the subscriber. Returns a function that unsubscribes it. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber);
-    // Somebody new may have been told of counts that the group has not seen yet.
-    this.#pauseMs = FASTEST_MS;
-    this.#timer ??= setTimeout(() => void this.#turn(), FASTEST_MS);
+    // The new subscriber may have read counts that the group has not read yet, so the next poll comes soon.
+    this.#pollMs = minPollMs;
+    this.#timer ??= setTimeout(() => void this.#poll(), minPollMs);
     return () => {
       this.#subscribers.delete(subscriber);
       if (this.#subscribers.size === 0) this.#stop();
@@ -71,10 +82,10 @@ export class StreamGroup {
   }
 
   /**
-   * Somebody new was told of what it saw itself. What ended from then on is told, also when the group's own first look comes late, and
-   * its counts only when they changed.
+   * Says what a new subscriber has read itself. Jobs that finish after that are sent, even if the group's first poll
+   * comes late. Counts are sent only if they differ from what the subscriber has read.
    */
-  begin(seen: Glance): void {
+  begin(seen: Snapshot): void {
     if (this.#since === undefined) {
       this.#since = seen.at;
       this.#counts = countsOf(seen);
@@ -84,37 +95,37 @@ export class StreamGroup {
   #stop(): void {
     clearTimeout(this.#timer);
     this.#subscribers.clear();
-    this.#ended();
+    this.#onEmpty();
   }
 
-  async #turn(): Promise<void> {
+  async #poll(): Promise<void> {
     const started = performance.now();
     try {
-      this.#tell(await this.#look(this.#since));
+      this.#publish(await this.#readSince(this.#since));
     } catch (error) {
       const { status, failure } = failureOf(error);
-      // The token is over, or may not look any more. Everything else passes: the database comes back.
+      // The token is no longer valid or has lost its rights. All other errors are temporary: the database will be back.
       if (status === 401 || status === 403) {
         this.#send([{ event: "end", id: "", data: { code: failure.code, message: failure.message } }]);
         this.#stop();
         return;
       }
-      this.#pauseMs = Math.min(this.#pauseMs * 2, PATIENT_MS);
+      this.#pollMs = Math.min(this.#pollMs * 2, maxFailedPollMs);
     }
     if (this.#subscribers.size === 0) return;
-    const pause = Math.max(this.#pauseMs, this.#rest(performance.now() - started));
-    this.#timer = setTimeout(() => void this.#turn(), pause);
+    const restMs = Math.max(this.#pollMs, this.#minRestMs(performance.now() - started));
+    this.#timer = setTimeout(() => void this.#poll(), restMs);
   }
 
-  #tell(seen: Glance): void {
-    const fresh = seen.ended.filter((job) => !this.#told.has(keyOf(job)));
-    this.#told = new Set(seen.ended.map(keyOf));
-    this.#since = seen.ended.at(-1)?.finished_at ?? this.#since ?? seen.at;
-    const counts = countsOf(seen);
+  #publish(snapshot: Snapshot): void {
+    const fresh = snapshot.finished.filter((job) => !this.#sent.has(keyOf(job)));
+    this.#sent = new Set(snapshot.finished.map(keyOf));
+    this.#since = snapshot.finished.at(-1)?.finished_at ?? this.#since ?? snapshot.at;
+    const counts = countsOf(snapshot);
     const changed = counts !== this.#counts || fresh.length > 0;
     this.#counts = counts;
-    this.#pauseMs = changed ? FASTEST_MS : Math.min(this.#pauseMs * 2, SLOWEST_MS);
-    if (changed) this.#send(messagesOf(seen, fresh));
+    this.#pollMs = changed ? minPollMs : Math.min(this.#pollMs * 2, maxPollMs);
+    if (changed) this.#send(messagesOf(snapshot, fresh));
   }
 
   #send(messages: readonly Message[]): void {
@@ -122,11 +133,11 @@ export class StreamGroup {
   }
 }
 
-function countsOf({ queued, running }: Glance): string {
+function countsOf({ queued, running }: Snapshot): string {
   return `${queued} ${running}`;
 }
 
-/** A job that came back may end twice. */
-function keyOf({ id, finished_at }: EndedJob): string {
+/** The id alone is not enough: a job that was rescheduled may finish twice. */
+function keyOf({ id, finished_at }: FinishedJob): string {
   return `${id} ${finished_at}`;
 }

@@ -1,95 +1,98 @@
-/** The streams of a server: each client is served by a group, and all groups together use few connections. */
+/** The live streams of a server. Each client belongs to a group, and all groups together use few connections. */
 import { RequestError } from "../errors.ts";
-import { StreamGroup, type Subscriber } from "./group.ts";
-import type { Glance } from "./watch.ts";
+import { type ReadSince, StreamGroup, type Subscriber } from "./group.ts";
+import type { Snapshot } from "./snapshot.ts";
 
-/** All groups together look a quarter of the time, as if there were one connection, however many and dear they are. */
-const SHARE = 4;
-const LONGEST_REST_MS = 10_000;
+/**
+ * Makes all groups together read about a quarter of the time, as if they shared one connection, however many groups
+ * there are and however long a read takes.
+ */
+const restPerRead = 4;
+const maxRestMs = 10_000;
+const retryAfterSeconds = 10;
 
 export interface Membership {
   leave(): void;
-  /** The member was told of what it saw, and must be told of everything from then on. */
-  begin(seen: Glance): void;
+  /** Says what the member has read itself. It receives everything that changes after that. */
+  begin(seen: Snapshot): void;
 }
 
 export class StreamHub {
   readonly #groups: Map<string, StreamGroup> = new Map();
-  readonly #places: number;
-  readonly #most: number;
+  readonly #maxReads: number;
+  readonly #maxStreams: number;
   readonly #callers: Map<string, number> = new Map();
-  #taken = 0;
+  #reads = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** `places` looks at the database at once, so that streams leave connections to requests; `most` streams of one caller. */
-  constructor(places: number, most: number) {
-    this.#places = Math.max(1, places);
-    this.#most = most;
+  /**
+   * At most `maxReads` reads run at once, so that requests find free connections. A caller has at most `maxStreams`.
+   */
+  constructor(maxReads: number, maxStreams: number) {
+    this.#maxReads = Math.max(1, maxReads);
+    this.#maxStreams = maxStreams;
   }
 
+  /** The number of groups. */
   get size(): number {
     return this.#groups.size;
   }
 
-  /** Joins the group of a caller's key, whose members see the same. */
-  join(
-    caller: string,
-    key: string,
-    look: (since: string | undefined) => Promise<Glance>,
-    subscriber: Subscriber,
-  ): Membership {
-    const left = this.#enter(caller);
+  /** Joins the group of `key`. All members of a group see the same jobs. */
+  join(caller: string, key: string, readSince: ReadSince, subscriber: Subscriber): Membership {
+    const uncount = this.#count(caller);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      const made = new StreamGroup(
-        (since) => this.#inTurn(() => look(since)),
-        (tookMs) => Math.min(tookMs * SHARE * this.#groups.size, LONGEST_REST_MS),
+      const created = new StreamGroup(
+        (since) => this.#inTurn(() => readSince(since)),
+        (tookMs) => Math.min(tookMs * restPerRead * this.#groups.size, maxRestMs),
         () => {
-          if (this.#groups.get(key) === made) this.#groups.delete(key);
+          if (this.#groups.get(key) === created) this.#groups.delete(key);
         },
       );
-      group = made;
-      this.#groups.set(key, made);
+      group = created;
+      this.#groups.set(key, created);
     }
     const joined = group;
     const unsubscribe = joined.subscribe(subscriber);
     return {
       leave: () => {
         unsubscribe();
-        left();
+        uncount();
       },
       begin: (seen) => joined.begin(seen),
     };
   }
 
-  /** Counts a stream of a caller; the answer, called once or more, ends that. */
-  #enter(caller: string): () => void {
+  /** Counts a stream of a caller. Returns a function that ends the count; further calls of it have no effect. */
+  #count(caller: string): () => void {
     const count = this.#callers.get(caller) ?? 0;
-    if (count >= this.#most)
-      throw new RequestError(429, "PGRST429", `This token has ${count} live streams already`, {
+    if (count >= this.#maxStreams)
+      throw new RequestError(429, "PGRST429", `This token already has ${count} live streams`, {
         name: "too_many_requests",
-        hint: "End some of them, or share one.",
-        headers: { "retry-after": "10" },
+        hint: "Close some of them, or share one stream.",
+        headers: { "retry-after": String(retryAfterSeconds) },
       });
     this.#callers.set(caller, count + 1);
-    let isIn = true;
+    let isCounted = true;
     return () => {
-      if (!isIn) return;
-      isIn = false;
-      const now = (this.#callers.get(caller) ?? 1) - 1;
-      if (now === 0) this.#callers.delete(caller);
-      else this.#callers.set(caller, now);
+      if (!isCounted) return;
+      isCounted = false;
+      const left = (this.#callers.get(caller) ?? 1) - 1;
+      if (left === 0) this.#callers.delete(caller);
+      else this.#callers.set(caller, left);
     };
   }
 
+  /** Runs work when fewer than `maxReads` reads are running. */
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#taken >= this.#places) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#taken += 1;
+    if (this.#reads >= this.#maxReads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#reads += 1;
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      if (next === undefined) this.#taken -= 1;
+      if (next === undefined) this.#reads -= 1;
       else next();
     }
   }

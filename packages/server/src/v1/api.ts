@@ -1,20 +1,25 @@
-/** What routes of /v1 share: how they are declared, answered and paged. Each file beside this one is a resource. */
-import { type OpenAPIHono, type RouteConfig, type RouteHandler, z } from "@hono/zod-openapi";
+/**
+ * What the routes of /v1 share: how they are declared, served and paged. Every other file in this folder is a
+ * resource.
+ */
+import type { OpenAPIHono, RouteConfig, RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { ApiSession, Arguments, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
-import { Id, Problem } from "./schemas/basic.ts";
+import { Problem } from "./schemas/basic.ts";
 
 export interface Api {
   readonly app: OpenAPIHono<Environment>;
   readonly services: Services;
 }
 
-/** The context of a route's handler, with what was validated. */
+/** The context of a route's handler, with the validated parts of the request. */
 export type ContextOf<R extends RouteConfig> = Parameters<RouteHandler<R, Environment>>[0];
 
-/** Declares a route and serves it. The answer is a plain response, because JSON comes from the database as text. */
+/**
+ * Declares a route and serves it. The handler returns a plain Response, because JSON comes from the database as text.
+ */
 export function serve<R extends RouteConfig>(
   { app }: Api,
   route: R,
@@ -25,10 +30,13 @@ export function serve<R extends RouteConfig>(
   app.openapi(route, work as unknown as RouteHandler<R, Environment>);
 }
 
-/** What a function of the kernel is called with, for a request. */
+/** The arguments of a kernel function, taken from a request. */
 export type ArgumentsOf<R extends RouteConfig> = (c: ContextOf<R>, session: ApiSession) => Arguments;
 
-/** Serves a route by a function that answers one JSON value; nothing means that there is no such `what`. */
+/**
+ * Serves a route with a function that returns one JSON value. If it returns null, the response says that `what` is
+ * not found.
+ */
 export function serveValue<R extends RouteConfig>(
   api: Api,
   route: R,
@@ -42,7 +50,7 @@ export function serveValue<R extends RouteConfig>(
   });
 }
 
-/** Serves a route by a function that answers rows, as a page. */
+/** Serves a route with a function that returns rows. The response is a page. */
 export function servePage<R extends RouteConfig>(
   api: Api,
   route: R,
@@ -60,7 +68,10 @@ export function servePage<R extends RouteConfig>(
   });
 }
 
-/** Serves a route by a function that answers one row, or none when there is no such `what`. */
+/**
+ * Serves a route with a function that returns one row. If it returns none, the response says that `what` is not
+ * found.
+ */
 export function serveRow<R extends RouteConfig>(
   api: Api,
   route: R,
@@ -75,7 +86,7 @@ export function serveRow<R extends RouteConfig>(
   });
 }
 
-/** Without it, a body that is missing or something else would count as an empty object. */
+/** Without this check, a body that is missing or not JSON would count as an empty object. */
 async function requireJson(c: Context<Environment>, next: () => Promise<void>): Promise<void> {
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(c.req.header("content-type") ?? ""))
     throw new RequestError(415, "PGRST102", "The body must be JSON", {
@@ -85,28 +96,28 @@ async function requireJson(c: Context<Environment>, next: () => Promise<void>): 
   await next();
 }
 
-type Answers = RouteConfig["responses"];
+type Responses = RouteConfig["responses"];
 
-/** A JSON answer, and the problems that any request may meet. */
-export function answers(schema: z.ZodType, description: string, more: Answers = {}): Answers {
+/** A JSON response with status 200, and the problems that any request may cause. */
+export function responses(schema: z.ZodType, description: string, more: Responses = {}): Responses {
   return { 200: json(schema, description), ...problems, ...more };
 }
 
-export function json(schema: z.ZodType, description: string): Answers[number] {
+export function json(schema: z.ZodType, description: string): Responses[number] {
   return { description, content: { "application/json": { schema } } };
 }
 
-export function problem(description: string): Answers[number] {
+export function problem(description: string): Responses[number] {
   return { description, content: { "application/problem+json": { schema: Problem } } };
 }
 
-/** What any request may meet. */
-export const problems: Answers = {
-  400: problem("The request is malformed, or the kernel refuses an argument"),
-  401: problem("There is no token, or it is not valid"),
-  403: problem("The token may not do this, or not for this tenant"),
+/** The problems that any request may cause. */
+export const problems: Responses = {
+  400: problem("The request is malformed, or the kernel rejects an argument"),
+  401: problem("The token is missing or invalid"),
+  403: problem("The token does not allow this operation, or not for this tenant"),
   413: problem("The request is too large"),
-  415: problem("The request's body is not JSON"),
+  415: problem("The body of the request is not JSON"),
   429: problem("Too many requests with this token"),
   503: problem("The database cannot be reached or is overloaded"),
   504: problem("The database took too long"),
@@ -118,43 +129,7 @@ export function body<S extends z.ZodType>(
   return { content: { "application/json": { schema } }, required: true };
 }
 
-/** A page of rows, and where the next one begins. */
-export function pageOf(schema: z.ZodType): z.ZodType {
-  return z.looseObject({
-    items: z.array(schema),
-    cursor: z
-      .string()
-      .nullable()
-      .openapi({ description: "Pass it as `cursor` for the next page; null after the last" }),
-  });
-}
-
-export const tenantParameter = {
-  tenant_id: Id.optional().openapi({ description: "Whose. Default: the token's own tenant" }),
-};
-
-export const tenantQuery = z.strictObject(tenantParameter);
-
-export const limitParameter = {
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(50)
-    .openapi({ type: "integer", minimum: 1, maximum: 1000, default: 50 }),
-};
-
-/** One value or several: `status=dead&status=failed`. */
-export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[] | undefined> =>
-  z.preprocess(
-    (given) => (typeof given === "string" ? [given] : given),
-    z.array(schema).max(100).optional(),
-  ) as never;
-
-export const idParameter = z.object({ id: Id });
-
-/** JSON text as an answer. */
+/** A response with JSON text. */
 export function respond(
   text: string,
   status = 200,
@@ -163,12 +138,12 @@ export function respond(
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** Rows as a page. A full page may have a next one. */
+/** A response with a page of rows. Only a full page has a cursor, because only then more rows may follow. */
 export function respondPage({ text, count, last }: Rows, limit = Number.POSITIVE_INFINITY): Response {
   return respond(`{"items":${text},"cursor":${JSON.stringify(count < limit ? null : last)}}`);
 }
 
-/** The text of a value that must be there. */
+/** The text of a value. Throws a 404 error if it is null. */
 export function required(text: string | null, what: string): string {
   if (text === null) throw notFound(what);
   return text;

@@ -1,24 +1,9 @@
 /** /v1/audit: who did what. */
-import { createRoute, z } from "@hono/zod-openapi";
-import { type Api, answers, limitParameter, pageOf, servePage, tenantParameter } from "./api.ts";
-import { Time } from "./schemas/basic.ts";
-import { AuditEntry } from "./schemas/operate.ts";
-
-const query = z.strictObject({
-  ...tenantParameter,
-  ...limitParameter,
-  action: z.string().optional(),
-  entity_type: z.string().optional(),
-  entity_id: z.string().optional(),
-  actor: z.string().optional(),
-  after: Time.optional(),
-  before: Time.optional(),
-  cursor: z
-    .string()
-    .regex(/^[0-9]{1,18}$/)
-    .optional()
-    .openapi({ description: "The `cursor` of the page before" }),
-});
+import { createRoute } from "@hono/zod-openapi";
+import { type Api, responses, servePage } from "./api.ts";
+import { AuditEntry, AuditQuery } from "./schemas/audit.ts";
+import { pageOf } from "./schemas/basic.ts";
+import { operatorSeesAll } from "./schemas/parameters.ts";
 
 export function auditRoutes(api: Api): void {
   const route = createRoute({
@@ -26,10 +11,10 @@ export function auditRoutes(api: Api): void {
     path: "/v1/audit",
     operationId: "listAudit",
     summary: "List the audit log, newest first",
-    description: "An operator who names no tenant sees everybody's.",
+    description: operatorSeesAll,
     tags: ["Audit"],
-    request: { query },
-    responses: answers(pageOf(AuditEntry), "A page of the log"),
+    request: { query: AuditQuery },
+    responses: responses(pageOf(AuditEntry), "A page of the log"),
   });
   servePage(api, route, "jobforge_list_audit", (c, session) => {
     const { tenant_id, cursor, ...filters } = c.req.valid("query");

@@ -1,29 +1,20 @@
-/** /v1/bulk: many jobs in one request. */
-import { createRoute, z } from "@hono/zod-openapi";
-import {
-  type Api,
-  answers,
-  body,
-  pageOf,
-  respond,
-  serve,
-  servePage,
-  serveValue,
-  tenantQuery,
-} from "./api.ts";
-import { BulkAnswer, Enqueued, JobCount, JobFilters, NewJob } from "./schemas/jobs.ts";
+/** /v1/bulk: enqueue, count and change many jobs in one request. */
+import { createRoute } from "@hono/zod-openapi";
+import type { BulkChange as Change } from "@jobforge/sdk-ts";
+import { type Api, body, respond, responses, serve, servePage, serveValue } from "./api.ts";
+import { pageOf } from "./schemas/basic.ts";
+import { BulkChange, BulkCount, BulkResult, EnqueuedJobs, JobCount, NewJobs } from "./schemas/bulk.ts";
+import { operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
 
 const tags = ["Bulk"];
 
 export function bulkRoutes(api: Api): void {
   enqueue(api);
   count(api);
-  change(api, "cancel", "Cancel the jobs that a filter means");
-  change(api, "reschedule", "Run the queued, failed or dead jobs that a filter means now");
-  change(api, "purge", "Forget the ended jobs that a filter means, before their time");
+  change(api, "cancel", "Cancel the jobs that match a filter");
+  change(api, "reschedule", "Run the queued, failed or dead jobs that match a filter now");
+  change(api, "purge", "Delete the finished jobs that match a filter before their retention ends");
 }
-
-const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(50_000) }).openapi("NewJobs");
 
 function enqueue(api: Api): void {
   const route = createRoute({
@@ -32,8 +23,8 @@ function enqueue(api: Api): void {
     operationId: "enqueueJobs",
     summary: "Enqueue many jobs, all or none",
     tags,
-    request: { query: tenantQuery, body: body(NewJobs) },
-    responses: answers(z.looseObject({ items: z.array(Enqueued) }), "The jobs in the order of the request"),
+    request: { query: TenantQuery, body: body(NewJobs) },
+    responses: responses(EnqueuedJobs, "The jobs in the order of the request"),
   });
   serve(api, route, async (c) => {
     const { tenant_id } = c.req.valid("query");
@@ -46,25 +37,16 @@ function enqueue(api: Api): void {
   });
 }
 
-const changes = ["cancel", "reschedule", "purge"] as const;
-
-const BulkCount = z
-  .strictObject({
-    filters: JobFilters.optional(),
-    change: z.enum(changes).optional().openapi({ description: "Only jobs that this change would touch" }),
-  })
-  .openapi("BulkCount");
-
 function count(api: Api): void {
   const route = createRoute({
     method: "post",
     path: "/v1/bulk/count",
     operationId: "countJobs",
-    summary: "Count the jobs that a filter means, before they are changed",
-    description: "The newest 100,000 at most. An operator who names no tenant counts those of all tenants.",
+    summary: "Count the jobs that match a filter, before changing them",
+    description: `Counts at most the newest 100,000 jobs. ${operatorSeesAll}`,
     tags,
-    request: { query: tenantQuery, body: body(BulkCount) },
-    responses: answers(pageOf(JobCount), "By tenant, type and status, the most first"),
+    request: { query: TenantQuery, body: body(BulkCount) },
+    responses: responses(pageOf(JobCount), "Counts by tenant, type and status, largest first"),
   });
   servePage(api, route, "jobforge_count_jobs", (c, session) => {
     const { filters, change } = c.req.valid("json");
@@ -73,20 +55,17 @@ function count(api: Api): void {
   });
 }
 
-const BulkChange = z
-  .strictObject({ filters: JobFilters, limit: z.int().min(1).max(10_000).default(1000) })
-  .openapi("BulkChange");
-
-function change(api: Api, verb: (typeof changes)[number], summary: string): void {
+function change(api: Api, verb: Change, summary: string): void {
   const route = createRoute({
     method: "post",
     path: `/v1/bulk/${verb}`,
     operationId: `${verb}Jobs`,
     summary,
-    description: "Of one tenant, by at least one filter. Call again while `matched` reaches the limit.",
+    description:
+      "Changes jobs of one tenant. Needs at least one filter. Repeat it while `matched` equals the limit.",
     tags,
-    request: { query: tenantQuery, body: body(BulkChange) },
-    responses: answers(BulkAnswer, "How many jobs were meant, and how many changed"),
+    request: { query: TenantQuery, body: body(BulkChange) },
+    responses: responses(BulkResult, "How many jobs matched, and how many were changed"),
   });
   serveValue(api, route, `jobforge_${verb}_jobs`, "tenant", (c, session) => {
     const { tenant_id } = c.req.valid("query");

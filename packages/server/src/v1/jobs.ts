@@ -1,52 +1,51 @@
-/** /v1/jobs: enqueue, look at and steer jobs. */
-import { createRoute, z } from "@hono/zod-openapi";
+/** /v1/jobs: enqueue, show and steer jobs. */
+import { createRoute } from "@hono/zod-openapi";
 import type { ApiSession, Arguments, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import {
   type Api,
-  answers,
   body,
-  idParameter,
   json,
-  limitParameter,
-  pageOf,
   problem,
   required,
   respond,
   respondPage,
+  responses,
   serve,
   servePage,
   serveRow,
   serveValue,
-  several,
-  tenantParameter,
-  tenantQuery,
 } from "./api.ts";
-import { Id, Status, Time, Type } from "./schemas/basic.ts";
+import { pageOf } from "./schemas/basic.ts";
 import {
   Attempt,
+  CanceledJob,
   EnqueuedJob,
+  EnqueueHeaders,
   Job,
   JobChanges,
+  JobQuery,
   JobResult,
   NewJob,
   Reason,
-  searchFields,
+  Reschedule,
+  RescheduledJob,
 } from "./schemas/jobs.ts";
+import { IdParameter, operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
 
 const tags = ["Jobs"];
 const missing = { 404: problem("The tenant has no such job") };
-const refused = { 409: problem("There is no such job, or its status does not allow it") };
+const refused = { 409: problem("There is no such job, or its status does not allow the change") };
 
-const ofJob = { params: idParameter, query: tenantQuery };
+const ofJob = { params: IdParameter, query: TenantQuery };
 
-interface Asked {
+interface JobParameters {
   readonly id: string;
   readonly tenant_id?: string | undefined;
 }
 
-/** Which job a request means. */
-function jobOf({ id, tenant_id }: Asked, session: ApiSession): Arguments {
+/** The arguments that name the job of a request. */
+function jobOf({ id, tenant_id }: JobParameters, session: ApiSession): Arguments {
   return { p_job_id: id, p_tenant_id: session.tenant(tenant_id) };
 }
 
@@ -69,16 +68,8 @@ function enqueue(api: Api): void {
     operationId: "enqueueJob",
     summary: "Enqueue a job",
     tags,
-    request: {
-      query: tenantQuery,
-      headers: z.object({
-        "idempotency-key": z.string().min(1).max(1024).optional().openapi({
-          description: "The job's idempotency key: the same key again answers the job that exists",
-        }),
-      }),
-      body: body(NewJob),
-    },
-    responses: answers(EnqueuedJob, "A job with this key existed, and is as it was or was replaced", {
+    request: { query: TenantQuery, headers: EnqueueHeaders, body: body(NewJob) },
+    responses: responses(EnqueuedJob, "A job with this key existed. `outcome` says whether it was replaced", {
       201: json(EnqueuedJob, "The job was created"),
     }),
   });
@@ -107,26 +98,16 @@ function enqueue(api: Api): void {
   });
 }
 
-const listQuery = z.strictObject({
-  ...tenantParameter,
-  ...limitParameter,
-  status: several(Status),
-  type: several(Type),
-  tags: several(z.string()),
-  ...searchFields,
-  cursor: Id.optional().openapi({ description: "The `cursor` of the page before" }),
-});
-
 function list(api: Api): void {
   const route = createRoute({
     method: "get",
     path: "/v1/jobs",
     operationId: "listJobs",
     summary: "List jobs, newest first",
-    description: "All given filters must hold. An operator who names no tenant sees those of all tenants.",
+    description: `Returns the jobs that match all given filters. ${operatorSeesAll}`,
     tags,
-    request: { query: listQuery },
-    responses: answers(pageOf(Job), "A page of jobs"),
+    request: { query: JobQuery },
+    responses: responses(pageOf(Job), "A page of jobs"),
   });
   serve(api, route, async (c) => {
     const { tenant_id, ...filters } = c.req.valid("query");
@@ -135,7 +116,10 @@ function list(api: Api): void {
   });
 }
 
-/** The newest jobs of the tenant that is named, else of the caller's; of every tenant for an operator who has none. */
+/**
+ * The newest jobs of the given tenant, or else of the caller's tenant. For an operator without a tenant: the newest
+ * jobs of all tenants.
+ */
 export function newestJobs(
   session: ApiSession,
   tenant: string | undefined,
@@ -155,7 +139,7 @@ function get(api: Api): void {
     summary: "Show a job",
     tags,
     request: ofJob,
-    responses: answers(Job, "The job", missing),
+    responses: responses(Job, "The job", missing),
   });
   serveRow(api, route, "jobforge_get_job", "job", (c, session) =>
     jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -170,7 +154,7 @@ function update(api: Api): void {
     summary: "Change a queued job",
     tags,
     request: { ...ofJob, body: body(JobChanges) },
-    responses: answers(Job, "The job as it is now", refused),
+    responses: responses(Job, "The job after the change", refused),
   });
   serveValue(api, route, "jobforge_update_job", "job", (c, session) => ({
     ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -184,23 +168,16 @@ function cancel(api: Api): void {
     path: "/v1/jobs/{id}/cancel",
     operationId: "cancelJob",
     summary: "Cancel a job",
-    description: "A queued job at once; a running one when its run ends, and its handler is told.",
+    description:
+      "A queued job is canceled at once. A running job is canceled when its run ends; its handler is notified.",
     tags,
     request: ofJob,
-    responses: answers(
-      z.looseObject({ id: Id, status: Status, cancel_requested: z.boolean() }),
-      "Canceled, or to be canceled",
-      refused,
-    ),
+    responses: responses(CanceledJob, "The job is canceled, or will be when its run ends", refused),
   });
   serveValue(api, route, "jobforge_cancel_job", "job", (c, session) =>
     jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
   );
 }
-
-const Reschedule = z
-  .strictObject({ run_at: Time.nullish(), max_attempts: z.int().min(1).max(100_000).nullish() })
-  .openapi("Reschedule");
 
 function reschedule(api: Api): void {
   const route = createRoute({
@@ -210,11 +187,7 @@ function reschedule(api: Api): void {
     summary: "Run a queued, failed or dead job at another time",
     tags,
     request: { ...ofJob, body: body(Reschedule) },
-    responses: answers(
-      z.looseObject({ id: Id, status: Status, run_at: Time, max_attempts: z.int() }),
-      "The job is queued",
-      refused,
-    ),
+    responses: responses(RescheduledJob, "The job is queued", refused),
   });
   serveValue(api, route, "jobforge_reschedule_job", "job", (c, session) => {
     const { run_at, max_attempts } = c.req.valid("json");
@@ -231,10 +204,10 @@ function attempts(api: Api): void {
     method: "get",
     path: "/v1/jobs/{id}/attempts",
     operationId: "listAttempts",
-    summary: "List a job's executions in their order",
+    summary: "List a job's attempts, first attempt first",
     tags,
     request: ofJob,
-    responses: answers(pageOf(Attempt), "All of them; none when the tenant has no such job"),
+    responses: responses(pageOf(Attempt), "All attempts. Empty if the tenant has no such job"),
   });
   servePage(api, route, "jobforge_list_attempts", (c, session) =>
     jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -246,10 +219,10 @@ function result(api: Api): void {
     method: "get",
     path: "/v1/jobs/{id}/result",
     operationId: "getResult",
-    summary: "Show what became of a job",
+    summary: "Show the result of a job",
     tags,
     request: ofJob,
-    responses: answers(JobResult, "Its status, and its result or error once it has ended", missing),
+    responses: responses(JobResult, "The job's status, and its result or error once it is finished", missing),
   });
   serveValue(api, route, "jobforge_get_result", "job", (c, session) =>
     jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -261,10 +234,10 @@ function explain(api: Api): void {
     method: "get",
     path: "/v1/jobs/{id}/explain",
     operationId: "explainJob",
-    summary: "Say why a job is not running now, or what became of it",
+    summary: "Explain why a job is not running now, or how it finished",
     tags,
     request: ofJob,
-    responses: answers(pageOf(Reason), "The reasons, the first one first", missing),
+    responses: responses(pageOf(Reason), "The reasons, most important first", missing),
   });
   serve(api, route, async (c) => {
     const text = await api.services.as(c, (session) =>

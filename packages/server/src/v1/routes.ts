@@ -1,4 +1,4 @@
-/** The REST API: every resource, the document that describes them, and what is said to requests that do not fit it. */
+/** The REST API: all resources, the document that describes them, and the errors for requests that do not match it. */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
@@ -6,32 +6,42 @@ import type { Api } from "./api.ts";
 import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { deadRoutes } from "./dead.ts";
+import { gateRoutes } from "./gates.ts";
 import { jobRoutes } from "./jobs.ts";
-import { limitRoutes, tenantRoutes } from "./limits.ts";
-import { numberRoutes } from "./numbers.ts";
-import { gateRoutes, typeRoutes, workerRoutes } from "./operate.ts";
+import { limitRoutes } from "./limits.ts";
+import { liveRoutes } from "./live.ts";
+import { policyRoutes } from "./policies.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
+import { tenantRoutes } from "./tenants.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { typeRoutes } from "./types.ts";
+import { usageRoutes } from "./usage.ts";
+import { workerRoutes } from "./workers.ts";
 
+/** In the order of the document. */
 const resources = [
   jobRoutes,
   bulkRoutes,
   deadRoutes,
   scheduleRoutes,
   typeRoutes,
+  policyRoutes,
   gateRoutes,
   limitRoutes,
   tenantRoutes,
   workerRoutes,
   auditRoutes,
-  numberRoutes,
+  statsRoutes,
+  liveRoutes,
+  usageRoutes,
   streamRoutes,
   tokenRoutes,
 ];
 
-/** Where the document is, for everybody. */
-export const DOCUMENT = "/v1/openapi.json";
+/** The path of the document, which needs no token. */
+export const documentPath = "/v1/openapi.json";
 
 export function v1Routes(services: Services): OpenAPIHono<Environment> {
   const app = new OpenAPIHono<Environment>({
@@ -44,9 +54,9 @@ export function v1Routes(services: Services): OpenAPIHono<Environment> {
   app.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",
     scheme: "bearer",
-    description: "A JWT, or a key of `POST /v1/tokens`",
+    description: "A JWT, or a key created with `POST /v1/tokens`",
   });
-  app.doc31(DOCUMENT, document);
+  app.doc31(documentPath, document);
   refuseOtherMethods(app);
   return app;
 }
@@ -77,11 +87,11 @@ function invalid(issues: readonly Issue[]): RequestError {
   return new RequestError(400, "JF002", message, {
     name: "invalid_argument",
     ...(field === "" ? {} : { field }),
-    hint: "The document at /v1/openapi.json says what is allowed.",
+    hint: `See the document at ${documentPath} for what is allowed.`,
   });
 }
 
-/** A path that is there answers other methods with what it allows. */
+/** Makes every existing path refuse other methods with 405 and an Allow header. */
 function refuseOtherMethods(app: OpenAPIHono<Environment>): void {
   const allowed = new Map<string, Set<string>>();
   for (const { path, method } of app.routes) {
@@ -92,7 +102,7 @@ function refuseOtherMethods(app: OpenAPIHono<Environment>): void {
   for (const [path, methods] of allowed) {
     const allow = [...methods].join(", ");
     app.all(path, (c) => {
-      throw new RequestError(405, "PGRST117", `${c.req.method} is not for ${c.req.path}`, {
+      throw new RequestError(405, "PGRST117", `${c.req.method} is not allowed for ${c.req.path}`, {
         headers: { allow },
       });
     });

@@ -1,45 +1,33 @@
 /** /v1/schedules: recurring work. */
-import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
+import { createRoute, type RouteConfig } from "@hono/zod-openapi";
 import type { ApiSession, Arguments } from "../calls.ts";
-import {
-  type Api,
-  answers,
-  body,
-  limitParameter,
-  pageOf,
-  problem,
-  servePage,
-  serveRow,
-  serveValue,
-  several,
-  tenantParameter,
-  tenantQuery,
-} from "./api.ts";
-import { Id, Status, Type } from "./schemas/basic.ts";
+import { type Api, body, problem, responses, servePage, serveRow, serveValue } from "./api.ts";
+import { pageOf } from "./schemas/basic.ts";
 import { Job } from "./schemas/jobs.ts";
-import { EnsuredSchedule, Schedule, ScheduleOptions } from "./schemas/schedules.ts";
+import { operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
+import {
+  DeletedSchedule,
+  EnsuredSchedule,
+  Schedule,
+  ScheduleOptions,
+  ScheduleParameters,
+  ScheduleQuery,
+  ScheduleRunsQuery,
+} from "./schemas/schedules.ts";
 
 const tags = ["Schedules"];
-const params = z.object({
-  type: Type,
-  key: z
-    .string()
-    .min(1)
-    .max(1024)
-    .openapi({ description: "What tells it from others of the type", example: "feed-1" }),
-});
 const missing = { 404: problem("The tenant has no such schedule") };
 const path = "/v1/schedules/{type}/{key}";
-const ofSchedule = { params, query: tenantQuery };
+const ofSchedule = { params: ScheduleParameters, query: TenantQuery };
 
-interface Asked {
+interface ScheduleName {
   readonly type: string;
   readonly key: string;
   readonly tenant_id?: string | undefined;
 }
 
-/** Which schedule a request means. */
-function scheduleOf({ type, key, tenant_id }: Asked, session: ApiSession): Arguments {
+/** The arguments that name the schedule of a request. */
+function scheduleOf({ type, key, tenant_id }: ScheduleName, session: ApiSession): Arguments {
   return { p_tenant_id: session.tenant(tenant_id), p_type: type, p_key: key };
 }
 
@@ -54,22 +42,13 @@ export function scheduleRoutes(api: Api): void {
     "delete",
   );
   for (const [verb, summary] of [
-    ["run", "Ask for a run now, beside the next one"],
-    ["enable", "Enable a schedule: it runs at its old time, or at once when that has passed"],
-    ["disable", "Disable a schedule: what runs goes on, the next time is kept"],
+    ["run", "Request a run now, in addition to the next one"],
+    ["enable", "Enable a schedule. It runs at its next time, or at once if that has passed"],
+    ["disable", "Disable a schedule. A current run continues, and the next time is kept"],
   ] as const)
     change(api, { method: "post", path: `${path}/${verb}`, operationId: `${verb}Schedule`, summary }, verb);
   runs(api);
 }
-
-const listQuery = z.strictObject({
-  ...tenantParameter,
-  ...limitParameter,
-  type: several(Type),
-  enabled: z.enum(["true", "false"]).optional(),
-  failing: z.enum(["true", "false"]).optional(),
-  cursor: Id.optional(),
-});
 
 function list(api: Api): void {
   const route = createRoute({
@@ -77,15 +56,15 @@ function list(api: Api): void {
     path: "/v1/schedules",
     operationId: "listSchedules",
     summary: "List schedules by type and key",
-    description: "An operator who names no tenant sees those of all tenants.",
+    description: operatorSeesAll,
     tags,
-    request: { query: listQuery },
-    responses: answers(pageOf(Schedule), "A page of schedules"),
+    request: { query: ScheduleQuery },
+    responses: responses(pageOf(Schedule), "A page of schedules"),
   });
   servePage(api, route, "jobforge_list_schedules", (c, session) => {
     const { tenant_id, enabled, failing, ...filters } = c.req.valid("query");
-    const truths = Object.entries({ enabled, failing }).filter(([, value]) => value !== undefined);
-    const given = Object.fromEntries(truths.map(([name, value]) => [name, value === "true"]));
+    const flags = Object.entries({ enabled, failing }).filter(([, value]) => value !== undefined);
+    const given = Object.fromEntries(flags.map(([name, value]) => [name, value === "true"]));
     return { p_tenant_id: session.tenant(tenant_id), p_filters: { ...filters, ...given } };
   });
 }
@@ -98,7 +77,7 @@ function get(api: Api): void {
     summary: "Show a schedule",
     tags,
     request: ofSchedule,
-    responses: answers(Schedule, "The schedule", missing),
+    responses: responses(Schedule, "The schedule", missing),
   });
   serveRow(api, route, "jobforge_get_schedule", "schedule", (c, session) =>
     scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -110,12 +89,12 @@ function put(api: Api): void {
     method: "put",
     path,
     operationId: "ensureSchedule",
-    summary: "Make sure that a schedule is there and is as declared",
+    summary: "Create a schedule, or update it to match the request",
     description:
-      "One of cron, every and dynamic. An existing next run stays unless the rhythm is another one.",
+      "Requires exactly one of cron, every and dynamic. An existing next run keeps its time unless the rhythm changes.",
     tags,
     request: { ...ofSchedule, body: body(ScheduleOptions) },
-    responses: answers(EnsuredSchedule, "The schedule, and whether it was created, existed or was updated"),
+    responses: responses(EnsuredSchedule, "The schedule, and whether it was created, existed or was updated"),
   });
   serveValue(api, route, "jobforge_ensure_schedule", "schedule", (c, session) => ({
     ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -129,10 +108,10 @@ function patch(api: Api): void {
     path,
     operationId: "updateSchedule",
     summary: "Change a schedule",
-    description: "What is not named stays as it is.",
+    description: "Options that the request leaves out keep their values.",
     tags,
     request: { ...ofSchedule, body: body(ScheduleOptions) },
-    responses: answers(Schedule, "The schedule as it is now", missing),
+    responses: responses(Schedule, "The schedule after the change", missing),
   });
   serveValue(api, route, "jobforge_update_schedule", "schedule", (c, session) => ({
     ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
@@ -140,28 +119,20 @@ function patch(api: Api): void {
   }));
 }
 
-type Declared = Pick<RouteConfig, "method" | "operationId" | "summary"> & { readonly path: string };
+type Declaration = Pick<RouteConfig, "method" | "operationId" | "summary"> & { readonly path: string };
 
-/** What needs no more than the schedule's name. */
-function change(api: Api, declared: Declared, verb: "delete" | "run" | "enable" | "disable"): void {
-  const answer = verb === "delete" ? z.looseObject({ id: Id, deleted: z.boolean() }) : Schedule;
+/** Declares an operation that needs only the name of the schedule. */
+function change(api: Api, declaration: Declaration, verb: "delete" | "run" | "enable" | "disable"): void {
   const route = createRoute({
-    ...declared,
+    ...declaration,
     tags,
     request: ofSchedule,
-    responses: answers(answer, "Done", missing),
+    responses: responses(verb === "delete" ? DeletedSchedule : Schedule, "Done", missing),
   });
   serveValue(api, route, `jobforge_${verb}_schedule`, "schedule", (c, session) =>
     scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
   );
 }
-
-const runsQuery = z.strictObject({
-  ...tenantParameter,
-  ...limitParameter,
-  status: several(Status),
-  cursor: Id.optional(),
-});
 
 function runs(api: Api): void {
   const route = createRoute({
@@ -170,8 +141,8 @@ function runs(api: Api): void {
     operationId: "listScheduleRuns",
     summary: "List a schedule's runs, newest first",
     tags,
-    request: { params, query: runsQuery },
-    responses: answers(pageOf(Job), "A page of its runs", missing),
+    request: { params: ScheduleParameters, query: ScheduleRunsQuery },
+    responses: responses(pageOf(Job), "A page of runs", missing),
   });
   servePage(api, route, "jobforge_list_schedule_runs", (c, session) => {
     const { tenant_id, ...filters } = c.req.valid("query");

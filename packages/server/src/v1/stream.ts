@@ -1,34 +1,27 @@
-/** /v1/stream: what happens, as it happens, as server-sent events. */
+/** /v1/stream: live counts and finished jobs, as server-sent events. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { digestOf, tokenOf } from "../auth.ts";
-import { type Message, messagesOf, timeOf } from "../stream/group.ts";
-import { glance } from "../stream/watch.ts";
-import { type Api, problems, serve, several, tenantParameter } from "./api.ts";
-import { Type } from "./schemas/basic.ts";
+import { EventStream, eventHeaders } from "../stream/event-stream.ts";
+import { messagesOf, timeOf } from "../stream/group.ts";
+import { readSnapshot, type Snapshot } from "../stream/snapshot.ts";
+import { type Api, problems, serve } from "./api.ts";
+import { StreamHeaders, StreamQuery } from "./schemas/stream.ts";
 
-const query = z.strictObject({
-  ...tenantParameter,
-  type: several(Type),
-  subject: z.string().optional(),
-});
-
-const description = `\`changed\`: how many jobs of the filter are queued and running now, and how many finished since; at most four a second, and only
-when something changed. \`finished\`: a job that ended, without payload and result. \`end\`: the token is no longer valid. The id of
-an event is a cursor: a client that was cut off sends it as Last-Event-ID and is told what ended meanwhile, the last two seconds
-again, so clients should ignore a job they know.`;
+const description = `\`changed\`: how many jobs that match the filter are queued and running now, and how many finished
+since the last event. Sent at most four times a second, and only when something changed. \`finished\`: a job that
+finished, without payload and result. \`end\`: the token is no longer valid. The id of an event is a cursor. A client that
+was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
+before the cursor are sent again, so clients should ignore a job that they already know.`;
 
 export function streamRoutes(api: Api): void {
   const route = createRoute({
     method: "get",
     path: "/v1/stream",
     operationId: "stream",
-    summary: "Follow what happens",
+    summary: "Follow live counts and finished jobs",
     description,
     tags: ["Stream"],
-    request: {
-      query,
-      headers: z.object({ "last-event-id": z.string().max(200).optional() }),
-    },
+    request: { query: StreamQuery, headers: StreamHeaders },
     responses: {
       200: { description: "Server-sent events", content: { "text/event-stream": { schema: z.string() } } },
       ...problems,
@@ -39,12 +32,12 @@ export function streamRoutes(api: Api): void {
     const since = timeOf(c.req.valid("header")["last-event-id"]);
     const { services } = api;
     const { headers } = c.req.raw;
-    const look = (from: string | undefined, as = services.asToken(headers)): ReturnType<typeof glance> =>
-      as((session) => glance(session, services.settings.apiSchema, filter, from));
-    const ask = (): ReturnType<typeof glance> => look(since, (work) => services.as(c, work));
-    // GET answers HEAD, too, and nobody would ever end the body that is dropped then.
+    const readSince = (from: string | undefined, as = services.asToken(headers)): Promise<Snapshot> =>
+      as((session) => readSnapshot(session, services.settings.apiSchema, filter, from));
+    const readFirst = (): Promise<Snapshot> => readSince(since, (work) => services.as(c, work));
+    // Hono serves HEAD with GET routes and drops the body. A stream would then never end.
     if (c.req.method === "HEAD") {
-      await ask();
+      await readFirst();
       return new Response(null, { headers: eventHeaders });
     }
     const caller = digestOf(tokenOf(headers) ?? "");
@@ -52,15 +45,15 @@ export function streamRoutes(api: Api): void {
     const membership = services.streams.join(
       caller,
       `${caller} ${JSON.stringify(filter)}`,
-      (from) => look(from),
+      (from) => readSince(from),
       stream.send,
     );
     try {
-      // The first look is the request's own: who may not look is told by the answer's status.
-      const first = await ask();
+      // The first read belongs to the request itself, so that a caller without permission gets an error status.
+      const first = await readFirst();
       membership.begin(first);
       return stream.respond(
-        messagesOf(first, first.ended),
+        messagesOf(first, first.finished),
         [services.closing, c.req.raw.signal],
         membership.leave,
       );
@@ -69,75 +62,4 @@ export function streamRoutes(api: Api): void {
       throw error;
     }
   });
-}
-
-/** Messages that may wait for a client before it is cut off: it comes back with its cursor. */
-const MAX_WAITING = 2000;
-const HEARTBEAT_MS = 15_000;
-
-const eventHeaders = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-store",
-  // Or a proxy would keep events back until there are many.
-  "x-accel-buffering": "no",
-};
-
-/** One client's stream. What comes before it has begun is kept. */
-class EventStream {
-  readonly #early: Message[] = [];
-  readonly #encoder = new TextEncoder();
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #end: () => void = () => undefined;
-
-  readonly send = (messages: readonly Message[]): void => {
-    if (this.#controller === undefined) {
-      this.#early.push(...messages);
-      return;
-    }
-    for (const message of messages) this.#write(textOf(message));
-    if (messages.some(({ event }) => event === "end")) this.#end();
-  };
-
-  respond(first: readonly Message[], ends: readonly AbortSignal[], leave: () => void): Response {
-    const heartbeat = setInterval(() => this.#write(": here\n\n"), HEARTBEAT_MS);
-    const over = (): void => this.#end();
-    let ended = false;
-    const cleanUp = (): void => {
-      clearInterval(heartbeat);
-      for (const signal of ends) signal.removeEventListener("abort", over);
-      leave();
-    };
-    this.#end = () => {
-      if (ended) return;
-      ended = true;
-      cleanUp();
-      this.#controller?.close();
-    };
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-          this.#write("retry: 2000\n\n");
-          this.send([...first, ...this.#early]);
-        },
-        cancel: () => {
-          ended = true;
-          cleanUp();
-        },
-      },
-      { highWaterMark: MAX_WAITING },
-    );
-    for (const signal of ends) signal.addEventListener("abort", over);
-    if (ends.some(({ aborted }) => aborted)) over();
-    return new Response(body, { headers: eventHeaders });
-  }
-
-  #write(text: string): void {
-    if ((this.#controller?.desiredSize ?? 0) <= 0) this.#end();
-    else this.#controller?.enqueue(this.#encoder.encode(text));
-  }
-}
-
-function textOf({ event, id, data }: Message): string {
-  return `event: ${event}\n${id === "" ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

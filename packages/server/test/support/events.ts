@@ -1,4 +1,4 @@
-/** Reads server-sent events as a browser does. */
+/** A client for server-sent events. Reads them as a browser does. */
 
 export interface StreamEvent {
   readonly event: string;
@@ -8,13 +8,13 @@ export interface StreamEvent {
 
 export interface Events extends AsyncDisposable {
   readonly status: number;
-  /** Everything that came so far. */
+  /** All events so far. */
   readonly all: readonly StreamEvent[];
-  /** Whether the server ended the stream. */
+  /** Whether the server has ended the stream. */
   readonly ended: boolean;
-  /** Waits for an event that was not waited for before. */
+  /** Resolves with the next wanted event. Each event is returned once. */
   next(wanted: (event: StreamEvent) => boolean): Promise<StreamEvent>;
-  /** Waits until the server ends the stream. */
+  /** Resolves when the server has ended the stream. */
   end(): Promise<void>;
 }
 
@@ -86,6 +86,6 @@ async function read(response: Response, found: (event: StreamEvent) => void): Pr
       }
     }
   } catch {
-    // Cut off: by the test, or because the server went away.
+    // The test or the server closed the connection.
   }
 }

@@ -1,4 +1,4 @@
-/** A server on a test's database, with the least rights that a server needs, and tokens for it. */
+/** A server for a test's database, with the least rights that a server needs, and tokens for it. */
 import { createServer as createHttpServer } from "node:http";
 import type { TestDatabase } from "@jobforge/testing";
 import { SignJWT } from "jose";
@@ -18,7 +18,7 @@ export interface Claims {
   readonly [claim: string]: unknown;
 }
 
-/** A token that is valid for an hour. */
+/** Returns a token that is valid for one hour. */
 export async function sign(claims: Claims, key: string = secret): Promise<string> {
   return await new SignJWT({ ...claims })
     .setProtectedHeader({ alg: "HS256" })
@@ -32,7 +32,7 @@ export const appToken = (tenantId: string): Promise<string> =>
 export interface Running extends AsyncDisposable {
   readonly url: string;
   readonly server: JobForgeServer;
-  /** A request with a token; the body is sent as JSON. */
+  /** Sends a request. The body is sent as JSON. */
   request(path: string, options?: RequestOptions): Promise<Response>;
 }
 
@@ -64,7 +64,7 @@ export async function startServer(db: TestDatabase, options: Partial<ServerOptio
   };
 }
 
-/** The suite's `test` with a server as `http`, closed before its database is dropped. */
+/** The suite's `test` with a server as `http`. The server is closed before its database is dropped. */
 export const test = base.extend<{ http: Running }>({
   http: async ({ db }, use) => {
     await using running = await startServer(db);
@@ -72,7 +72,7 @@ export const test = base.extend<{ http: Running }>({
   },
 });
 
-/** A web server that answers one document, such as a set of keys. */
+/** Starts a web server that serves one document, such as a set of keys. */
 export async function serveJson(document: unknown): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createHttpServer((_, response) =>
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document)),

@@ -1,8 +1,10 @@
-/** Jobs, and which of them are meant. */
+/** Jobs, and the filters that select them. */
 import { z } from "@hono/zod-openapi";
-import { Count, Id, Json, Status, Time, Type } from "./basic.ts";
+import { attemptStatuses, dedupeModes, enqueueOutcomes } from "@jobforge/sdk-ts";
+import { Count, Id, Json, Key, MaxAttempts, Priority, Status, Subject, Tags, Time, Type } from "./basic.ts";
+import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
-/** Answers have the columns of the view; newer kernels append some. */
+/** Has the columns of the view. Newer kernels append columns. */
 export const Job = z
   .looseObject({
     id: Id,
@@ -40,19 +42,16 @@ export const Job = z
   })
   .openapi("Job");
 
-const Outcome = z.enum(["created", "existing", "replaced"]);
+export const Outcome = z.enum(enqueueOutcomes);
 
 export const EnqueuedJob = Job.extend({ outcome: Outcome }).openapi("EnqueuedJob");
-
-/** One of many: a bulk call answers no more, because that is read back for nothing by most. */
-export const Enqueued = z.looseObject({ id: Id, outcome: Outcome }).openapi("Enqueued");
 
 export const Attempt = z
   .looseObject({
     job_id: Id,
     tenant_id: Id,
     attempt_no: z.int().min(1),
-    status: z.enum(["running", "succeeded", "failed", "lost", "deferred", "released", "canceled"]),
+    status: z.enum(attemptStatuses),
     worker_id: z.string(),
     trace_id: z.string(),
     started_at: Time,
@@ -76,74 +75,7 @@ export const JobResult = z
   })
   .openapi("JobResult");
 
-const jobFields = {
-  type: Type,
-  payload: Json.optional(),
-  run_at: Time.nullish(),
-  max_attempts: z.int().min(1).max(100_000).nullish(),
-  priority: z.int().min(-1_000_000).max(1_000_000).optional(),
-  idempotency_key: z.string().min(1).max(1024).nullish(),
-  dedupe_key: z.string().min(1).max(1024).nullish(),
-  dedupe_mode: z.enum(["skip", "replace", "debounce"]).optional(),
-  tags: z.array(z.string().min(1)).max(50).optional(),
-  subject: z.string().max(1024).nullish(),
-  concurrency_key: z.string().min(1).max(1024).nullish(),
-  expires_at: Time.nullish(),
-};
-
-export const NewJob = z.strictObject(jobFields).openapi("NewJob");
-
-export const JobChanges = z
-  .strictObject({
-    payload: Json.optional(),
-    priority: z.int().min(-1_000_000).max(1_000_000).optional(),
-    tags: z.array(z.string().min(1)).max(50).optional(),
-    run_at: Time.optional(),
-  })
-  .openapi("JobChanges");
-
-/** What finds jobs beside their status, type and tags. */
-export const searchFields = {
-  subject: z.string().optional(),
-  error_contains: z.string().optional(),
-  error_group: z.string().optional().openapi({ description: "A kind of error, as `GET /v1/dead` names it" }),
-  created_after: Time.optional(),
-  created_before: Time.optional(),
-  finished_after: Time.optional(),
-  finished_before: Time.optional(),
-};
-
-/** Which jobs a bulk change means. */
-export const JobFilters = z
-  .strictObject({
-    status: z.union([Status, z.array(Status).min(1)]).optional(),
-    type: z.union([Type, z.array(Type).min(1)]).optional(),
-    tags: z.union([z.string(), z.array(z.string())]).optional(),
-    ...searchFields,
-  })
-  .openapi("JobFilters");
-
-export const BulkAnswer = z.looseObject({ matched: Count, changed: Count }).openapi("BulkAnswer");
-
-export const JobCount = z
-  .looseObject({ tenant_id: Id, type: z.string(), status: Status, jobs: Count })
-  .openapi("JobCount");
-
-/** Failed and dead jobs of one type with one kind of error. */
-export const DeadGroup = z
-  .looseObject({
-    error_group: z.string().openapi({ description: "A filter of lists and bulk changes" }),
-    type: z.string(),
-    message: z.string().nullable(),
-    jobs: Count,
-    tenant_ids: z.array(Id),
-    first_at: Time,
-    last_at: Time,
-    newest_job_id: Id,
-  })
-  .openapi("DeadGroup");
-
-/** Why a job is not running now, or what became of it. */
+/** Why a job is not running now, or how it finished. */
 export const Reason = z
   .looseObject({
     code: z.string().openapi({ example: "paused" }),
@@ -151,3 +83,67 @@ export const Reason = z
     details: z.looseObject({}),
   })
   .openapi("Reason");
+
+export const NewJob = z
+  .strictObject({
+    type: Type,
+    payload: Json.optional(),
+    run_at: Time.nullish(),
+    max_attempts: MaxAttempts.nullish(),
+    priority: Priority.optional(),
+    idempotency_key: Key.nullish(),
+    dedupe_key: Key.nullish(),
+    dedupe_mode: z.enum(dedupeModes).optional(),
+    tags: Tags.optional(),
+    subject: Subject.nullish(),
+    concurrency_key: Key.nullish(),
+    expires_at: Time.nullish(),
+  })
+  .openapi("NewJob");
+
+export const EnqueueHeaders = z.object({
+  "idempotency-key": Key.optional().openapi({
+    description: "The job's idempotency key. A second request with the same key returns the existing job",
+  }),
+});
+
+export const JobChanges = z
+  .strictObject({
+    payload: Json.optional(),
+    priority: Priority.optional(),
+    tags: Tags.optional(),
+    run_at: Time.optional(),
+  })
+  .openapi("JobChanges");
+
+export const Reschedule = z
+  .strictObject({ run_at: Time.nullish(), max_attempts: MaxAttempts.nullish() })
+  .openapi("Reschedule");
+
+export const RescheduledJob = z.looseObject({ id: Id, status: Status, run_at: Time, max_attempts: z.int() });
+
+export const CanceledJob = z.looseObject({ id: Id, status: Status, cancel_requested: z.boolean() });
+
+/** Filters besides status, type and tags. */
+export const searchFields = {
+  subject: z.string().optional(),
+  error_contains: z.string().optional(),
+  error_group: z
+    .string()
+    .optional()
+    .openapi({ description: "A group of similar errors, as returned by `GET /v1/dead`" }),
+  created_after: Time.optional(),
+  created_before: Time.optional(),
+  finished_after: Time.optional(),
+  finished_before: Time.optional(),
+};
+
+export const JobQuery = z.strictObject({
+  ...tenantParameter,
+  ...limitParameter,
+  status: several(Status),
+  type: several(Type),
+  tags: several(z.string()),
+  ...searchFields,
+  cursor: Id.optional().openapi({ description: "The `cursor` of the previous page" }),
+});

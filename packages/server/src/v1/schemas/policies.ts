@@ -1,14 +1,16 @@
-/** How types behave, and what there is of them. */
+/** How jobs of a type are retried, leased and kept. */
 import { z } from "@hono/zod-openapi";
-import { Count, Time } from "./basic.ts";
+import { bounds, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
+import { integerWithin, MaxAttempts, Priority, Time, Type, textWithin } from "./basic.ts";
 
-const Milliseconds = z.int().min(0).max(31_536_000_000);
+const RetryMs = integerWithin(bounds.retryMs);
+const presets = Object.keys(retryPresets) as RetryPreset[];
 
 export const Policy = z
   .looseObject({
     type: z.string(),
-    base_ms: Milliseconds,
-    cap_ms: Milliseconds.nullable(),
+    base_ms: RetryMs,
+    cap_ms: RetryMs.nullable(),
     factor: z.number(),
     jitter: z.number(),
     max_attempts: z.int(),
@@ -26,38 +28,22 @@ export const Policy = z
 
 export const PolicyChanges = z
   .strictObject({
-    preset: z.enum(["jobforge", "harmonyk", "atlas", "processing"]).optional(),
-    base_ms: Milliseconds.optional(),
-    cap_ms: Milliseconds.nullish(),
-    factor: z.number().min(1).max(100).optional(),
-    jitter: z.number().min(0).max(1).optional(),
-    max_attempts: z.int().min(1).max(100_000).optional(),
-    timeout_ms: Milliseconds.min(1).nullish(),
-    lease_ms: Milliseconds.min(1000).nullish(),
-    audit_action: z.string().min(1).max(200).nullish(),
+    preset: z.enum(presets).optional(),
+    base_ms: RetryMs.optional(),
+    cap_ms: RetryMs.nullish(),
+    factor: z.number().min(bounds.retryFactor.min).max(bounds.retryFactor.max).optional(),
+    jitter: z.number().min(bounds.retryJitter.min).max(bounds.retryJitter.max).optional(),
+    max_attempts: MaxAttempts.optional(),
+    timeout_ms: integerWithin(bounds.timeoutMs).nullish(),
+    lease_ms: integerWithin(bounds.leaseMs).nullish(),
+    audit_action: textWithin(bounds.auditActionBytes).nullish(),
     keep_history: z.boolean().optional(),
-    retention_days: z.int().min(1).max(3650).nullish(),
-    max_priority: z.int().min(-1_000_000).max(1_000_000).nullish(),
+    retention_days: integerWithin(bounds.retentionDays).nullish(),
+    max_priority: Priority.nullish(),
     redact: z.array(z.string()).optional(),
   })
   .openapi("PolicyChanges");
 
-export const TypeInfo = z
-  .looseObject({
-    type: z.string(),
-    due: Count,
-    scheduled: Count,
-    running: Count,
-    oldest_due_at: Time.nullable(),
-    succeeded: Count,
-    failed: Count,
-    dead: Count,
-    canceled: Count,
-    wait_ms: z.int().nullable(),
-    run_ms: z.int().nullable(),
-    workers: Count,
-    paused: z.boolean(),
-    has_policy: z.boolean(),
-    exact: z.boolean().openapi({ description: "False: due, scheduled and running are estimates" }),
-  })
-  .openapi("TypeInfo");
+export const PolicyParameters = z.object({
+  type: Type.openapi({ description: "The type, or `*` for all types without a policy of their own" }),
+});

@@ -1,9 +1,22 @@
 /** Recurring work. */
 import { z } from "@hono/zod-openapi";
-import { Count, Id, Interval, Json, Time } from "./basic.ts";
-
-const overlaps = ["skip", "queue", "allow"] as const;
-const misses = ["once", "skip", "all"] as const;
+import { bounds, missedModes, overlapModes, scheduleKinds, scheduleOutcomes } from "@jobforge/sdk-ts";
+import {
+  Count,
+  Id,
+  Interval,
+  integerWithin,
+  Json,
+  Key,
+  MaxAttempts,
+  Priority,
+  Status,
+  Subject,
+  Tags,
+  Time,
+  Type,
+} from "./basic.ts";
+import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
 export const ScheduleOptions = z
   .strictObject({
@@ -17,14 +30,14 @@ export const ScheduleOptions = z
     reset: z.boolean().optional(),
     enabled: z.boolean().optional(),
     payload: Json.optional(),
-    priority: z.int().min(-1_000_000).max(1_000_000).optional(),
-    max_attempts: z.int().min(1).max(100_000).nullish(),
-    tags: z.array(z.string().min(1)).max(50).optional(),
-    subject: z.string().max(1024).nullish(),
-    concurrency_key: z.string().min(1).max(1024).nullish(),
-    overlap: z.enum(overlaps).optional(),
-    missed: z.enum(misses).optional(),
-    missed_limit: z.int().min(1).max(100).optional(),
+    priority: Priority.optional(),
+    max_attempts: MaxAttempts.nullish(),
+    tags: Tags.optional(),
+    subject: Subject.nullish(),
+    concurrency_key: Key.nullish(),
+    overlap: z.enum(overlapModes).optional(),
+    missed: z.enum(missedModes).optional(),
+    missed_limit: integerWithin(bounds.missedLimit).optional(),
     starts_at: Time.nullish(),
     ends_at: Time.nullish(),
     retry_runs: z.boolean().optional(),
@@ -37,7 +50,7 @@ export const Schedule = z
     tenant_id: Id,
     type: z.string(),
     key: z.string(),
-    kind: z.enum(["cron", "every", "dynamic"]),
+    kind: z.enum(scheduleKinds),
     cron: z.string().nullable(),
     timezone: z.string().nullable(),
     every: Interval.nullable(),
@@ -50,8 +63,8 @@ export const Schedule = z
     consecutive_failures: Count,
     run_requested: z.boolean(),
     live_runs: Count,
-    overlap: z.enum(overlaps),
-    missed: z.enum(misses),
+    overlap: z.enum(overlapModes),
+    missed: z.enum(missedModes),
     payload: Json,
     created_at: Time,
     updated_at: Time,
@@ -59,5 +72,31 @@ export const Schedule = z
   .openapi("Schedule");
 
 export const EnsuredSchedule = Schedule.extend({
-  outcome: z.enum(["created", "existing", "updated"]),
+  outcome: z.enum(scheduleOutcomes),
 }).openapi("EnsuredSchedule");
+
+export const DeletedSchedule = z.looseObject({ id: Id, deleted: z.boolean() });
+
+export const ScheduleParameters = z.object({
+  type: Type,
+  key: Key.openapi({ description: "Identifies the schedule within its type", example: "feed-1" }),
+});
+
+/** A boolean in a query. */
+const Flag = z.enum(["true", "false"]);
+
+export const ScheduleQuery = z.strictObject({
+  ...tenantParameter,
+  ...limitParameter,
+  type: several(Type),
+  enabled: Flag.optional(),
+  failing: Flag.optional(),
+  cursor: Id.optional(),
+});
+
+export const ScheduleRunsQuery = z.strictObject({
+  ...tenantParameter,
+  ...limitParameter,
+  status: several(Status),
+  cursor: Id.optional(),
+});

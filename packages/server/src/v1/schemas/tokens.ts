@@ -1,14 +1,18 @@
-/** Keys of this API. */
+/** The keys of this API. */
 import { z } from "@hono/zod-openapi";
+import { clientRoles } from "../../options.ts";
 import { Id, Time } from "./basic.ts";
 
-const tokenRoles = ["jobforge_app", "jobforge_worker", "jobforge_operator", "jobforge_reader"] as const;
+/** A jobforge_tenant is a login that is bound to its tenant. A key is not a login, so it cannot have this role. */
+const TokenRole = z.enum(clientRoles).exclude(["jobforge_tenant"]);
 
 export const NewToken = z
   .strictObject({
     name: z.string().min(1).max(200),
-    role: z.enum(tokenRoles),
-    tenant_id: Id.nullish().openapi({ description: "Required for jobforge_app, and for no other role" }),
+    role: TokenRole,
+    tenant_id: Id.nullish().openapi({
+      description: "Required for jobforge_app, not allowed for other roles",
+    }),
     expires_at: Time.nullish(),
   })
   .openapi("NewToken");
@@ -17,7 +21,7 @@ const tokenFields = {
   id: Id,
   name: z.string(),
   prefix: z.string(),
-  role: z.enum(tokenRoles),
+  role: TokenRole,
   tenant_id: Id.nullable(),
   created_at: Time,
   expires_at: Time.nullable(),
@@ -26,7 +30,7 @@ const tokenFields = {
 export const CreatedToken = z
   .looseObject({
     ...tokenFields,
-    token: z.string().openapi({ description: "The key. It is shown this once" }),
+    token: z.string().openapi({ description: "The key. No later response shows it again" }),
   })
   .openapi("CreatedToken");
 
@@ -38,3 +42,10 @@ export const Token = z
     revoked_at: Time.nullable(),
   })
   .openapi("Token");
+
+export const RevokedToken = z.looseObject({
+  id: Id,
+  name: z.string(),
+  prefix: z.string(),
+  revoked_at: Time,
+});

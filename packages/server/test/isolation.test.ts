@@ -1,14 +1,14 @@
-/** Through every route, with every kind of token: nobody sees or touches what is another tenant's. */
+/** Isolation of tenants: no route shows or changes the rows of another tenant, whatever the token. */
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { type RequestOptions, sign, T, test, U } from "./support/server.ts";
 
-/** A word that is in the other tenant's rows and nowhere else. */
-const SECRET = "the-others-secret";
+/** A word that occurs only in the rows of the other tenant. */
+const otherSecret = "the-others-secret";
 
-/** A tenant with a queued, a running, a dead and a succeeded job, a connector and audit rows, each with the secret in it. */
+/** Gives the other tenant jobs of four statuses, a schedule, a connector and audit rows, each with the secret. */
 async function populateOther(db: TestDatabase): Promise<string[]> {
-  const job = { payload: { secret: SECRET }, subject: SECRET, tags: [SECRET] };
+  const job = { payload: { secret: otherSecret }, subject: otherSecret, tags: [otherSecret] };
   const jobs = ["succeeded", "dead", "running", "queued"].map((type) => ({ ...job, type, max_attempts: 1 }));
   await db.query("select jobforge_enqueue_jobs($1, $2)", [U, JSON.stringify(jobs)]);
   await db.query("select id from jobforge_claim_jobs('w', 3, array['succeeded', 'dead', 'running'])");
@@ -16,22 +16,25 @@ async function populateOther(db: TestDatabase): Promise<string[]> {
     `select jobforge_complete_job(id, 'w', case type when 'dead' then 'failed' else type end,
        jsonb_build_object('message', $1::text), jsonb_build_object('secret', $1::text))
      from jobforge_jobs where type in ('succeeded', 'dead')`,
-    [SECRET],
+    [otherSecret],
   );
   await db.query("select jobforge_ensure_schedule($1, 'queued', 'nightly', $2)", [
     U,
-    JSON.stringify({ cron: "@yearly", payload: { secret: SECRET } }),
+    JSON.stringify({ cron: "@yearly", payload: { secret: otherSecret } }),
   ]);
   await db.query(
     `select jobforge_set_tenant($1, '{"max_pending": 77777}'), jobforge_set_limit('tenant', $1::text, 5)`,
     [U],
   );
-  await db.query("select jobforge_set_connector_config($1, 'x', $2)", [U, JSON.stringify({ url: SECRET })]);
+  await db.query("select jobforge_set_connector_config($1, 'x', $2)", [
+    U,
+    JSON.stringify({ url: otherSecret }),
+  ]);
   return (await db.query<{ id: string }>("select id from jobforge_jobs")).map(({ id }) => id);
 }
 
-/** Everything of the other tenant, to see that nothing has changed. */
-async function everything(db: TestDatabase): Promise<unknown> {
+/** All rows of the other tenant, to check that none has changed. */
+async function rowsOfOther(db: TestDatabase): Promise<unknown> {
   return [
     await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]),
     await db.query("select * from jobforge_schedules where tenant_id = $1 order by id", [U]),
@@ -45,7 +48,7 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Bodies for routes that need one. */
+/** Bodies for the operations that need one. */
 const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/jobs": { type: "intruder" },
   "patch /v1/jobs/{id}": { priority: 9 },
@@ -53,7 +56,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/bulk/enqueue": { jobs: [{ type: "intruder" }] },
   "post /v1/bulk/cancel": { filters: { status: ["queued", "running"] } },
   "post /v1/bulk/reschedule": { filters: { status: ["queued", "dead"] } },
-  "post /v1/bulk/count": { filters: { tags: SECRET } },
+  "post /v1/bulk/count": { filters: { tags: otherSecret } },
   "post /v1/bulk/purge": { filters: { status: ["dead", "succeeded"] } },
   "put /v1/limits": { scope: "tenant", key: U, max_running: 0 },
   "patch /v1/tenants/{tenant_id}": { max_pending: 0 },
@@ -64,12 +67,12 @@ const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },
 };
 
-/** What else the query of a route needs. */
+/** Query parameters for the operations that need them. */
 const queries: Readonly<Record<string, string>> = {
   "delete /v1/limits": `scope=tenant&key=${U}`,
 };
 
-/** Every operation of the document, with the other's ids and name in it, once asking for the other's tenant and once not. */
+/** Every operation of the document with ids of the other tenant, with and without its tenant_id in the query. */
 function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, RequestOptions][] {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => ({ path, method })),
@@ -77,7 +80,7 @@ function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, Reques
   return (
     operations
       .filter(({ path }) => path !== "/v1/stream")
-      // What is deleted cannot be tried any more.
+      // Deletions come last, because later requests need the rows.
       .sort((a, b) => Number(a.method === "delete") - Number(b.method === "delete"))
       .flatMap(({ path, method }) =>
         ids.flatMap((id) =>
@@ -92,30 +95,30 @@ function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, Reques
 
 describe.for([
   ["a tenant's token", { role: "jobforge_app", tenant_id: T }],
-  ["a user's token of Supabase", { role: "authenticated", app_metadata: { tenant_id: T } }],
+  ["a Supabase user's token", { role: "authenticated", app_metadata: { tenant_id: T } }],
   ["a token without a tenant", { role: "jobforge_app" }],
   ["a token with a malformed tenant", { role: "jobforge_app", tenant_id: `${U}' or true` }],
-  ["a tenant's token that is bound to nothing", { role: "jobforge_tenant", tenant_id: U }],
+  ["a jobforge_tenant token without a binding", { role: "jobforge_tenant", tenant_id: U }],
   ["a reader's token", { role: "jobforge_reader" }],
 ] as const)("%s", ([, claims]) => {
-  test("sees and changes nothing of another tenant through /v1", async ({ db, http }) => {
+  test("sees and changes no row of another tenant through /v1", async ({ db, http }) => {
     const ids = await populateOther(db);
-    const before = await everything(db);
+    const before = await rowsOfOther(db);
     const token = await sign(claims);
     const document = (await (await http.request("/v1/openapi.json")).json()) as OpenApi;
     const tried = intrusions(document, ids);
     expect(tried.length).toBeGreaterThan(100);
     for (const [path, options] of tried) {
-      const answer = await http.request(path, { ...options, token });
-      expect([path, answer.status]).not.toEqual([path, 500]);
-      expect([path, await answer.text()]).toEqual([path, expect.not.stringContaining(SECRET)]);
+      const response = await http.request(path, { ...options, token });
+      expect([path, response.status]).not.toEqual([path, 500]);
+      expect([path, await response.text()]).toEqual([path, expect.not.stringContaining(otherSecret)]);
     }
-    expect(await everything(db)).toEqual(before);
+    expect(await rowsOfOther(db)).toEqual(before);
   });
 
-  test("nor through /rest/v1", async ({ db, http }) => {
+  test("sees and changes no row of another tenant through /rest/v1", async ({ db, http }) => {
     const ids = await populateOther(db);
-    const before = await everything(db);
+    const before = await rowsOfOther(db);
     const token = await sign(claims);
     const functions = await db.query<{ name: string; arguments: string[] }>(
       `select p.proname as name, coalesce(p.proargnames[1:p.pronargs], '{}') as arguments
@@ -124,7 +127,7 @@ describe.for([
     const values: Readonly<Record<string, unknown>> = {
       ...{ p_tenant_id: U, p_job_id: ids[0], p_type: "intruder", p_worker_id: "w", p_status: "succeeded" },
       ...{
-        p_filters: { tags: [SECRET] },
+        p_filters: { tags: [otherSecret] },
         p_changes: { priority: 9 },
         p_jobs: [{ type: "intruder" }],
         p_results: [],
@@ -152,37 +155,37 @@ describe.for([
     for (const { name, arguments: parameters } of functions) {
       const known = parameters.filter((parameter) => parameter in values);
       const body = Object.fromEntries(known.map((parameter) => [parameter, values[parameter]]));
-      const answer = await http.request(`/rest/v1/rpc/${name}`, { token, body });
-      expect([name, answer.status < 500]).toEqual([name, true]);
-      expect([name, await answer.text()]).toEqual([name, expect.not.stringContaining(SECRET)]);
+      const response = await http.request(`/rest/v1/rpc/${name}`, { token, body });
+      expect([name, response.status < 500]).toEqual([name, true]);
+      expect([name, await response.text()]).toEqual([name, expect.not.stringContaining(otherSecret)]);
     }
     const views = await db.query<{ name: string }>(
       "select relname as name from pg_class where relkind = 'v' and relname like 'jobforge\\_%' and relnamespace = 'public'::regnamespace",
     );
     for (const { name } of views)
       for (const query of ["", `?tenant_id=eq.${U}`, "?or=(tenant_id.not.is.null,tenant_id.is.null)"]) {
-        const answer = await http.request(`/rest/v1/${name}${query}`, { token });
-        expect([name, await answer.text()]).toEqual([name, expect.not.stringContaining(SECRET)]);
+        const response = await http.request(`/rest/v1/${name}${query}`, { token });
+        expect([name, await response.text()]).toEqual([name, expect.not.stringContaining(otherSecret)]);
       }
-    expect(await everything(db)).toEqual(before);
+    expect(await rowsOfOther(db)).toEqual(before);
   });
 });
 
-test("an operator can do all of that, so the tries are real", async ({ db, http }) => {
+test("an operator can do all of this, so the requests are valid", async ({ db, http }) => {
   const ids = await populateOther(db);
   const token = await sign({ role: "jobforge_operator" });
   const document = (await (await http.request("/v1/openapi.json")).json()) as OpenApi;
   const statuses = new Map<string, number[]>();
-  const told: string[] = [];
+  const texts: string[] = [];
   for (const [path, options] of intrusions(document, ids)) {
-    const answer = await http.request(path, { ...options, token });
+    const response = await http.request(path, { ...options, token });
     const operation = `${options.method} ${path.replace(/\?.*/, "").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "{id}")}`;
-    statuses.set(operation, [...(statuses.get(operation) ?? []), answer.status]);
-    told.push(await answer.text());
+    statuses.set(operation, [...(statuses.get(operation) ?? []), response.status]);
+    texts.push(await response.text());
   }
-  // There is no key with a job's id.
+  // No key has the id of a job.
   statuses.delete("DELETE /v1/tokens/{id}");
-  for (const [operation, answered] of statuses)
-    expect([operation, answered.some((status) => status < 300)]).toEqual([operation, true]);
-  expect(told.some((text) => text.includes(SECRET))).toBe(true);
+  for (const [operation, found] of statuses)
+    expect([operation, found.some((status) => status < 300)]).toEqual([operation, true]);
+  expect(texts.some((text) => text.includes(otherSecret))).toBe(true);
 });

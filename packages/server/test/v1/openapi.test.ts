@@ -1,7 +1,7 @@
-/** The document of the REST API: valid, complete, and as strict linters like it. */
+/** The OpenAPI document of the REST API. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect } from "vitest";
-import { test } from "./support/server.ts";
+import { test } from "../support/server.ts";
 
 async function lint(source: string): Promise<unknown[]> {
   const config = await createConfig({ extends: ["recommended"] });
@@ -9,14 +9,14 @@ async function lint(source: string): Promise<unknown[]> {
   return problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]);
 }
 
-test("the document has no fault that a linter finds", async ({ http }) => {
+test("a linter finds no problem in the document", async ({ http }) => {
   const source = await (await http.request("/v1/openapi.json")).text();
   expect(await lint(source)).toEqual([]);
   expect(await lint(source.replace('"operationId":"getStats"', '"operationId":"listJobs"'))).not.toEqual([]);
 });
 
-test("it is for everybody, and says OpenAPI 3.1", async ({ http }) => {
-  const answer = await http.request("/v1/openapi.json");
-  expect(answer.status).toBe(200);
-  expect(await answer.json()).toMatchObject({ openapi: "3.1.0", paths: expect.any(Object) });
+test("the document needs no token, and is OpenAPI 3.1", async ({ http }) => {
+  const response = await http.request("/v1/openapi.json");
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ openapi: "3.1.0", paths: expect.any(Object) });
 });

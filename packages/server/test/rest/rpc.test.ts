@@ -1,11 +1,11 @@
-/** Functions as PostgREST offers them. */
+/** Functions, called as PostgREST offers them. */
 import { describe, expect } from "vitest";
-import { appToken, sign, T, test, U } from "./support/server.ts";
+import { appToken, sign, T, test, U } from "../support/server.ts";
 
 const rpc = "/rest/v1/rpc";
 
 describe("a function", () => {
-  test("is called with named arguments and answers its JSON", async ({ http }) => {
+  test("is called with named arguments and returns its JSON", async ({ http }) => {
     const token = await appToken(T);
     const body = {
       p_tenant_id: T,
@@ -13,12 +13,14 @@ describe("a function", () => {
       p_payload: { to: "ada@example.com" },
       p_tags: ["a", "b"],
     };
-    const answer = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ type: "mail.send", outcome: "created", tags: ["a", "b"] });
+    const response = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ type: "mail.send", outcome: "created", tags: ["a", "b"] });
   });
 
-  test("that answers rows answers an array, one that answers nothing nothing", async ({ http }) => {
+  test("that returns rows gives an array, and one that returns void gives an empty response", async ({
+    http,
+  }) => {
     const token = await appToken(T);
     await http.request(`${rpc}/jobforge_enqueue_job`, { token, body: { p_tenant_id: T, p_type: "a" } });
     const list = await http.request(`${rpc}/jobforge_list_jobs`, { token, body: { p_tenant_id: T } });
@@ -27,7 +29,7 @@ describe("a function", () => {
     expect([wake.status, await wake.text()]).toEqual([204, ""]);
   });
 
-  test("that changes nothing may be called with GET, one that does may not", async ({ http }) => {
+  test("that only reads may be called with GET, and one that writes may not", async ({ http }) => {
     const token = await appToken(T);
     const next = await http.request(
       `${rpc}/jobforge_cron_runs?p_expression=@daily&p_after=2026-01-01T00:00:00Z&p_count=2`,
@@ -39,7 +41,7 @@ describe("a function", () => {
     expect([enqueued.status, enqueued.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  test("takes JSON by GET, too", async ({ http }) => {
+  test("accepts JSON arguments with GET, too", async ({ http }) => {
     const token = await appToken(T);
     for (const type of ["a", "a", "b"])
       await http.request(`${rpc}/jobforge_enqueue_job`, { token, body: { p_tenant_id: T, p_type: type } });
@@ -51,8 +53,8 @@ describe("a function", () => {
     expect(await (await list('{"type": "a"}')).json()).toHaveLength(2);
     expect(await (await list('{"limit": 1}')).json()).toHaveLength(1);
     for (const malformed of ["{", "", '{},"p_tenant_id":null']) {
-      const answer = await list(malformed);
-      expect([answer.status, await answer.json()]).toMatchObject([
+      const response = await list(malformed);
+      expect([response.status, await response.json()]).toMatchObject([
         400,
         { code: "PGRST102", message: expect.stringContaining("p_filters") },
       ]);
@@ -62,40 +64,40 @@ describe("a function", () => {
   test("keeps every digit of a number", async ({ http }) => {
     const token = await appToken(T);
     const body = `{"p_tenant_id":"${T}","p_type":"a","p_payload":{"n":12345678901234567890.123}}`;
-    const answer = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
-    expect(await answer.text()).toContain("12345678901234567890.123");
+    const response = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
+    expect(await response.text()).toContain("12345678901234567890.123");
   });
 });
 
-describe("what is refused", () => {
-  test("another method", async ({ http }) => {
+describe("the server refuses", () => {
+  test("other methods", async ({ http }) => {
     const token = await sign({ role: "jobforge_operator" });
-    const answer = await http.request(`${rpc}/jobforge_list_gates`, { method: "DELETE", token });
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
+    const response = await http.request(`${rpc}/jobforge_list_gates`, { method: "DELETE", token });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
   });
 
-  test("a function that is not JobForge's, although it is there", async ({ db, http }) => {
+  test("functions in the schema that do not belong to JobForge", async ({ db, http }) => {
     await db.query("create function public.jobforge_own() returns int language sql as 'select 1'");
     await db.query("create function public.other() returns int language sql as 'select 1'");
     const token = await sign({ role: "jobforge_operator" });
     for (const name of ["jobforge_own", "other", "pg_sleep", "jobforge_no_such"]) {
-      const answer = await http.request(`${rpc}/${name}`, { token, body: {} });
-      expect([answer.status, await answer.json()]).toMatchObject([404, { code: "PGRST202" }]);
+      const response = await http.request(`${rpc}/${name}`, { token, body: {} });
+      expect([response.status, await response.json()]).toMatchObject([404, { code: "PGRST202" }]);
     }
   });
 
-  test("arguments that it does not have, and a body that holds none", async ({ http }) => {
+  test("unknown arguments, and a body that is not an object of arguments", async ({ http }) => {
     const token = await appToken(T);
     const unknown = { p_tenant_id: T, 'p_type text) select 1; --"': 1 };
-    const answer = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body: unknown });
-    expect([answer.status, await answer.json()]).toMatchObject([404, { code: "PGRST202" }]);
+    const response = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body: unknown });
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "PGRST202" }]);
     for (const body of ["[]", "null", "3", "{", '"x"']) {
       const refused = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
       expect([refused.status, await refused.json()]).toMatchObject([400, { code: "PGRST102" }]);
     }
   });
 
-  test("what the kernel refuses, with its code, name and hint", async ({ http }) => {
+  test("calls that the kernel refuses, with the code, name and hint of the kernel", async ({ http }) => {
     const token = await appToken(T);
     const none = await http.request(`${rpc}/jobforge_enqueue_job`, {
       token,
@@ -119,7 +121,7 @@ describe("what is refused", () => {
     expect(claim.status).toBe(403);
   });
 
-  test("values of the wrong kind are the caller's mistake", async ({ http }) => {
+  test("values of the wrong type, with status 400", async ({ http }) => {
     const token = await appToken(T);
     for (const wrong of [
       { p_tenant_id: "no uuid" },
@@ -132,8 +134,8 @@ describe("what is refused", () => {
       { p_tags: [[["deep"]]] },
     ]) {
       const body = { p_tenant_id: T, p_type: "a", ...wrong };
-      const answer = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
-      expect([JSON.stringify(wrong), answer.status]).toEqual([JSON.stringify(wrong), 400]);
+      const response = await http.request(`${rpc}/jobforge_enqueue_job`, { token, body });
+      expect([JSON.stringify(wrong), response.status]).toEqual([JSON.stringify(wrong), 400]);
     }
   });
 });

@@ -1,9 +1,9 @@
-/** Supabase's own client, unchanged, on functions and views. */
+/** The unmodified Supabase client, with functions and views. */
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { describe, expect } from "vitest";
-import { test as base, sign, T, U } from "./support/server.ts";
+import { test as base, sign, T, U } from "../support/server.ts";
 
-/** Node 20 has no WebSocket of its own, which the client wants to see although nothing here uses one. */
+/** Node 20 has no WebSocket. The client requires one, although these tests never open it. */
 class NoSocket {}
 
 const connect = (url: string, token: string): SupabaseClient =>
@@ -50,7 +50,7 @@ describe("rpc", () => {
     expect(data).toMatchObject({ type: "a", priority: 5, outcome: "created" });
   });
 
-  test("answers rows that can be filtered, ordered and cut", async ({ supabase }) => {
+  test("returns rows that can be filtered, ordered and limited", async ({ supabase }) => {
     const { data, error } = await supabase
       .rpc("jobforge_list_jobs", { p_tenant_id: T })
       .select("subject, priority")
@@ -63,7 +63,7 @@ describe("rpc", () => {
     expect(got.data).toMatchObject([{ subject: "order-1" }]);
   });
 
-  test("hands errors on", async ({ supabase }) => {
+  test("returns errors", async ({ supabase }) => {
     const { data, error, status } = await supabase.rpc("jobforge_enqueue_job", {
       p_tenant_id: U,
       p_type: "a",
@@ -75,14 +75,14 @@ describe("rpc", () => {
 });
 
 describe("a view", () => {
-  test("shows the caller's tenant and no other", async ({ supabase, operator }) => {
+  test("shows rows of the caller's tenant only", async ({ supabase, operator }) => {
     const own = await supabase.from("jobforge_jobs").select();
     expect(own.data).toHaveLength(3);
     expect((await supabase.from("jobforge_jobs").select().eq("tenant_id", U)).data).toEqual([]);
     expect((await operator.from("jobforge_jobs").select()).data).toHaveLength(4);
   });
 
-  test("answers the columns asked for, under other names and parts of JSON too", async ({ supabase }) => {
+  test("returns the selected columns, also with aliases, parts of JSON and casts", async ({ supabase }) => {
     const { data, error } = await supabase
       .from("jobforge_jobs")
       .select("kind:type, payload->>to, first:payload->parts->0, priority::text")
@@ -101,27 +101,27 @@ describe("a view", () => {
     ["gt and lt", [2], (q) => q.gt("priority", 1).lt("priority", 3)],
     ["gte and lte", [1, 2], (q) => q.gte("priority", 1).lte("priority", 2)],
     ["in", [1, 2], (q) => q.in("subject", ["order-1", "order-2", "a,b", 'c"d'])],
-    ["in, of values that need quotes", [2], (q) => q.in("payload->>to", ['a "quoted", (odd) one'])],
-    ["in, of none", [], (q) => q.in("subject", [])],
+    ["in, with values that need quotes", [2], (q) => q.in("payload->>to", ['a "quoted", (odd) one'])],
+    ["in, with an empty list", [], (q) => q.in("subject", [])],
     ["is null", [3], (q) => q.is("subject", null)],
     ["not is null", [1, 2], (q) => q.not("subject", "is", null)],
-    ["is a truth value", [1, 2, 3], (q) => q.is("cancel_requested", false)],
+    ["is, with a boolean", [1, 2, 3], (q) => q.is("cancel_requested", false)],
     ["like", [1, 2], (q) => q.like("subject", "order-%")],
     ["ilike", [3], (q) => q.ilike("type", "REPORT*")],
-    ["contains, an array", [1], (q) => q.contains("tags", ["vip", "eu"])],
-    ["contains, JSON", [2], (q) => q.contains("payload", { n: 2 })],
+    ["contains, with an array", [1], (q) => q.contains("tags", ["vip", "eu"])],
+    ["contains, with JSON", [2], (q) => q.contains("payload", { n: 2 })],
     ["contained by", [2, 3], (q) => q.containedBy("tags", ["eu"])],
     ["overlaps", [1, 2], (q) => q.overlaps("tags", ["eu", "us"])],
     ["or", [1, 3], (q) => q.or("priority.eq.1,and(type.eq.report.build,priority.gt.2)")],
     ["or with not and in", [1, 2], (q) => q.or("not.and(priority.gt.1,priority.lt.9),subject.in.(order-2)")],
-    ["or, of values in quotes", [1, 3], (q) => q.or('subject.eq."order-1",type.eq."report.build"')],
+    ["or, with quoted values", [1, 3], (q) => q.or('subject.eq."order-1",type.eq."report.build"')],
     [
-      "or, of values that need quotes",
+      "or, with values that need quotes",
       [2, 3],
       (q) =>
         q.or('payload->>to.eq."a \\"quoted\\", (odd) one",and(type.not.eq."mail.send",type.like."report*")'),
     ],
-    ["or, of in with quotes", [1, 2], (q) => q.or('subject.in.("order-1","order-2")')],
+    ["or, with in and quoted values", [1, 2], (q) => q.or('subject.in.("order-1","order-2")')],
     ["a part of JSON", [1], (q) => q.eq("payload->>to", "ada@x.org")],
     ["match", [1], (q) => q.match({ type: "mail.send", priority: 1 })],
   ];
@@ -134,7 +134,7 @@ describe("a view", () => {
     expect((data as { priority: number }[]).map(({ priority }) => priority)).toEqual(expected);
   });
 
-  test("is counted, with and without rows", async ({ supabase }) => {
+  test("returns its count, with and without rows", async ({ supabase }) => {
     const page = await supabase
       .from("jobforge_jobs")
       .select("priority", { count: "exact" })
@@ -150,7 +150,7 @@ describe("a view", () => {
     expect(beyond.error).toMatchObject({ code: "PGRST103" });
   });
 
-  test("answers one row when one is asked for", async ({ supabase }) => {
+  test("returns a single row on request", async ({ supabase }) => {
     const jobs = () => supabase.from("jobforge_jobs").select("subject");
     expect((await jobs().eq("priority", 1).single()).data).toEqual({ subject: "order-1" });
     expect((await jobs().single()).error).toMatchObject({ code: "PGRST116" });
@@ -158,7 +158,7 @@ describe("a view", () => {
     expect((await jobs().eq("priority", 2).maybeSingle()).data).toEqual({ subject: "order-2" });
   });
 
-  test("is of JobForge: no table, no view of others, no column that is not there", async ({
+  test("must belong to JobForge: tables, other views and unknown columns are refused", async ({
     db,
     operator,
   }) => {
@@ -189,7 +189,7 @@ describe("a view", () => {
       expect([400]).toContain((await refused).status);
   });
 
-  test("cannot be written", async ({ supabase, http }) => {
+  test("cannot be written to", async ({ supabase, http }) => {
     const token = await sign({ role: "jobforge_operator" });
     const jobs = supabase.from("jobforge_jobs");
     for (const refused of [
@@ -198,8 +198,8 @@ describe("a view", () => {
       jobs.delete().eq("priority", 1),
     ])
       expect((await refused).status).toBe(405);
-    const answer = await http.request("/rest/v1/jobforge_jobs", { method: "PUT", token });
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    const response = await http.request("/rest/v1/jobforge_jobs", { method: "PUT", token });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect((await supabase.from("jobforge_none").insert({})).status).toBe(404);
     expect((await supabase.from("jobforge_jobs").select()).data).toHaveLength(3);
   });

@@ -1,10 +1,10 @@
-/** The REST API, resource by resource. */
+/** /v1/jobs. */
 import { describe, expect } from "vitest";
-import { test } from "./support/ask.ts";
-import { appToken, T, U } from "./support/server.ts";
+import { test } from "../support/client.ts";
+import { T, U } from "../support/server.ts";
 
 describe("jobs", () => {
-  test("are enqueued, shown, changed, canceled", async ({ app }) => {
+  test("are enqueued, shown, changed, rescheduled and canceled", async ({ app }) => {
     const created = await app("/v1/jobs", {
       body: {
         type: "mail.send",
@@ -41,7 +41,7 @@ describe("jobs", () => {
     });
   });
 
-  test("show their attempts and result", async ({ app, db }) => {
+  test("have attempts and a result", async ({ app, db }) => {
     const { body } = await app("/v1/jobs", { body: { type: "a" } });
     await db.query("select id from jobforge_claim_jobs('w')");
     await db.query(
@@ -59,7 +59,7 @@ describe("jobs", () => {
     });
   });
 
-  test("are found by filters, page after page", async ({ app }) => {
+  test("are listed by filters, in pages", async ({ app }) => {
     const jobs = ["a", "a", "b", "a", "c"].map((type, priority) => ({ type, priority, tags: [type, "all"] }));
     await app("/v1/bulk/enqueue", { body: { jobs } });
     const seen: unknown[] = [];
@@ -84,7 +84,7 @@ describe("jobs", () => {
     expect(await found("created_before=2020-01-01T00:00:00Z")).toEqual([]);
   });
 
-  test("say why they do not run", async ({ app, operator }) => {
+  test("have an explanation why they are not running", async ({ app, operator }) => {
     const { body } = await app("/v1/jobs", { body: { type: "a", run_at: "2099-01-01T00:00:00Z" } });
     await operator("/v1/gates", { method: "PUT", body: { scope: "type", key: "a", paused: true } });
     const explained = await app(`/v1/jobs/${body["id"]}/explain`);
@@ -97,7 +97,7 @@ describe("jobs", () => {
     });
   });
 
-  test("have an idempotency key by header or body, and say when they exist", async ({ app }) => {
+  test("take an idempotency key from header or body, and an existing job is returned", async ({ app }) => {
     const headers = { "idempotency-key": "k-1" };
     const first = await app("/v1/jobs", { body: { type: "a" }, headers });
     const second = await app("/v1/jobs", { body: { type: "a", idempotency_key: "k-1" } });
@@ -118,7 +118,7 @@ describe("jobs", () => {
     expect(malformed.body["traceparent"]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   });
 
-  test("of all tenants are for operators, who may also name one", async ({ app, operator }) => {
+  test("of all tenants are shown to operators, who may also name one tenant", async ({ app, operator }) => {
     await app("/v1/jobs", { body: { type: "a" } });
     await operator(`/v1/jobs?tenant_id=${U}`, { body: { type: "b" } });
     const all = await operator("/v1/jobs");
@@ -132,97 +132,15 @@ describe("jobs", () => {
     });
   });
 
-  test("belong to any tenant that Postgres can name", async ({ operator }) => {
+  test("may belong to any UUID that Postgres accepts as a tenant", async ({ operator }) => {
     const tenant = "f0000000-0000-0000-0000-00000000000f";
     const created = await operator(`/v1/jobs?tenant_id=${tenant}`, { body: { type: "a" } });
     expect(created).toMatchObject({ status: 201, body: { tenant_id: tenant } });
   });
 
-  test("that are not there are not found", async ({ app }) => {
+  test("that do not exist are not found", async ({ app }) => {
     const path = "/v1/jobs/99999999-9999-4999-8999-999999999999";
     for (const each of [path, `${path}/result`])
       expect(await app(each)).toMatchObject({ status: 404, body: { name: "not_found" } });
-  });
-});
-
-test("schedules are ensured, changed, run, disabled and deleted", async ({ app, db }) => {
-  const path = `/v1/schedules/fetch/${encodeURIComponent("feed/1")}`;
-  const ensured = await app(path, { method: "PUT", body: { every: "1h", payload: { feed: 1 } } });
-  expect(ensured).toMatchObject({
-    status: 200,
-    body: { outcome: "created", key: "feed/1", kind: "every", enabled: true },
-  });
-  expect((await app(path)).body).toMatchObject({ payload: { feed: 1 } });
-  expect((await app(path, { method: "PATCH", body: { priority: 3 } })).body).toMatchObject({ priority: 3 });
-  expect((await app(`${path}/run`, { method: "POST" })).body).toMatchObject({ run_requested: true });
-  await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w')");
-  expect((await app(`${path}/runs`)).body).toMatchObject({ items: [{ type: "fetch", status: "succeeded" }] });
-  expect((await app(`${path}/disable`, { method: "POST" })).body).toMatchObject({ enabled: false });
-  expect((await app("/v1/schedules?enabled=true")).body).toEqual({ items: [], cursor: null });
-  expect((await app("/v1/schedules?enabled=false&type=fetch")).body["items"]).toHaveLength(1);
-  expect((await app(`${path}/enable`, { method: "POST" })).body).toMatchObject({ enabled: true });
-  expect((await app(path, { method: "DELETE" })).body).toMatchObject({ deleted: true });
-  expect(await app(path)).toMatchObject({ status: 404 });
-  expect(await app(`${path}/run`, { method: "POST" })).toMatchObject({
-    status: 404,
-    body: { code: "JF010" },
-  });
-  expect(await app(path, { method: "PUT", body: { cron: "never" } })).toMatchObject({
-    status: 400,
-    body: { code: "JF009" },
-  });
-});
-
-test("bulk changes say how many they meant and changed", async ({ app, db }) => {
-  await app("/v1/bulk/enqueue", {
-    body: { jobs: [{ type: "a" }, { type: "a" }, { type: "b", max_attempts: 1 }] },
-  });
-  await db.query(
-    "select jobforge_complete_job(id, 'w', 'failed') from jobforge_claim_jobs('w', 1, array['b'])",
-  );
-  expect((await app("/v1/bulk/cancel", { body: { filters: { type: ["a"] } } })).body).toEqual({
-    matched: 2,
-    changed: 2,
-  });
-  expect((await app("/v1/bulk/reschedule", { body: { filters: { status: "dead" } } })).body).toEqual({
-    matched: 1,
-    changed: 1,
-  });
-  expect(await app("/v1/bulk/cancel", { body: { filters: {} } })).toMatchObject({
-    status: 400,
-    body: { code: "JF002" },
-  });
-});
-
-describe("a request that does not fit the document", () => {
-  test.for([
-    ["a missing type", "POST", "/v1/jobs", {}],
-    ["an unknown key", "POST", "/v1/jobs", { type: "a", statsu: 1 }],
-    ["a wrong kind", "POST", "/v1/jobs", { type: "a", priority: "high" }],
-    ["no JSON", "POST", "/v1/jobs", "{"],
-    ["an unknown filter", "GET", "/v1/jobs?statsu=dead", undefined],
-    ["a malformed id", "GET", "/v1/jobs/17", undefined],
-    ["a limit out of range", "GET", "/v1/jobs?limit=0", undefined],
-    ["a malformed time", "GET", "/v1/stats?since=yesterday", undefined],
-    ["a character that Postgres cannot hold", "POST", "/v1/jobs", { type: "a", payload: "\u0000" }],
-  ] as const)("%s is refused, with what is to blame", async ([, method, path, body], { app }) => {
-    const answer = await app(path, { method, body });
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get("content-type")).toBe("application/problem+json");
-    expect(answer.body).toMatchObject({ status: 400, detail: expect.any(String), name: "invalid_argument" });
-  });
-
-  test("that is not JSON, or has no body, is told so", async ({ http }) => {
-    const token = await appToken(T);
-    for (const headers of [{}, { "content-type": "text/plain" }]) {
-      const answer = await http.request("/v1/jobs", { method: "POST", token, headers });
-      expect([answer.status, await answer.json()]).toMatchObject([415, { name: "unsupported_media_type" }]);
-    }
-  });
-
-  test("of another method or path is told so", async ({ app }) => {
-    const method = await app("/v1/stats", { method: "DELETE" });
-    expect([method.status, method.headers.get("allow")]).toEqual([405, "GET"]);
-    expect((await app("/v1/no/such")).status).toBe(404);
   });
 });

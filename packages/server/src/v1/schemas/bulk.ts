@@ -1,0 +1,47 @@
+/** Requests that create, count or change many jobs. */
+import { z } from "@hono/zod-openapi";
+import { bounds, bulkChanges } from "@jobforge/sdk-ts";
+import { Count, Id, integerWithin, Status, Type } from "./basic.ts";
+import { NewJob, Outcome, searchFields } from "./jobs.ts";
+
+const maxNewJobs = 50_000;
+
+export const NewJobs = z.strictObject({ jobs: z.array(NewJob).max(maxNewJobs) }).openapi("NewJobs");
+
+/** Leaves out the columns of the job: reading them back costs time, and most callers do not need them. */
+const Enqueued = z.looseObject({ id: Id, outcome: Outcome }).openapi("Enqueued");
+
+export const EnqueuedJobs = z.looseObject({ items: z.array(Enqueued) });
+
+/** Selects the jobs of a bulk request. */
+const JobFilters = z
+  .strictObject({
+    status: z.union([Status, z.array(Status).min(1)]).optional(),
+    type: z.union([Type, z.array(Type).min(1)]).optional(),
+    tags: z.union([z.string(), z.array(z.string())]).optional(),
+    ...searchFields,
+  })
+  .openapi("JobFilters");
+
+export const BulkCount = z
+  .strictObject({
+    filters: JobFilters.optional(),
+    change: z
+      .enum(bulkChanges)
+      .optional()
+      .openapi({ description: "Count only the jobs that this change would affect" }),
+  })
+  .openapi("BulkCount");
+
+export const JobCount = z
+  .looseObject({ tenant_id: Id, type: z.string(), status: Status, jobs: Count })
+  .openapi("JobCount");
+
+export const BulkChange = z
+  .strictObject({
+    filters: JobFilters,
+    limit: integerWithin(bounds.bulkLimit).default(bounds.bulkLimit.default),
+  })
+  .openapi("BulkChange");
+
+export const BulkResult = z.looseObject({ matched: Count, changed: Count }).openapi("BulkResult");

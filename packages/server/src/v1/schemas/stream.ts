@@ -1,0 +1,12 @@
+/** The live stream. */
+import { z } from "@hono/zod-openapi";
+import { Type } from "./basic.ts";
+import { several, tenantParameter } from "./parameters.ts";
+
+export const StreamQuery = z.strictObject({
+  ...tenantParameter,
+  type: several(Type),
+  subject: z.string().optional(),
+});
+
+export const StreamHeaders = z.object({ "last-event-id": z.string().max(200).optional() });

@@ -1,0 +1,36 @@
+/** /v1/tenants: how many jobs a tenant may have, and how many turns it gets. */
+import { createRoute } from "@hono/zod-openapi";
+import { type Api, body, responses, serveValue } from "./api.ts";
+import { Tenant, TenantChanges, TenantIdParameter, TenantSettings } from "./schemas/tenants.ts";
+
+const path = "/v1/tenants/{tenant_id}";
+const tags = ["Tenants"];
+
+export function tenantRoutes(api: Api): void {
+  const show = createRoute({
+    method: "get",
+    path,
+    operationId: "getTenant",
+    summary: "Show a tenant's quota, how much of it is used, and its weight",
+    tags,
+    request: { params: TenantIdParameter },
+    responses: responses(Tenant, "The tenant's settings, or the defaults"),
+  });
+  serveValue(api, show, "jobforge_get_tenant", "tenant", (c) => ({
+    p_tenant_id: c.req.valid("param").tenant_id,
+  }));
+  const set = createRoute({
+    method: "patch",
+    path,
+    operationId: "setTenant",
+    summary: "Set a tenant's quota and weight",
+    description: "Keys that the request leaves out keep their values.",
+    tags,
+    request: { params: TenantIdParameter, body: body(TenantChanges) },
+    responses: responses(TenantSettings, "The settings after the change"),
+  });
+  serveValue(api, set, "jobforge_set_tenant", "tenant", (c) => ({
+    p_tenant_id: c.req.valid("param").tenant_id,
+    p_settings: c.req.valid("json"),
+  }));
+}

@@ -1,0 +1,41 @@
+/** Clients that share one poll of the database. */
+import { expect, test } from "vitest";
+import { type Message, StreamGroup } from "../../src/stream/group.ts";
+import type { Snapshot } from "../../src/stream/snapshot.ts";
+
+test("counts that a subscriber has seen are not sent again while they do not change", async () => {
+  const seen = (queued: number): Snapshot => ({
+    at: "2026-01-01",
+    queued,
+    running: 0,
+    finished: [],
+    more: false,
+  });
+  let queued = 1;
+  let reads = 0;
+  const readSince = async (): Promise<Snapshot> => {
+    reads += 1;
+    return seen(queued);
+  };
+  const group = new StreamGroup(
+    readSince,
+    () => 0,
+    () => undefined,
+  );
+  const counts = (messages: readonly Message[]): unknown[] =>
+    messages.map(({ data }) => (data as Snapshot).queued);
+  const sent: unknown[] = [];
+  const leave = group.subscribe((messages) => sent.push(...counts(messages)));
+  group.begin(seen(1));
+  await expect.poll(() => reads, { timeout: 5000 }).toBeGreaterThanOrEqual(2);
+  expect(sent).toEqual([]);
+  queued = 2;
+  await expect.poll(() => sent, { timeout: 5000 }).toEqual([2]);
+  // A new subscriber that read other counts receives the current ones.
+  const late: unknown[] = [];
+  const leaveToo = group.subscribe((messages) => late.push(...counts(messages)));
+  group.begin(seen(3));
+  await expect.poll(() => late, { timeout: 5000 }).toEqual([2]);
+  leave();
+  leaveToo();
+});

@@ -1,0 +1,31 @@
+/** /v1/schedules. */
+import { expect } from "vitest";
+import { test } from "../support/client.ts";
+
+test("schedules are ensured, changed, run, disabled and deleted", async ({ app, db }) => {
+  const path = `/v1/schedules/fetch/${encodeURIComponent("feed/1")}`;
+  const ensured = await app(path, { method: "PUT", body: { every: "1h", payload: { feed: 1 } } });
+  expect(ensured).toMatchObject({
+    status: 200,
+    body: { outcome: "created", key: "feed/1", kind: "every", enabled: true },
+  });
+  expect((await app(path)).body).toMatchObject({ payload: { feed: 1 } });
+  expect((await app(path, { method: "PATCH", body: { priority: 3 } })).body).toMatchObject({ priority: 3 });
+  expect((await app(`${path}/run`, { method: "POST" })).body).toMatchObject({ run_requested: true });
+  await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w')");
+  expect((await app(`${path}/runs`)).body).toMatchObject({ items: [{ type: "fetch", status: "succeeded" }] });
+  expect((await app(`${path}/disable`, { method: "POST" })).body).toMatchObject({ enabled: false });
+  expect((await app("/v1/schedules?enabled=true")).body).toEqual({ items: [], cursor: null });
+  expect((await app("/v1/schedules?enabled=false&type=fetch")).body["items"]).toHaveLength(1);
+  expect((await app(`${path}/enable`, { method: "POST" })).body).toMatchObject({ enabled: true });
+  expect((await app(path, { method: "DELETE" })).body).toMatchObject({ deleted: true });
+  expect(await app(path)).toMatchObject({ status: 404 });
+  expect(await app(`${path}/run`, { method: "POST" })).toMatchObject({
+    status: 404,
+    body: { code: "JF010" },
+  });
+  expect(await app(path, { method: "PUT", body: { cron: "never" } })).toMatchObject({
+    status: 400,
+    body: { code: "JF009" },
+  });
+});
