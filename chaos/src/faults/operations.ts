@@ -62,7 +62,7 @@ export const rollingUpgrade: FaultKind = {
           program: "first-release-worker",
         });
         await world.direct.rows(
-          "update jobforge.repeatables set checksum = 'of an older file' where name = '010_errors.sql'",
+          "update jobforge.repeatables set checksum = 'of an older file' where name = 'functions/shared/errors.sql'",
         );
         const { refreshed } = await migrate({ database: world.urls.owner });
         if (!refreshed) world.violated("processes", "the migration of an upgrade did nothing");
