@@ -1,3 +1,13 @@
+/**
+ * The entry `@jobforge/sdk-ts`. Where to find things in this folder:
+ *
+ * - job-forge.ts, client.ts: the client and its calls; groups/: the calls of operators, such as `forge.gates`
+ * - define/: definitions of jobs and schedules; sync/: writing definitions to the database
+ * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
+ * - transport/: calls over Postgres and HTTP; transactions of other libraries
+ * - words.ts: fixed words and bounds; arguments.ts: checks; errors.ts: all errors
+ * - adapters.ts, adapters/: the interfaces of older designs
+ */
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
 export type {

@@ -1,11 +1,9 @@
-/** The table of API functions is what the catalog says. */
+/** The table of API functions equals the catalog. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { apiFunctions } from "../src/transport/functions.ts";
 
-test("the SDK knows every API function with its parameters, their types and what it returns", async ({
-  db,
-}) => {
+test("the SDK knows every API function with its parameters, their types and its result", async ({ db }) => {
   const functions = await db.query<{ name: string; parameters: string[]; returns: string }>(`
     select p.proname as name,
       case when p.proretset then 'rows' when p.prorettype = 'jsonb'::regtype then 'json' else replace(format_type(p.prorettype, null), 'timestamp with time zone', 'timestamptz') end as returns,

@@ -1,16 +1,18 @@
-/** Changes to many jobs of a tenant at once. */
+/** Bulk changes: cancel, reschedule or purge many jobs of a tenant at once. */
 import { checkRange, checkTenant } from "../arguments.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds } from "../words.ts";
 import type { JobFilters, OfTenant } from "./job.ts";
 import { filterKeys } from "./list.ts";
 
-/** At least one filter is required. `limit` is 1 to 10,000, by default 1000. */
+/** At least one filter is required. `limit` is 1 to 10,000. Default 1000. */
 export type BulkFilters = JobFilters & OfTenant & { readonly limit?: number | undefined };
 
 export interface BulkResult {
   readonly matched: number;
-  /** Fewer than `matched` when other transactions hold some of the jobs. Call again while `matched` reaches the limit. */
+  /**
+   * Fewer than `matched` when other transactions hold some of the jobs. Call again while `matched` reaches the limit.
+   */
   readonly changed: number;
 }
 

@@ -1,16 +1,24 @@
-/** The kernel's API as clients call it: parameters with their SQL types, and what comes back. A test compares it to the catalog. */
+/**
+ * The kernel's API as clients call it: parameters with their SQL types, and the result. A test compares it to the
+ * catalog.
+ */
 
 type Returns = "json" | "rows" | "text" | "timestamptz" | "void";
 
 export interface ApiFunction {
   readonly parameters: ReadonlyMap<string, string>;
-  /** One JSON value; a set of rows, which clients get as an array of objects; JSON as a text, which clients get parsed; a time; nothing. */
+  /**
+   * `json`: one JSON value. `rows`: a set of rows, which clients get as an array of objects. `text`: JSON as text,
+   * which clients get parsed. `timestamptz`: a time. `void`: nothing.
+   */
   readonly returns: Returns;
-  /** The call acts for the tenant of `p_tenant_id`, so a caller that is trusted to name its tenant names that one. */
+  /**
+   * The call acts for the tenant of `p_tenant_id`, so a caller that is trusted to name its tenant names that tenant.
+   */
   readonly namesTenant: boolean;
 }
 
-/** Calls of workers: there a tenant only narrows what is claimed. */
+/** Calls in which `p_tenant_id` does not name the tenant of the caller: for workers it only narrows the claim. */
 const workerCalls = new Set([
   "jobforge_claim_jobs",
   "jobforge_settle_jobs",
