@@ -233,7 +233,8 @@ export class JobForgeClient {
   }
 
   /**
-   * Why a job is not running now, or how it finished. The main reason comes first. Undefined if there is no such job.
+   * Why a job is not running now, or how it finished. Reasons come in the order in which to remove them. Undefined if
+   * there is no such job.
    */
   async explain(id: string, tenant: OfTenant): Promise<JobReason[] | undefined> {
     return (await this.#ofJob<JobReason[] | null>("jobforge_explain_job", id, tenant)) ?? undefined;

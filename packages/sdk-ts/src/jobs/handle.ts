@@ -40,7 +40,8 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
   }
 
   /**
-   * Why the job is not running now, or how it finished. The main reason comes first. Undefined if there is no such job.
+   * Why the job is not running now, or how it finished. Reasons come in the order in which to remove them. Undefined if
+   * there is no such job.
    */
   explain(): Promise<JobReason[] | undefined> {
     return this.#forge.explain(this.id, this);
