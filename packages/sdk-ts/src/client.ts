@@ -27,51 +27,26 @@ import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
 import { UsageReports } from "./groups/usage.ts";
 import { Workers } from "./groups/workers.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "./jobs/bulk.ts";
 import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
 import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
+import {
+  type BulkFilters,
+  type BulkResult,
+  type CancelResult,
+  changeJobs,
+  type JobChanges,
+  type JobReference,
+  type RescheduleOptions,
+  type RescheduleResult,
+} from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
 import { fromRow, fromRows, toKeys } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
-import type { EnqueueOutcome, JobStatus } from "./words.ts";
-
-/** The tenant, and optionally the definition that types the result. */
-export interface JobReference<D extends JobDefinition = JobDefinition> extends OfTenant {
-  readonly job?: D | undefined;
-}
-
-export interface RescheduleOptions {
-  /** Default: now. */
-  readonly runAt?: Date | undefined;
-  /** For a queued job, its new total of executions. For a finished job, how many more executions it gets. */
-  readonly maxAttempts?: number | undefined;
-}
-
-/** Changes to a queued job. What is not given stays as it is. */
-export interface JobChanges<D extends JobDefinition = JobDefinition> {
-  readonly payload?: JobInput<D> | undefined;
-  readonly priority?: number | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly runAt?: Date | undefined;
-}
-
-export interface CancelResult {
-  readonly id: string;
-  /** `canceled` if the job was queued; `running` if it is canceled when its run ends. */
-  readonly status: "canceled" | "running";
-  readonly cancelRequested: boolean;
-}
-
-export interface RescheduleResult {
-  readonly id: string;
-  readonly status: JobStatus;
-  readonly runAt: Date;
-  readonly maxAttempts: number;
-}
+import type { EnqueueOutcome } from "./words.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;

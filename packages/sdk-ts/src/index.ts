@@ -10,15 +10,7 @@
  */
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
-export type {
-  CancelResult,
-  JobChanges,
-  JobForgeClient,
-  JobReference,
-  RescheduleOptions,
-  RescheduleResult,
-  TransactionClient,
-} from "./client.ts";
+export type { JobForgeClient, TransactionClient } from "./client.ts";
 export type { JobContext, JobLogger } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
@@ -46,10 +38,18 @@ export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
 export { JobForge, type JobForgeOptions } from "./job-forge.ts";
-export type { BulkFilters, BulkResult } from "./jobs/bulk.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 export type * from "./jobs/job.ts";
 export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./jobs/list.ts";
+export type {
+  BulkFilters,
+  BulkResult,
+  CancelResult,
+  JobChanges,
+  JobReference,
+  RescheduleOptions,
+  RescheduleResult,
+} from "./jobs/steer.ts";
 export type { WaitOptions } from "./jobs/wait.ts";
 export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";

@@ -1,9 +1,9 @@
 /** The jobs of all tenants: searching, counting, purging. */
 import { checkRange, checkTenant } from "../arguments.ts";
 import type { JobDefinition } from "../define/definition.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/bulk.ts";
 import type { JobFilters, JobOf } from "../jobs/job.ts";
 import { filterKeys, type List, type SearchOptions, searchJobs } from "../jobs/list.ts";
+import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/steer.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds, type JobStatus } from "../words.ts";

@@ -1,14 +1,9 @@
 /** Handles: an object for one job, with the calls about it. */
-import type {
-  CancelResult,
-  JobChanges,
-  JobForgeClient,
-  RescheduleOptions,
-  RescheduleResult,
-} from "../client.ts";
+import type { JobForgeClient } from "../client.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import type { EnqueueOutcome } from "../words.ts";
 import type { Job, JobReason } from "./job.ts";
+import type { CancelResult, JobChanges, RescheduleOptions, RescheduleResult } from "./steer.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** The calls of a handle go through the JobForge that created it, never through a transaction. */
