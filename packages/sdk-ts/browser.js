@@ -1,10 +1,13 @@
-/** What a bundle for browsers gets instead of the SDK: the reason why there is none. */
+/**
+ * Replaces the SDK in bundles for browsers. It has the same exports, which a test checks, and throws an error that says
+ * why there is no SDK.
+ */
 const nothing = refuse();
 
 function refuse() {
   throw new Error(
-    "@jobforge/sdk-ts does not run in a browser: it needs a database's URL or a server's token, which must not reach one. " +
-      "Import it on the server only, and let the browser call an endpoint of yours that enqueues.",
+    "@jobforge/sdk-ts does not run in a browser: it needs the URL of a database or the token of a server, which must not be sent to browsers. " +
+      "Import it only on the server, and let the browser call an endpoint of yours that enqueues.",
   );
 }
 

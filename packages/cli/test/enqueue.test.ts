@@ -76,7 +76,7 @@ describe("jobforge enqueue", () => {
     await run(args, { DATABASE_URL: db.url });
     const late = await run([...args, "--wait", "1ms"], { DATABASE_URL: db.url });
     expect(late.exitCode).toBe(1);
-    expect(late.stderr).toContain("did not end within 1 ms");
+    expect(late.stderr).toContain("did not finish within 1 ms");
     await db.query(
       `select jobforge_complete_job(id, 'w', 'failed', '{"message": "boom"}', p_retry => false) from jobforge_claim_jobs('w')`,
     );

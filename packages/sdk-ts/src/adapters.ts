@@ -1,6 +1,6 @@
 /**
- * The entry `@jobforge/sdk-ts/adapters`: the interfaces of two older designs, implemented on JobForge, so that programs written for them
- * run unchanged.
+ * The entry `@jobforge/sdk-ts/adapters`: the interfaces of two older designs, implemented on JobForge, so that programs
+ * written for them run unchanged.
  */
 export {
   canRetry,

@@ -1,4 +1,7 @@
-/** Checks arguments before any round trip, with the kernel's own limits. Each failure names the field and says what is allowed. */
+/**
+ * Checks arguments before any round trip, with the bounds of the kernel. Each error names the field and says what is
+ * allowed.
+ */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define/definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
@@ -10,7 +13,7 @@ export const globalTenant = "00000000-0000-0000-0000-000000000000";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a type must not have
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a type must not contain them
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/;
 
 function refuse(field: string, message: string, hint?: string): never {
@@ -34,7 +37,7 @@ export function checkType(type: unknown, field = "type"): void {
   if (typeof type !== "string" || type.trim() === "") refuse(field, "must not be empty");
   if (type.length > bounds.typeLength.max)
     refuse(field, `must not be longer than ${bounds.typeLength.max} characters`);
-  if (controlCharacters.test(type)) refuse(field, "must not have control characters");
+  if (controlCharacters.test(type)) refuse(field, "must not contain control characters");
   if (type === "*") refuse(field, 'must not be "*", which is the name of the default policy');
 }
 
@@ -44,36 +47,36 @@ export function checkRange(value: unknown, field: string, { min, max }: Bounds):
     refuse(field, `must be a whole number between ${min} and ${max}`);
 }
 
-/** A time that JSON and Postgres both keep. One that is no time would be null in JSON, which means something else. */
+/** A time that both JSON and Postgres can store. An invalid Date serializes to null, which has another meaning. */
 export function checkDate(value: unknown, field: string): void {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) refuse(field, "must be a valid Date");
   const year = value.getUTCFullYear();
   if (year < 1 || year > 9999) refuse(field, "must be a time from year 1 to year 9999");
 }
 
-/** How long something may take: any number from 0 on; Infinity is no limit. */
+/** A timeout: any number of milliseconds from 0 on. Infinity means no limit. */
 export function checkTimeout(value: unknown, field = "timeoutMs"): void {
   if (typeof value !== "number" || !(value >= 0))
-    refuse(field, "must be a number of milliseconds from 0 on, or Infinity");
+    refuse(field, "must be a number of milliseconds, 0 or more, or Infinity");
 }
 
-/** A text that is kept as it is: not empty, no longer than the bounds allow in bytes, no NUL. */
+/** A text that is stored as it is: not empty, without NUL characters, and no longer in bytes than the bounds allow. */
 export function checkText(value: unknown, field: string, { max }: Bounds = bounds.keyBytes): void {
   if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > max)
     refuse(field, `must be a text of 1 to ${max} bytes`);
-  if (value.includes("\u0000")) refuse(field, "must not have a NUL character");
+  if (value.includes("\u0000")) refuse(field, "must not contain a NUL character");
 }
 
 export function checkTags(tags: unknown, field: string): void {
   if (!Array.isArray(tags)) refuse(field, "must be an array of texts");
-  if (tags.length > bounds.tags.max) refuse(field, `must not be more than ${bounds.tags.max}`);
+  if (tags.length > bounds.tags.max) refuse(field, `must not have more than ${bounds.tags.max} elements`);
   const { tagBytes } = bounds;
   for (const [index, tag] of tags.entries()) checkText(tag, `${field}[${index}]`, tagBytes);
   if (Buffer.byteLength(tags.join("")) > tagBytes.max)
-    refuse(field, `must not have more than ${tagBytes.max} bytes altogether`);
+    refuse(field, `must not have more than ${tagBytes.max} bytes in total`);
 }
 
-/** Checks how a job is to be enqueued. `at` is put before the names of fields, such as `jobs[3].`. */
+/** Checks the options of an enqueue. `at` is a prefix for the names of fields in errors, such as `jobs[3].`. */
 export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: unknown, at = ""): void {
   checkTenant(tenantId, `${at}tenantId`);
   checkGiven(options, at, enqueueChecks);
@@ -84,7 +87,7 @@ export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: 
 
 type Check = (value: unknown, field: string) => unknown;
 
-/** Runs the check of every option that is given and has one. */
+/** Runs the check of every option that is given. Options without a check are accepted. */
 function checkGiven<O extends object>(
   options: O,
   at: string,
@@ -178,7 +181,7 @@ export function checkPolicy(changes: PolicyChanges): void {
   checkGiven(changes, "", policyChecks);
 }
 
-/** Checks a definition: a mistake in it is found when the program starts. */
+/** Checks a definition, so that a mistake in it is found when the program starts. */
 export function checkDefinition(
   options: JobDefinitionOptions<string, StandardSchemaV1, StandardSchemaV1>,
 ): void {

@@ -1,4 +1,4 @@
-/** Every call an application makes, over any transport. Calls of operators are in groups, such as `gates`. */
+/** The calls of applications, over any transport. The calls of operators are in groups, such as `gates`. */
 import {
   checkDate,
   checkMaxAttempts,
@@ -27,57 +27,32 @@ import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
 import { UsageReports } from "./groups/usage.ts";
 import { Workers } from "./groups/workers.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "./jobs/bulk.ts";
 import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
 import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
+import {
+  type BulkFilters,
+  type BulkResult,
+  type CancelResult,
+  changeJobs,
+  type JobChanges,
+  type JobReference,
+  type RescheduleOptions,
+  type RescheduleResult,
+} from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
 import { fromRow, fromRows, toKeys } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
-import type { EnqueueOutcome, JobStatus } from "./words.ts";
-
-/** The tenant, and optionally the definition that types the result. */
-export interface JobReference<D extends JobDefinition = JobDefinition> extends OfTenant {
-  readonly job?: D | undefined;
-}
-
-export interface RescheduleOptions {
-  /** Default: now. */
-  readonly runAt?: Date | undefined;
-  /** For a queued job the new total; for one that had ended, how many more executions it gets. */
-  readonly maxAttempts?: number | undefined;
-}
-
-/** What can be changed of a queued job; what is not named stays. */
-export interface JobChanges<D extends JobDefinition = JobDefinition> {
-  readonly payload?: JobInput<D> | undefined;
-  readonly priority?: number | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly runAt?: Date | undefined;
-}
-
-export interface CancelResult {
-  readonly id: string;
-  /** `canceled` at once, or `running` until the run ends. */
-  readonly status: "canceled" | "running";
-  readonly cancelRequested: boolean;
-}
-
-export interface RescheduleResult {
-  readonly id: string;
-  readonly status: JobStatus;
-  readonly runAt: Date;
-  readonly maxAttempts: number;
-}
+import type { EnqueueOutcome } from "./words.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;
-  /** Absent in a transaction, whose commit notifies. */
+  /** Absent in a transaction: its commit sends the notification. */
   readonly waker?: Waker | undefined;
-  /** Where handles go on when this client ends with its transaction. */
+  /** The client that handles use, because this one ends with its transaction. */
   readonly root?: JobForgeClient | undefined;
 }
 
@@ -128,8 +103,8 @@ export class JobForgeClient {
   }
 
   /**
-   * Enqueues one job and answers a handle to it, with the outcome: created, existing (its key was taken by a job that now answers,
-   * unchanged) or replaced. The input is checked by the definition's schema first.
+   * Enqueues one job and returns a handle with its outcome: `created`, `existing` (another job has the key and is
+   * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first.
    */
   async enqueue<D extends JobDefinition>(
     job: D,
@@ -153,10 +128,11 @@ export class JobForgeClient {
   }
 
   /**
-   * Enqueues any number of jobs, of one definition or several, of one tenant or several: `shared` holds for those that do not say otherwise.
-   * Answers a handle with its outcome for each, in order. All are checked before the first is sent; the error names the job, such
-   * as `jobs[3].payload`. Over Postgres it is all or none; over HTTP more than 5,000 jobs or 7 MiB are several commits, so give them
-   * idempotency keys to be able to repeat the call.
+   * Enqueues any number of jobs, of one or several definitions and tenants. `shared` has the options of jobs that do
+   * not set their own. Returns a handle with its outcome for each job, in order. All jobs are checked before the first
+   * is sent, and the error names the job, such as `jobs[3].payload`. Over Postgres, all jobs are enqueued or none. Over
+   * HTTP, more than 5,000 jobs or 7 MiB are several commits, so give the jobs idempotency keys to be able to repeat the
+   * call.
    */
   async enqueueMany<const Ds extends readonly JobDefinition[]>(
     jobs: { readonly [K in keyof Ds]: NewJob<Ds[K]> },
@@ -167,8 +143,8 @@ export class JobForgeClient {
   }
 
   /**
-   * Enqueues as many of the jobs as their tenants' quotas have room for, the first ones first. Otherwise like `enqueueMany`, which enqueues all or
-   * none; the answer for a job that was rejected is undefined.
+   * Enqueues as many of the jobs as the quotas of their tenants allow, in order, and returns undefined for a rejected
+   * job. Otherwise it is like `enqueueMany`, which enqueues all jobs or none.
    */
   async enqueueFitting<const Ds extends readonly JobDefinition[]>(
     jobs: { readonly [K in keyof Ds]: NewJob<Ds[K]> },
@@ -192,13 +168,13 @@ export class JobForgeClient {
     });
   }
 
-  /** A handle to a job whose id is known. */
+  /** A handle for a known job id. It makes no call. */
   handle<D extends JobDefinition = JobDefinition>(id: string, reference: JobReference<D>): JobHandle<D> {
     checkReference(id, reference);
     return new JobHandle<D>(this.#root ?? this, reference.job, id, reference.tenantId);
   }
 
-  /** The job as it is now; undefined when the tenant has none with this id. */
+  /** The job as it is now; undefined if the tenant has no job with this id. */
   async get<D extends JobDefinition = JobDefinition>(
     id: string,
     reference: JobReference<D>,
@@ -208,45 +184,51 @@ export class JobForgeClient {
     return checkedJob(fromRow<Job<D>>(row), reference.job);
   }
 
-  /** A tenant's jobs, newest first: `for await (const job of forge.list({ tenantId }))`, or page by page. */
+  /** The jobs of a tenant, newest first: `for await (const job of forge.list({ tenantId }))`, or page by page. */
   list<D extends JobDefinition = JobDefinition>(options: ListOptions<D>): List<JobOf<D>> {
     checkTenant(options.tenantId);
     return listJobs<D>(this.transport, options);
   }
 
-  /** Waits for a job's end and answers its output. See `JobHandle.result`. */
+  /** Waits until a job has finished and returns its output. See `JobHandle.result`. */
   async result<D extends JobDefinition = JobDefinition>(
     id: string,
     options: WaitOptions & JobReference<D>,
   ): Promise<JobOutput<D>> {
     checkReference(id, options);
-    // Not in a transaction: nobody else sees the job before its commit.
+    // Not in the transaction: no worker sees the job before the commit.
     const { transport } = this.#root ?? this;
     return await waitForResult<D>(transport, this.#signals, { ...options, id });
   }
 
-  /** The executions of a job, the first one first. */
+  /** The attempts of a job, the first one first. */
   async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
     const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant);
     return fromRows<JobAttempt>(rows);
   }
 
-  /** Why a job is not running now, or what became of it, the first reason first; undefined when there is no such job. */
+  /**
+   * Why a job is not running now, or how it finished. Reasons come in the order in which to remove them. Undefined if
+   * there is no such job.
+   */
   async explain(id: string, tenant: OfTenant): Promise<JobReason[] | undefined> {
     return (await this.#ofJob<JobReason[] | null>("jobforge_explain_job", id, tenant)) ?? undefined;
   }
 
-  /** Cancels a queued job at once, and asks a running one to stop: it is canceled when its run ends. */
+  /** Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends. */
   async cancel(id: string, tenant: OfTenant): Promise<CancelResult> {
     return fromRow(await this.#ofJob<object>("jobforge_cancel_job", id, tenant));
   }
 
-  /** Cancels the jobs that the filters mean, at least one filter given; at most `limit` (1000, up to 10,000) a call. */
+  /**
+   * Cancels the jobs that match the filters. At least one filter is required; `limit` is 1000, at most 10,000, per
+   * call.
+   */
   cancelMany(filters: BulkFilters): Promise<BulkResult> {
     return changeJobs(this.transport, "cancel", filters);
   }
 
-  /** Runs a queued, failed or dead job now or at another time. One that had ended gets a fresh budget of executions. */
+  /** Runs a queued, failed or dead job now or at another time. A failed or dead job gets a new budget of executions. */
   async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleResult> {
     const { runAt, maxAttempts } = options;
     if (runAt !== undefined) checkDate(runAt, "runAt");
@@ -258,12 +240,12 @@ export class JobForgeClient {
     return fromRow(row);
   }
 
-  /** Runs the queued, failed or dead jobs that the filters mean now. */
+  /** Runs the queued, failed and dead jobs that match the filters now. */
   rescheduleMany(filters: BulkFilters): Promise<BulkResult> {
     return changeJobs(this.transport, "reschedule", filters);
   }
 
-  /** Changes a queued job. With a definition the new payload is checked by its schema. */
+  /** Changes a queued job. If a definition is given, its schema checks the new payload. */
   async update<D extends JobDefinition = JobDefinition>(
     id: string,
     changes: JobChanges<D>,
@@ -284,9 +266,10 @@ export class JobForgeClient {
   }
 
   /**
-   * Brings the database in line with definitions: the policies of jobs (retries, timeout, lease, audit action, retention), and, for an
-   * `app`, its schedules: makes and changes what is declared, and disables what it declared before and no longer does. Writes only what
-   * differs, and answers it, schedules after policies. What is not mentioned stays as operators have set it. Call it whenever a process starts.
+   * Brings the database in line with definitions. For jobs it writes the policies: retries, timeout, lease, audit
+   * action, retention. With `app` it also creates and changes the declared schedules, and disables those that the
+   * application declared before and no longer declares. It writes only differences and returns them, policies first.
+   * Settings that no definition mentions stay as operators have set them. Call it whenever a process starts.
    */
   sync(
     jobs: readonly JobDefinition[],
@@ -309,7 +292,7 @@ export class JobForgeClient {
   }
 }
 
-/** The client of a transaction. */
+/** A client whose calls run in the transaction of the caller. */
 export class TransactionClient extends JobForgeClient {
   override readonly schedules: TransactionSchedules;
 
@@ -324,7 +307,7 @@ function checkReference(id: string, { tenantId }: OfTenant): void {
   checkTenant(tenantId);
 }
 
-/** A definition types the answer, so it must be the job's own. */
+/** The definition types the result, so it must be the definition of the job. */
 function checkedJob<D extends JobDefinition>(job: Job<D>, definition: D | undefined): Job<D> {
   if (definition !== undefined && job.type !== definition.type)
     throw new InvalidArgumentError(`Job ${job.id} is of type ${job.type}, not ${definition.type}`, {

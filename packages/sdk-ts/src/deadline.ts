@@ -1,18 +1,22 @@
-/** Waiting for an answer no longer than allowed. */
+/** Waiting for a result, but no longer than allowed. */
 import { TimeoutError } from "./errors.ts";
 import type { CallOptions } from "./transport/transport.ts";
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Calls back after so long: never without a limit, and after 24 days at the latest, because longer timers fire at once. */
+/**
+ * Calls back after `timeoutMs`; never if that is undefined or Infinity. Waits 24 days at most, because Node fires
+ * longer timers at once.
+ */
 export function startTimer(timeoutMs: number | undefined, onTime: () => void): NodeJS.Timeout | undefined {
   if (timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY) return undefined;
   return setTimeout(onTime, Math.min(timeoutMs, longestTimerMs));
 }
 
 /**
- * The answer of the work, or the failure to wait for it: the signal's reason, or a TimeoutError. `giveUp` is told in that case, so that
- * it can drop what the work holds. The work itself goes on; how it ends is then ignored.
+ * Resolves with the result of the work. If the signal is aborted or the time is over first, it rejects with the
+ * signal's reason or a TimeoutError, and calls `giveUp`, which can drop what the work holds. The work itself goes on,
+ * and its result is ignored.
  */
 export function withDeadline<T>(
   what: string,
@@ -30,7 +34,7 @@ export function withDeadline<T>(
     };
     const onAbort = (): void => stop(signal?.reason);
     const timer = startTimer(timeoutMs, () =>
-      stop(new TimeoutError(`${what} gave no answer within ${timeoutMs} ms`)),
+      stop(new TimeoutError(`${what} did not respond within ${timeoutMs} ms`)),
     );
     const clear = (): void => {
       clearTimeout(timer);

@@ -1,15 +1,15 @@
 /**
- * Every way a call can fail, as a class. `code` is the SQLSTATE that the kernel raises for the same reason, also when the SDK
- * finds the mistake before it calls; `hint` says what to do.
+ * A class for every way in which a call can fail. `code` is the SQLSTATE that the kernel raises for the same reason.
+ * The SDK uses it also when it finds the mistake before it calls. `hint` says what to do.
  */
 
 import type { Job, JobFailure } from "./jobs/job.ts";
 
 export interface ErrorDetails {
   readonly code?: string | undefined;
-  /** The kernel's own word for the reason, such as `not_held`. */
+  /** The kernel's name for the reason, such as `not_held`. */
   readonly kind?: string | undefined;
-  /** The argument to blame, such as `maxAttempts` or `jobs[3].payload`. */
+  /** The argument that is wrong, such as `maxAttempts` or `jobs[3].payload`. */
   readonly field?: string | undefined;
   readonly hint?: string | undefined;
   readonly retryable?: boolean | undefined;
@@ -25,7 +25,7 @@ export class JobForgeError extends Error {
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
 
-  /** `usual` holds for details that are not given. */
+  /** `usual` has the defaults of the class, for details that are not given. */
   constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = details.code ?? usual.code ?? "XX000";
@@ -44,7 +44,7 @@ export class TenantRequiredError extends JobForgeError {
   }
 }
 
-/** JF002: an argument that no retry will make valid. */
+/** JF002: an invalid argument. The same call will never succeed. */
 export class InvalidArgumentError extends JobForgeError {
   override readonly name: string = "InvalidArgumentError";
   constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
@@ -54,11 +54,11 @@ export class InvalidArgumentError extends JobForgeError {
 
 export interface InvalidValueIssue {
   readonly message: string;
-  /** Where in the value, such as `["lines", 0, "price"]`; empty for the whole of it. */
+  /** The path in the value, such as `["lines", 0, "price"]`; empty for the value itself. */
   readonly path: readonly PropertyKey[];
 }
 
-/** JF002: a payload or an output that its schema refuses. */
+/** JF002: the schema rejects a payload or an output. */
 export class InvalidValueError extends InvalidArgumentError {
   override readonly name: string = "InvalidValueError";
   readonly issues: readonly InvalidValueIssue[];
@@ -68,7 +68,7 @@ export class InvalidValueError extends InvalidArgumentError {
   }
 }
 
-/** JF008: a payload, result or progress over its cap. */
+/** JF008: a payload, result or progress value is larger than allowed. */
 export class PayloadTooLargeError extends InvalidArgumentError {
   override readonly name: string = "PayloadTooLargeError";
   constructor(message: string, details: ErrorDetails = {}) {
@@ -80,7 +80,7 @@ export class PayloadTooLargeError extends InvalidArgumentError {
   }
 }
 
-/** JF003: the fence refused. The lease was lost, the run has ended, or somebody else holds the job. */
+/** JF003: the fence refused the write. The lease was lost, the run has ended, or another worker holds the job. */
 export class JobNotHeldError extends JobForgeError {
   override readonly name: string = "JobNotHeldError";
   constructor(message = "Job not found or not locked by worker", details: ErrorDetails = {}) {
@@ -88,7 +88,7 @@ export class JobNotHeldError extends JobForgeError {
   }
 }
 
-/** JF004: a run ends as succeeded or failed, and nothing else. */
+/** JF004: a run can only be completed as succeeded or failed. */
 export class InvalidStatusError extends JobForgeError {
   override readonly name: string = "InvalidStatusError";
   constructor(message = "Status must be succeeded or failed", details: ErrorDetails = {}) {
@@ -96,7 +96,7 @@ export class InvalidStatusError extends JobForgeError {
   }
 }
 
-/** JF005: the tenant has no such job, or it has ended. */
+/** JF005: the tenant has no such job, or the job is finished. */
 export class NotCancelableError extends JobForgeError {
   override readonly name: string = "NotCancelableError";
   constructor(message = "Job not found or cannot be canceled", details: ErrorDetails = {}) {
@@ -104,7 +104,7 @@ export class NotCancelableError extends JobForgeError {
   }
 }
 
-/** JF006: no such job, or it runs, succeeded or was canceled. */
+/** JF006: the tenant has no such job, or the job is running, succeeded or canceled. */
 export class NotReschedulableError extends JobForgeError {
   override readonly name: string = "NotReschedulableError";
   constructor(message = "Job not found or cannot be rescheduled", details: ErrorDetails = {}) {
@@ -112,7 +112,7 @@ export class NotReschedulableError extends JobForgeError {
   }
 }
 
-/** JF006: no such job, or it is not queued. */
+/** JF006: the tenant has no such job, or the job is not queued. */
 export class NotUpdatableError extends JobForgeError {
   override readonly name: string = "NotUpdatableError";
   constructor(message = "Job not found or cannot be updated", details: ErrorDetails = {}) {
@@ -120,7 +120,7 @@ export class NotUpdatableError extends JobForgeError {
   }
 }
 
-/** JF007: the tenant has as many pending jobs as it may have. */
+/** JF007: the tenant already has as many pending jobs as its quota allows. */
 export class JobLimitExceededError extends JobForgeError {
   override readonly name: string = "JobLimitExceededError";
   constructor(message = "Job limit exceeded for tenant", details: ErrorDetails = {}) {
@@ -128,7 +128,7 @@ export class JobLimitExceededError extends JobForgeError {
   }
 }
 
-/** JF009: a schedule that cannot be. */
+/** JF009: the options of a schedule are invalid. */
 export class InvalidScheduleError extends JobForgeError {
   override readonly name: string = "InvalidScheduleError";
   constructor(message: string, details: ErrorDetails = {}) {
@@ -144,7 +144,7 @@ export class ScheduleNotFoundError extends JobForgeError {
   }
 }
 
-/** 42501: the caller may not do this, or not for this tenant. */
+/** 42501: the caller is not allowed to do this, or not for this tenant. */
 export class ForbiddenError extends JobForgeError {
   override readonly name: string = "ForbiddenError";
   constructor(message: string, details: ErrorDetails = {}) {
@@ -152,7 +152,7 @@ export class ForbiddenError extends JobForgeError {
   }
 }
 
-/** The database has no JobForge, or one that is older than this SDK. */
+/** JobForge is not installed in the database, or its version is older than this SDK. */
 export class NotInstalledError extends JobForgeError {
   override readonly name: string = "NotInstalledError";
   constructor(message: string, details: ErrorDetails = {}) {
@@ -164,7 +164,7 @@ export class NotInstalledError extends JobForgeError {
   }
 }
 
-/** The database or the server cannot be reached, or did not answer. Whether the call took effect is unknown. */
+/** The database or the server cannot be reached, or did not respond. Whether the call took effect is unknown. */
 export class ConnectionError extends JobForgeError {
   override readonly name: string = "ConnectionError";
   constructor(message: string, details: ErrorDetails = {}, usual: ErrorDetails = {}) {
@@ -172,7 +172,7 @@ export class ConnectionError extends JobForgeError {
   }
 }
 
-/** No answer within the time allowed. Whether the call took effect is unknown. */
+/** There was no response within the allowed time. Whether the call took effect is unknown. */
 export class TimeoutError extends ConnectionError {
   override readonly name: string = "TimeoutError";
   constructor(message: string, details: ErrorDetails = {}) {
@@ -185,7 +185,7 @@ export class DatabaseError extends JobForgeError {
   override readonly name: string = "DatabaseError";
 }
 
-/** The tenant has no such job, or it was forgotten: types that keep no history forget a job when it succeeds. */
+/** The tenant has no such job, or it has been forgotten: types that keep no history forget a job when it succeeds. */
 export class JobNotFoundError extends JobForgeError {
   override readonly name: string = "JobNotFoundError";
   readonly jobId: string;
@@ -195,14 +195,14 @@ export class JobNotFoundError extends JobForgeError {
   }
 }
 
-/** The job that was waited for ended as failed or dead. */
+/** The awaited job finished as failed or dead. */
 export class JobFailedError extends JobForgeError {
   override readonly name: string = "JobFailedError";
   readonly job: Job;
-  /** What its last run left behind. */
+  /** The error of its last run. */
   readonly failure: JobFailure | undefined;
   constructor(job: Job) {
-    super(`Job ${job.id} (${job.type}) is ${job.status}: ${job.lastError ?? "no error was given"}`, {
+    super(`Job ${job.id} (${job.type}) is ${job.status}: ${job.lastError ?? "no error was reported"}`, {
       code: "JOB_FAILED",
       kind: "job_failed",
     });
@@ -211,7 +211,7 @@ export class JobFailedError extends JobForgeError {
   }
 }
 
-/** The job that was waited for was canceled, or expired before it started. */
+/** The awaited job was canceled, or expired before it started. */
 export class JobCanceledError extends JobForgeError {
   override readonly name: string = "JobCanceledError";
   readonly job: Job;
@@ -227,12 +227,12 @@ export class JobCanceledError extends JobForgeError {
   }
 }
 
-/** The job did not end while it was waited for. It goes on. */
+/** The job did not finish within the waiting time. The job goes on. */
 export class WaitTimeoutError extends JobForgeError {
   override readonly name: string = "WaitTimeoutError";
   readonly jobId: string;
   constructor(jobId: string, timeoutMs: number) {
-    super(`Job ${jobId} did not end within ${timeoutMs} ms`, {
+    super(`Job ${jobId} did not finish within ${timeoutMs} ms`, {
       code: "WAIT_TIMEOUT",
       kind: "wait_timeout",
       retryable: true,

@@ -1,14 +1,16 @@
+/**
+ * The entry `@jobforge/sdk-ts`. Where to find things in this folder:
+ *
+ * - job-forge.ts, client.ts: the client and its calls; groups/: the calls of operators, such as `forge.gates`
+ * - define/: definitions of jobs and schedules; sync/: writing definitions to the database
+ * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
+ * - transport/: calls over Postgres and HTTP; transactions of other libraries
+ * - words.ts: fixed words and bounds; arguments.ts: checks; errors.ts: all errors
+ * - adapters.ts, adapters/: the interfaces of older designs
+ */
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
-export type {
-  CancelResult,
-  JobChanges,
-  JobForgeClient,
-  JobReference,
-  RescheduleOptions,
-  RescheduleResult,
-  TransactionClient,
-} from "./client.ts";
+export type { JobForgeClient, TransactionClient } from "./client.ts";
 export type { JobContext, JobLogger } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
@@ -36,10 +38,18 @@ export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
 export { JobForge, type JobForgeOptions } from "./job-forge.ts";
-export type { BulkFilters, BulkResult } from "./jobs/bulk.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 export type * from "./jobs/job.ts";
 export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./jobs/list.ts";
+export type {
+  BulkFilters,
+  BulkResult,
+  CancelResult,
+  JobChanges,
+  JobReference,
+  RescheduleOptions,
+  RescheduleResult,
+} from "./jobs/steer.ts";
 export type { WaitOptions } from "./jobs/wait.ts";
 export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";

@@ -1,4 +1,4 @@
-/** The client an application makes: over Postgres or HTTP, with the application's transactions. */
+/** The client that an application creates: over Postgres or HTTP, with the transactions of the application. */
 import { checkTimeout } from "./arguments.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
 import { Waker } from "./enqueue/wake.ts";
@@ -21,13 +21,13 @@ export type JobForgeOptions =
     })
   | HttpOptions
   | {
-      /** A transport of your own. */
+      /** Your own transport. */
       readonly transport: Transport;
     };
 
 /**
- * The client. Make one per process and close it at the end, or declare it with `await using`. A URL's connections are opened by the
- * first call.
+ * The client. Create one per process and close it at the end, or declare it with `await using`. With a URL, the first
+ * call opens the connections.
  */
 export class JobForge extends JobForgeClient implements AsyncDisposable {
   readonly #options: JobForgeOptions;
@@ -45,8 +45,9 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
   }
 
   /**
-   * The same calls in a transaction of yours: committed and rolled back with it. `tx` is a `pg` client, or what Drizzle, Kysely, Knex or
-   * Prisma hand to a transaction's function. Handles that come out of it work outside of the transaction, after its commit.
+   * A client whose calls run in your transaction: they are committed or rolled back with it. `tx` is a `pg` client, or
+   * the transaction object of Drizzle, Kysely, Knex or Prisma. Handles from this client work outside the transaction,
+   * after its commit.
    */
   with(tx: Transaction): TransactionClient {
     const statements = statementsFor("transport" in this.#options ? {} : this.#options);
@@ -54,7 +55,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
     return new TransactionClient(transport, { signals: this.#signals, root: this });
   }
 
-  /** The same client, whose calls give up when the signal is aborted or the time is over. */
+  /** The same client, except that its calls give up when the signal is aborted or the time is over. */
   within(limits: CallOptions): JobForgeClient {
     if (limits.timeoutMs !== undefined) checkTimeout(limits.timeoutMs);
     const { transport } = this;
@@ -68,7 +69,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
     return new JobForgeClient(limited, { signals: this.#signals, waker: this.#waker, root: this });
   }
 
-  /** Ends what this client opened. A pool or client that it was given stays open. */
+  /** Closes what this client opened. A pool or client that it was given stays open. */
   async close(): Promise<void> {
     await this.#waker.flush();
     await this.#signals.close();
@@ -88,7 +89,7 @@ function transportOf(options: JobForgeOptions): Transport {
   if (database === undefined)
     throw new InvalidArgumentError("database is undefined", {
       field: "database",
-      hint: "Set the environment variable it comes from, such as DATABASE_URL, or pass { url, token } to go over HTTP.",
+      hint: "Set the environment variable it comes from, such as DATABASE_URL, or pass { url, token } to use HTTP.",
     });
   return postgresTransport({ ...options, database });
 }

@@ -1,10 +1,16 @@
-/** JSON as Postgres takes it: what cannot be kept is refused with its place, or replaced where the work is already done. */
+/**
+ * JSON that Postgres can store. A value that cannot be stored is refused with its place, or replaced if the work is
+ * already done.
+ */
 import { InvalidArgumentError, PayloadTooLargeError } from "./errors.ts";
 
-/** The cap of the kernel for payloads and results. */
+/** The kernel's limit for payloads and results. */
 export const maxPayloadBytes: number = 1024 * 1024;
 
-/** JSON that is already text. Transports pass it on as it is, so a payload is written once and never parsed on the way. */
+/**
+ * JSON that is already text. Transports pass it on as it is, so a payload is serialized once and never parsed on the
+ * way.
+ */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -13,8 +19,8 @@ export class JsonText {
 }
 
 /**
- * A value as JSON text. Refuses, naming the place, what would be lost or would fail in the database: nothing at all, BigInt, cycles,
- * a NUL character, half a surrogate pair, more than the cap.
+ * A value as JSON text. Refuses values that would be lost or would fail in the database, and names their place:
+ * undefined, BigInt, cycles, NUL characters, unpaired surrogates, and text over the size limit.
  */
 export function toJson(value: unknown, field: string, maxBytes: number = maxPayloadBytes): JsonText {
   const text = stringify(value, field);
@@ -24,12 +30,12 @@ export function toJson(value: unknown, field: string, maxBytes: number = maxPayl
       (each) => typeof each === "string" && unstorable.test(JSON.stringify(each)),
       true,
     );
-    throw new InvalidArgumentError(`${field}${place} has a character that Postgres cannot keep`, {
+    throw new InvalidArgumentError(`${field}${place} has a character that Postgres cannot store`, {
       field: `${field}${place}`,
-      hint: "Remove NUL characters and unpaired surrogates, or encode binary data, as base64 for example.",
+      hint: "Remove NUL characters and unpaired surrogates, or encode binary data, for example as base64.",
     });
   }
-  // Text has at most three bytes per character here, so most are known to fit without counting.
+  // A character has at most three bytes here, so most texts are known to fit without counting.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)
     throw new PayloadTooLargeError(`Payload too large: ${field} is over ${describeBytes(maxBytes)}`, {
       field,
@@ -37,25 +43,31 @@ export function toJson(value: unknown, field: string, maxBytes: number = maxPayl
   return new JsonText(text);
 }
 
-/** A value as JSON text that Postgres takes: characters it cannot keep become U+FFFD. For what has already happened. */
+/**
+ * A value as JSON text that Postgres accepts: characters it cannot store become U+FFFD. For results and errors of runs
+ * that have ended.
+ */
 export function toStorableJson(value: unknown, field: string): JsonText {
   const text = stringify(value, field);
   return new JsonText(hasUnstorable(text) ? text.replaceAll(unstorables, "$1\\ufffd") : text);
 }
 
-/** JSON text with an escaped NUL or unpaired surrogate: JSON.stringify escapes only these with \u0000 and \ud…; `\\u0000` is text. */
+/**
+ * Finds an escaped NUL or unpaired surrogate in JSON text. JSON.stringify writes only these as \u0000 and \ud…. An
+ * escaped backslash followed by u0000 is ordinary text.
+ */
 const escapes = String.raw`((?<!\\)(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})`;
 const unstorable = new RegExp(escapes);
 const unstorables = new RegExp(escapes, "g");
 
-/** Most texts have no escape at all, which is found out in a tenth of the time. */
+/** Most texts have no escape at all. Searching for one first takes a tenth of the time. */
 function hasUnstorable(text: string): boolean {
   return text.includes("\\u") && unstorable.test(text);
 }
 
 function stringify(value: unknown, field: string): string {
   if (value instanceof Map || value instanceof Set)
-    throw unserialisable(field, `a ${value.constructor.name} would be kept as {}`);
+    throw unserialisable(field, `a ${value.constructor.name} would be stored as {}`);
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -70,27 +82,27 @@ function stringify(value: unknown, field: string): string {
       error,
     );
   }
-  if (text === undefined) throw unserialisable(field, `${describeKind(value)} has no JSON`);
+  if (text === undefined) throw unserialisable(field, `${describeKind(value)} has no JSON form`);
   return text;
 }
 
 function unserialisable(field: string, reason: string, cause?: unknown): InvalidArgumentError {
   return new InvalidArgumentError(`${field} cannot be written as JSON: ${reason}`, {
     field,
-    hint: "Pass plain JSON values: objects, arrays, texts, numbers, booleans, null.",
+    hint: "Pass plain JSON values: objects, arrays, strings, numbers, booleans, null.",
     cause,
   });
 }
 
-/** The path to the first value that is looked for, such as `.lines[0].price`; empty when it is the value itself or there is none. */
-function findPlace(value: unknown, isIt: (value: unknown) => boolean, acyclic: boolean): string {
+/** The path to the first matching value, such as `.lines[0].price`. Empty if the value itself matches or none does. */
+function findPlace(value: unknown, matches: (value: unknown) => boolean, acyclic: boolean): string {
   const seen = new Set<unknown>();
   const walk = (each: unknown, path: string): string | undefined => {
-    if (isIt(each)) return path;
+    if (matches(each)) return path;
     if (typeof each !== "object" || each === null || (acyclic && seen.has(each))) return undefined;
     seen.add(each);
     for (const [key, inner] of Object.entries(each)) {
-      const place = isIt(key) ? path : walk(inner, pathTo(path, each, key));
+      const place = matches(key) ? path : walk(inner, pathTo(path, each, key));
       if (place !== undefined) return place;
     }
     return undefined;
@@ -115,7 +127,9 @@ function findCycle(value: unknown): string {
   return unlessTooDeep(() => walk(value, ""));
 }
 
-/** The place that a walk finds. Its stack may end earlier than that of JSON.stringify: then the place stays unknown. */
+/**
+ * The place that a walk finds. The walk may overflow the stack where JSON.stringify did not; the place is then unknown.
+ */
 function unlessTooDeep(walk: () => string | undefined): string {
   try {
     return walk() ?? "";

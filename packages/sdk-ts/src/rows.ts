@@ -1,8 +1,8 @@
-/** Rows of the kernel as objects of the SDK: names in camel case, times as Dates, null as undefined. */
+/** Turns rows of the kernel into objects of the SDK: names in camel case, times as Dates, null as undefined. */
 
 const names = new Map<string, string>();
 
-/** `run_at` → `runAt`: how the SDK names a column. */
+/** The SDK's name for a column: `run_at` → `runAt`. */
 export function nameOf(column: string): string {
   let name = names.get(column);
   if (name === undefined) {
@@ -12,13 +12,13 @@ export function nameOf(column: string): string {
   return name;
 }
 
-/** Columns that hold a time and whose names do not end in `_at`. */
+/** Columns that hold a time although their names do not end in `_at`. */
 const times = new Set(["at", "until", "anchor", "scheduled_for", "last_scheduled_for", "running_since"]);
 
-/** The row as `T`, which names the columns in camel case. Columns that hold JSON are left as they are. */
+/** The row as `T`, which has the columns in camel case. Columns that hold JSON are left as they are. */
 export function fromRow<T>(row: object): T {
   const object: Record<string, unknown> = {};
-  for (const [column, value] of Object.entries(row)) object[nameOf(column)] = shown(column, value);
+  for (const [column, value] of Object.entries(row)) object[nameOf(column)] = readValue(column, value);
   return object as T;
 }
 
@@ -27,7 +27,7 @@ export function fromRows<T>(rows: readonly object[]): T[] {
   return rows.map((row) => fromRow<T>(row));
 }
 
-function shown(column: string, value: unknown): unknown {
+function readValue(column: string, value: unknown): unknown {
   if (value === null) return undefined;
   const isTime = column.endsWith("_at") || times.has(column);
   return isTime && typeof value === "string" ? new Date(value) : value;
@@ -35,7 +35,7 @@ function shown(column: string, value: unknown): unknown {
 
 const columns = new Map<string, string>();
 
-/** `maxAttempts` → `max_attempts`: how the kernel names what the SDK calls so. */
+/** The kernel's name for a property of the SDK: `maxAttempts` → `max_attempts`. */
 function columnOf(name: string): string {
   let column = columns.get(name);
   if (column === undefined) {
@@ -45,7 +45,7 @@ function columnOf(name: string): string {
   return column;
 }
 
-/** The keys of an object as the kernel names them; undefined ones are left out. */
+/** The object with the kernel's names for its keys. Undefined properties are left out. */
 export function toKeys(object: object): Record<string, unknown> {
   const keys: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(object)) if (value !== undefined) keys[columnOf(name)] = value;

@@ -1,9 +1,9 @@
 /**
- * The fixed words and numbers of the API, each written once. The types and the argument checks of the SDK derive from them, and so do
- * the schemas of the server and the options of the CLI.
+ * The fixed words and numbers of the API, each written once. The types and the argument checks of the SDK derive from
+ * them. They are exported, so that the schemas of the server and the options of the CLI can derive from them, too.
  */
 
-/** The retry presets, with the settings that each of them stands for. The kernel has the same ones; a test compares them. */
+/** The retry presets with their settings. The kernel has the same presets; a test compares them. */
 export const retryPresets = {
   jobforge: { baseMs: 1000, capMs: 3_600_000, factor: 2, maxAttempts: 5 },
   harmonyk: { baseMs: 1000, capMs: 60_000, factor: 2, maxAttempts: 6 },
@@ -44,7 +44,7 @@ export type AttemptStatus = (typeof attemptStatuses)[number];
 export const dedupeModes = ["skip", "replace", "debounce"] as const;
 export type DedupeMode = (typeof dedupeModes)[number];
 
-/** What an enqueue did: `existing` returns an older job unchanged, `replaced` has changed it. */
+/** What an enqueue did. `existing`: an older job is returned unchanged. `replaced`: that job was changed. */
 export const enqueueOutcomes = ["created", "existing", "replaced"] as const;
 export type EnqueueOutcome = (typeof enqueueOutcomes)[number];
 
@@ -83,7 +83,7 @@ export type WorkerStatus = (typeof workerStatuses)[number];
 export const scheduleKinds = ["cron", "every", "dynamic"] as const;
 export type ScheduleKind = (typeof scheduleKinds)[number];
 
-/** What a schedule does with a due time that comes while one of its runs is queued or running. */
+/** What a schedule does at a due time while one of its runs is queued or running. */
 export const overlapModes = ["skip", "queue", "allow"] as const;
 export type OverlapMode = (typeof overlapModes)[number];
 

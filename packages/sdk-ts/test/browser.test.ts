@@ -1,4 +1,7 @@
-/** browser.js has every export of the package, so that a bundler finds each import and the program reaches the reason. */
+/**
+ * browser.js has every export of the package. So a bundler finds each import, and the program throws the error with the
+ * reason.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as sdk from "../src/index.ts";

@@ -10,7 +10,7 @@ const mail = { to: "ada@example.com", subject: "hello" };
 describe.each(transports)("over %s", (transport) => {
   const app = { role: "jobforge_app", tenantId: T } as const;
 
-  test("a job is enqueued with everything its definition and its caller say", async ({ db, connect }) => {
+  test("a job is enqueued with the settings of its definition and of its caller", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const runAt = new Date("2099-01-01T00:00:00.000Z");
     const expiresAt = new Date("2099-01-02T00:00:00.000Z");
@@ -50,14 +50,14 @@ describe.each(transports)("over %s", (transport) => {
     expect(await find(db, handle.id)).toMatchObject({ payload: mail, priority: 5 });
   });
 
-  test("what is passed is stored, not what the schema makes of it", async ({ connect }) => {
+  test("the input is stored as it was passed, not as the schema transforms it", async ({ connect }) => {
     const forge = await connect(transport, app);
     const at = "2030-05-05T10:00:00.000Z";
     const { job } = await forge.enqueue(sendMail, { ...mail, at: new Date(at) }, { tenantId: T });
     expect(job?.payload).toEqual({ ...mail, at });
   });
 
-  test("an idempotency key answers with the job that has it", async ({ connect }) => {
+  test("an enqueue with a used idempotency key returns the job that has it", async ({ connect }) => {
     const forge = await connect(transport, app);
     const options = { tenantId: T, idempotencyKey: "once" };
     const first = await forge.enqueue(sendMail, mail, options);
@@ -67,7 +67,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(second.job?.payload).toEqual(mail);
   });
 
-  test("a definition's dedupe key and priority hold for its jobs, and a caller's win", async ({
+  test("a definition's dedupe key and priority apply to its jobs, and a caller can override them", async ({
     connect,
   }) => {
     const forge = await connect(transport, app);
@@ -83,7 +83,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(again.id).toBe(first.id);
   });
 
-  test("many jobs answer in order, each with its own outcome", async ({ connect }) => {
+  test("enqueueMany returns the outcomes of many jobs in order", async ({ connect }) => {
     const forge = await connect(transport, app);
     const [existing] = await forge.enqueueMany([{ job: sendMail, input: mail, idempotencyKey: "1" }], {
       tenantId: T,
@@ -111,12 +111,12 @@ describe.each(transports)("over %s", (transport) => {
     expect((await handles[4].get())?.tags).toEqual(["a"]);
   });
 
-  test("no jobs are no calls", async ({ connect }) => {
+  test("enqueueMany makes no call for no jobs", async ({ connect }) => {
     const forge = await connect(transport, app);
     expect(await forge.enqueueMany([])).toEqual([]);
   });
 
-  test("ten thousand jobs of several calls keep their order", async ({ db, connect }) => {
+  test("ten thousand jobs in several calls keep their order", async ({ db, connect }) => {
     const forge = await connect(transport, { role: "jobforge_operator" });
     const jobs = Array.from({ length: 10_400 }, (_, width) => ({
       job: resize,
@@ -134,7 +134,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await db.value("select count(*)::int from jobforge_jobs where tenant_id = $1", [U])).toBe(2600);
   });
 
-  test("large jobs are cut by size, and a mistake that only the kernel sees names the job", async ({
+  test("large jobs are split by size, and an error that only the kernel finds names the job", async ({
     db,
     connect,
   }) => {
@@ -150,12 +150,12 @@ describe.each(transports)("over %s", (transport) => {
       field: "jobs[19].expiresAt",
       message: expect.stringContaining("job 19"),
     });
-    // 7 MiB are one call. Without transactions it stands; with them it is all or none.
+    // 7 MiB are one call. Without transactions, the first call is committed; with them, it is all or none.
     const kept = await db.value("select count(*)::int from jobforge_jobs");
     expect(kept).toBe(transport === "Postgres" ? 0 : 16);
   });
 
-  test("a job is read with the types of its definition", async ({ connect }) => {
+  test("get returns a job with the types of its definition", async ({ connect }) => {
     const forge = await connect(transport, app);
     const { id } = await forge.enqueue(sendMail, mail, { tenantId: T });
     const job = await forge.get(id, { tenantId: T, job: sendMail });
@@ -166,7 +166,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.get(id, { tenantId: T, job: countWords })).rejects.toThrow(InvalidArgumentError);
   });
 
-  test("a list is a stream over all pages, or one page after the other", async ({ connect }) => {
+  test("a list is read as a stream over all pages, or page by page", async ({ connect }) => {
     const forge = await connect(transport, app);
     const operator = await connect(transport, { role: "jobforge_operator" });
     const handles = await forge.enqueueMany(
@@ -192,7 +192,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await operator.jobs.search({ tenantId: U }).page()).items).toHaveLength(1);
   });
 
-  test("every filter of a list narrows it", async ({ db, connect }) => {
+  test("every filter narrows a list", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const [dead, queued] = await forge.enqueueMany(
       [
@@ -219,7 +219,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await ids({ finishedAfter: past, finishedBefore: soon })).toEqual([dead.id]);
   });
 
-  test("a tenant reaches no other tenant's jobs", async ({ connect }) => {
+  test("a tenant cannot reach jobs of other tenants", async ({ connect }) => {
     const operator = await connect(transport, { role: "jobforge_operator" });
     const { id } = await operator.enqueue(cleanUp, {}, { tenantId: U });
     const forge = await connect(transport, transport === "Postgres" ? { role: "jobforge_tenant" } : app);

@@ -1,4 +1,4 @@
-/** The Harmonyk design's names and rules on JobForge (scenarios 34, 35, 41). */
+/** The names and rules of the Harmonyk design, on JobForge (scenarios 34, 35, 41). */
 import { describe, expect, onTestFinished, test as plain } from "vitest";
 import { gapOf, T, travelToRun } from "../../../sql/test/support/kernel.ts";
 import { test } from "../../../test/database.ts";
@@ -14,14 +14,14 @@ import {
   makeJobDedupeKey,
 } from "../src/index.ts";
 
-plain("delays double from one second and stop at a minute, for any number of attempts", () => {
+plain("delays double from one second up to a minute, for any number of attempts", () => {
   const attempts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 100, 5000];
   expect(attempts.map(getBackoffDelayMs)).toEqual([
     1000, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000,
   ]);
 });
 
-plain("a job may be retried while it is neither running nor done and has attempts left", () => {
+plain("a job may be retried if it is neither running nor done and has attempts left", () => {
   expect(canRetry("success", 0)).toBe(false);
   expect(canRetry("running", 0)).toBe(false);
   expect(canRetry("failed", 4)).toBe(true);
@@ -31,7 +31,7 @@ plain("a job may be retried while it is neither running nor done and has attempt
 });
 
 describe("a dedupe key", () => {
-  plain("has the type, the organisation and the payload with sorted keys", () => {
+  plain("has the type, the organization and the payload with sorted keys", () => {
     const payload = { b: [{ z: 1, a: undefined, y: null }], a: new Date(0), c: "ü" };
     expect(makeJobDedupeKey("mail", T, payload)).toBe(
       `mail::${T}::{"a":"1970-01-01T00:00:00.000Z","b":[{"y":null,"z":1}],"c":"ü"}`,
@@ -46,13 +46,13 @@ describe("a dedupe key", () => {
     expect(makeJobDedupeKey("t", T, one)).toBe(makeJobDedupeKey("t", T, other));
   });
 
-  plain("is refused for what has no JSON", () => {
+  plain("is refused for a payload that has no JSON form", () => {
     expect(() => makeJobDedupeKey("t", T, { n: 1n })).toThrow(InvalidArgumentError);
   });
 });
 
 describe("the repository", () => {
-  test("enqueues for an organisation or for none, now or later", async ({ db }) => {
+  test("enqueues for an organization or for none, now or later", async ({ db }) => {
     const forge = new JobForge({ database: db.url });
     onTestFinished(() => forge.close());
     const jobs: JobsRepository & JobForgeJobsRepository = new JobForgeJobsRepository(forge);
@@ -102,7 +102,7 @@ describe("the repository", () => {
     expect(await jobs.claim(10)).toEqual([]);
   });
 
-  test("waits a minute at most, however often a job may fail and whatever its type's policy says", async ({
+  test("waits at most a minute before a retry, whatever maxAttempts and the policy of the type are", async ({
     db,
   }) => {
     const connection = await db.connect();
@@ -121,7 +121,7 @@ describe("the repository", () => {
     expect(await jobs.get(id, T)).toMatchObject({ status: "failed", lastError: "the last" });
   });
 
-  test("keeps an error that has what Postgres cannot keep", async ({ db }) => {
+  test("stores an error with characters that Postgres cannot store", async ({ db }) => {
     const forge = new JobForge({ database: db.url });
     onTestFinished(() => forge.close());
     const jobs = new JobForgeJobsRepository(forge);
@@ -131,7 +131,7 @@ describe("the repository", () => {
     expect(await jobs.get(id)).toMatchObject({ status: "queued", lastError: "a\ufffdb \ufffd" });
   });
 
-  test("ends only what it has claimed itself, and once", async ({ db }) => {
+  test("ends only jobs that it has claimed itself, and each of them once", async ({ db }) => {
     const forge = new JobForge({ database: db.url });
     onTestFinished(() => forge.close());
     const [jobs, others] = [new JobForgeJobsRepository(forge), new JobForgeJobsRepository(forge)];
@@ -143,7 +143,7 @@ describe("the repository", () => {
     await expect(jobs.markSuccess(id)).rejects.toThrow(JobNotHeldError);
   });
 
-  test("coalesces equal jobs while they are queued or running, when told to", async ({ db }) => {
+  test("merges equal jobs while they are queued or running, if dedupe is on", async ({ db }) => {
     const forge = new JobForge({ database: db.url });
     onTestFinished(() => forge.close());
     const jobs = new JobForgeJobsRepository(forge, { dedupe: true });

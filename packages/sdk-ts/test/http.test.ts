@@ -1,4 +1,4 @@
-/** What is particular to HTTP: requests, tokens, and answers that are none. */
+/** Particulars of HTTP: requests, tokens, and responses that do not come from JobForge. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test as plain } from "vitest";
@@ -22,7 +22,7 @@ import { cleanUp } from "./support/jobs.ts";
 const claims = { role: "jobforge_app", tenant_id: T };
 
 describe("a token", () => {
-  test("may be a function, which is asked again when a call was refused", async ({ db }) => {
+  test("may be a function, which is called again when a call was refused", async ({ db }) => {
     await using bridge = await startBridge(db);
     const tokens = [sign({ ...claims, exp: 1 }), sign(claims), sign(claims)];
     const forge = new JobForge({ url: bridge.url, token: async () => tokens.shift() ?? "" });
@@ -32,7 +32,7 @@ describe("a token", () => {
     expect(bridge.requests).toHaveLength(3);
   });
 
-  test("that is refused is an error of rights, after one more try at most", async ({ db }) => {
+  test("that is refused is a ForbiddenError, after at most one more try", async ({ db }) => {
     await using bridge = await startBridge(db);
     const forge = new JobForge({ url: bridge.url, token: () => "forged.token.here" });
     await expect(forge.gates.list()).rejects.toThrow(ForbiddenError);
@@ -42,7 +42,7 @@ describe("a token", () => {
     expect(bridge.requests).toHaveLength(3);
   });
 
-  test("is for one tenant", async ({ db }) => {
+  test("is valid for one tenant", async ({ db }) => {
     await using bridge = await startBridge(db);
     const forge = new JobForge({ url: bridge.url, token: sign(claims) });
     await expect(forge.enqueue(cleanUp, {}, { tenantId: U })).rejects.toMatchObject({
@@ -79,34 +79,37 @@ describe("errors", () => {
       { name: "ConnectionError", code: "57P01", retryable: true },
     ],
     [409, '{"code":"40P01","message":"deadlock"}', { name: "DatabaseError", code: "40P01", retryable: true }],
-  ] as const)("an answer %i %s is a typed error", async ([status, body, expected]) => {
-    const options = await answering((_, response) => response.writeHead(status).end(body));
+  ] as const)("a response %i %s is a typed error", async ([status, body, expected]) => {
+    const options = await respondingWith((_, response) => response.writeHead(status).end(body));
     await expect(httpTransport(options).call("jobforge_list_gates", {})).rejects.toMatchObject(expected);
   });
 
-  plain("a server that is not there is told with its reason", async () => {
+  plain("a server that cannot be reached is an error with the reason", async () => {
     const transport = httpTransport({ url: "http://127.0.0.1:1", token: "t" });
     const error = await transport.call("jobforge_list_gates", {}).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ retryable: true, message: expect.stringMatching(/fetch failed: .+/) });
   });
 
-  plain("a server that does not answer is given up", async () => {
-    const { url } = await answering(() => undefined);
+  plain("a call gives up if the server does not respond", async () => {
+    const { url } = await respondingWith(() => undefined);
     const transport = httpTransport({ url, token: "t", timeoutMs: 30 });
     await expect(transport.call("jobforge_list_gates", {})).rejects.toThrow(TimeoutError);
     const signal = AbortSignal.abort(new Error("no longer wanted"));
     await expect(transport.call("jobforge_list_gates", {}, { signal })).rejects.toThrow("no longer wanted");
   });
 
-  plain.for(["", "project.supabase.co", "postgres://localhost/db"])("%s is no URL of a server", (url) => {
-    expect(() => new JobForge({ url, token: "t" })).toThrow(InvalidArgumentError);
-  });
+  plain.for(["", "project.supabase.co", "postgres://localhost/db"])(
+    "%s is refused as the URL of a server",
+    (url) => {
+      expect(() => new JobForge({ url, token: "t" })).toThrow(InvalidArgumentError);
+    },
+  );
 });
 
-plain("a request is what PostgREST and Supabase expect", async () => {
+plain("a request has the form that PostgREST and Supabase expect", async () => {
   const seen: { method: string | undefined; url: string | undefined; headers: object; body: string }[] = [];
-  const options = await answering(async (request, response) => {
+  const options = await respondingWith(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method, url, headers } = request;
@@ -131,9 +134,9 @@ plain("a request is what PostgREST and Supabase expect", async () => {
 });
 
 describe("a request that is too large", () => {
-  plain("is a mistake of the data and no outage, whoever refuses it", async () => {
+  plain("is a PayloadTooLargeError and not an outage, whether the server or a proxy refuses it", async () => {
     const bodies = ["<h1>Too large</h1>", JSON.stringify({ code: "PGRST413", message: "Too large" })];
-    const options = await answering((_, response) => {
+    const options = await respondingWith((_, response) => {
       response.writeHead(413).end(bodies.shift());
     });
     for (const message of [/^HTTP 413/, /^Too large$/]) {
@@ -149,7 +152,7 @@ describe("a request that is too large", () => {
     }
   });
 
-  plain("is never made of many jobs that are not", async () => {
+  plain("is never the result of many jobs that are not too large", async () => {
     const sizes: number[] = [];
     const forge = new JobForge({
       url: "http://server",
@@ -161,7 +164,7 @@ describe("a request that is too large", () => {
         return Response.json(p_jobs.map(() => ({ id: T, outcome: "created" })));
       },
     });
-    // As many bytes as an even part of the server's limit, so that a comma is too much.
+    // The sizes divide the server's limit evenly, so that one more comma is too much.
     const rest = JSON.stringify({ type: cleanUp.type, payload: "" }).length;
     const input = "x".repeat(2 ** 19 - rest);
     const jobs = Array.from({ length: 33 }, () => ({ job: cleanUp, input }));
@@ -171,7 +174,7 @@ describe("a request that is too large", () => {
   });
 });
 
-plain("another fetch may be used", async () => {
+plain("the option fetch replaces the global one", async () => {
   const asked: string[] = [];
   const transport = httpTransport({
     url: "https://example.com",
@@ -185,8 +188,8 @@ plain("another fetch may be used", async () => {
   expect(asked).toEqual(["https://example.com/rest/v1/rpc/jobforge_get_policy"]);
 });
 
-/** A server that answers as told. */
-async function answering(
+/** A server with the given request handler. */
+async function respondingWith(
   respond: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): Promise<HttpOptions> {
   const server = createServer(respond);

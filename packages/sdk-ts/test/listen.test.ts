@@ -1,4 +1,4 @@
-/** LISTEN: notifications arrive, and a connection that is lost is replaced. */
+/** LISTEN: notifications arrive, and a lost connection is replaced. */
 
 import type { AddressInfo } from "node:net";
 import { connect as connectTo, createServer, type Socket } from "node:net";
@@ -9,15 +9,15 @@ import { test } from "../../../test/database.ts";
 import { type Listener, type PostgresOptions, postgresTransport } from "../src/index.ts";
 import { listen } from "../src/transport/postgres/listen.ts";
 
-interface Ear {
+interface Subscription {
   readonly listener: Listener;
-  /** What was heard and how the connection fared, in order: "up", "down", "channel payload". */
+  /** Notifications and states of the connection, in order: "up", "down", "channel payload". */
   readonly events: string[];
-  /** Comes back when the event has happened so many times. */
+  /** Resolves when the event has happened `times` times. */
   until(event: string, times?: number): Promise<void>;
 }
 
-async function listenTo(options: PostgresOptions, channels: readonly string[]): Promise<Ear> {
+async function listenTo(options: PostgresOptions, channels: readonly string[]): Promise<Subscription> {
   const transport = postgresTransport(options);
   const events: string[] = [];
   let onEvent = (): void => undefined;
@@ -48,34 +48,34 @@ async function killListeners(db: TestDatabase): Promise<number> {
   );
 }
 
-test("notifications arrive on the channels that were asked for", async ({ db }) => {
-  const ear = await listenTo({ database: db.url }, ["jobforge_wake", 'odd "channel"']);
+test("notifications arrive on the requested channels", async ({ db }) => {
+  const subscription = await listenTo({ database: db.url }, ["jobforge_wake", 'odd "channel"']);
   await db.query(
     `select pg_notify('jobforge_wake', 'a'), pg_notify('other', 'b'), pg_notify('odd "channel"', 'c')`,
   );
-  await ear.until('odd "channel" c');
-  expect(ear.events).toEqual(["up", "jobforge_wake a", 'odd "channel" c']);
+  await subscription.until('odd "channel" c');
+  expect(subscription.events).toEqual(["up", "jobforge_wake a", 'odd "channel" c']);
 });
 
-test("the application's pool is not robbed of a connection", async ({ db }) => {
+test("listening takes no connection from the application's pool", async ({ db }) => {
   const pool = new pg.Pool({ connectionString: db.url, max: 1 });
   pool.on("error", () => undefined);
   onTestFinished(() => pool.end());
-  const ear = await listenTo({ database: pool }, ["jobforge_wake"]);
+  const subscription = await listenTo({ database: pool }, ["jobforge_wake"]);
   await pool.query("select pg_notify('jobforge_wake', 'a')");
-  await ear.until("jobforge_wake a");
-  await ear.listener.close();
+  await subscription.until("jobforge_wake a");
+  await subscription.listener.close();
 });
 
-test("a connection that was killed is replaced, and heard again", async ({ db }) => {
-  const ear = await listenTo({ database: db.url }, ["jobforge_wake"]);
+test("a killed connection is replaced, and notifications arrive again", async ({ db }) => {
+  const subscription = await listenTo({ database: db.url }, ["jobforge_wake"]);
   for (const round of [1, 2, 3]) {
     expect(await killListeners(db)).toBe(1);
-    await ear.until("up", round + 1);
+    await subscription.until("up", round + 1);
     await db.query("select pg_notify('jobforge_wake', $1)", [String(round)]);
-    await ear.until(`jobforge_wake ${round}`);
+    await subscription.until(`jobforge_wake ${round}`);
   }
-  expect(ear.events).toEqual([
+  expect(subscription.events).toEqual([
     "up",
     "down",
     "up",
@@ -89,23 +89,23 @@ test("a connection that was killed is replaced, and heard again", async ({ db })
   ]);
 });
 
-test("a server that is not there yet is listened to when it comes, and its absence is told once", async ({
+test("a listener connects when the server becomes available, and reports its absence once", async ({
   db,
 }) => {
-  const gate = await openGate(db.url);
-  gate.close();
-  const ear = await listenTo({ database: gate.url }, ["jobforge_wake"]);
-  expect(ear.events).toEqual(["down"]);
-  await gate.refused(3);
-  gate.open();
-  await ear.until("up");
+  const proxy = await openProxy(db.url);
+  proxy.close();
+  const subscription = await listenTo({ database: proxy.url }, ["jobforge_wake"]);
+  expect(subscription.events).toEqual(["down"]);
+  await proxy.refused(3);
+  proxy.open();
+  await subscription.until("up");
   await db.query("select pg_notify('jobforge_wake', 'a')");
-  await ear.until("jobforge_wake a");
-  expect(ear.events).toEqual(["down", "up", "jobforge_wake a"]);
+  await subscription.until("jobforge_wake a");
+  expect(subscription.events).toEqual(["down", "up", "jobforge_wake a"]);
 });
 
-test("a connection that has gone silent is noticed and replaced", async ({ db }) => {
-  const gate = await openGate(db.url);
+test("a connection that no longer responds is noticed and replaced", async ({ db }) => {
+  const proxy = await openProxy(db.url);
   const states: string[] = [];
   let onState = (): void => undefined;
   const until = async (count: number): Promise<void> => {
@@ -115,7 +115,7 @@ test("a connection that has gone silent is noticed and replaced", async ({ db })
       });
   };
   const listener = await listen(
-    async () => new pg.Client(gate.url),
+    async () => new pg.Client(proxy.url),
     ["jobforge_wake"],
     {
       onNotification: () => undefined,
@@ -124,41 +124,41 @@ test("a connection that has gone silent is noticed and replaced", async ({ db })
         onState();
       },
     },
-    { checkEveryMs: 20, answerWithinMs: 3000 },
+    { checkEveryMs: 20, respondWithinMs: 3000 },
   );
-  gate.stall();
+  proxy.stall();
   await until(2);
-  gate.open();
+  proxy.open();
   await until(3);
   await listener.close();
   expect(states.slice(0, 3)).toEqual(["up", "down TimeoutError", "up"]);
 });
 
-test("a listener that is closed leaves no connection behind, and is silent", async ({ db }) => {
-  const ear = await listenTo({ database: db.url }, ["jobforge_wake"]);
-  await ear.listener.close();
-  expect(ear.events).toEqual(["up"]);
+test("a closed listener leaves no connection behind, and reports nothing more", async ({ db }) => {
+  const subscription = await listenTo({ database: db.url }, ["jobforge_wake"]);
+  await subscription.listener.close();
+  expect(subscription.events).toEqual(["up"]);
   const left =
     "select count(*)::int from pg_stat_activity where application_name = 'jobforge' and datname = current_database()";
   while ((await db.value(left)) !== 0);
 });
 
-test("there is no listening in a pooler's transaction mode", ({ db }) => {
+test("a transport in transaction mode of a pooler has no listen", ({ db }) => {
   expect(postgresTransport({ database: db.url, poolMode: "transaction" }).listen).toBeUndefined();
 });
 
-interface Gate {
+interface Proxy {
   readonly url: string;
   open(): void;
   close(): void;
-  /** Keeps connections open, old and new ones, and passes nothing on. */
+  /** Keeps old and new connections open, and passes nothing on. */
   stall(): void;
-  /** Comes back when so many connections were refused. */
+  /** Resolves when `times` connections were refused. */
   refused(times: number): Promise<void>;
 }
 
-/** A way to the server that can be shut. */
-async function openGate(url: string): Promise<Gate> {
+/** A proxy in front of the server that can be shut. */
+async function openProxy(url: string): Promise<Proxy> {
   const { hostname, port } = new URL(url);
   let isOpen = true;
   let isStalled = false;
@@ -184,10 +184,10 @@ async function openGate(url: string): Promise<Gate> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const gated = new URL(url);
-  gated.port = String((server.address() as AddressInfo).port);
+  const proxied = new URL(url);
+  proxied.port = String((server.address() as AddressInfo).port);
   return {
-    url: gated.href,
+    url: proxied.href,
     open: () => {
       isOpen = true;
       isStalled = false;

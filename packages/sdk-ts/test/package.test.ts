@@ -1,4 +1,4 @@
-/** The package as it is published: built, packed, and looked at by those who know what breaks. */
+/** The package as it is published: built, packed, and checked with publint and arethetypeswrong. */
 import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,11 +24,11 @@ test("it has every file that its package.json promises", async () => {
   expect(await missingFiles(sdkPackage)).toEqual([]);
 });
 
-test("its types are found by every way of importing it that it supports", async () => {
+test("every supported way of importing it finds its types", async () => {
   expect(await typeProblems(sdkPackage)).toEqual([]);
 });
 
-test("its declarations need the types of no driver", async () => {
+test("its declarations need no types of a driver", async () => {
   const dist = join(sdkPackage.installed, "dist");
   const files = (await readdir(dist)).filter((name) => name.endsWith(".d.ts"));
   const declarations = await Promise.all(files.map((name) => readFile(join(dist, name), "utf8")));
@@ -40,7 +40,7 @@ test("its declarations need the types of no driver", async () => {
   );
 });
 
-test("both of its entries are the same modules", async () => {
+test("both of its entries export the same objects", async () => {
   const program = `
     import * as root from "@jobforge/sdk-ts";
     import * as adapters from "@jobforge/sdk-ts/adapters";
@@ -55,7 +55,7 @@ test.for([
   ["@jobforge/sdk-ts", sdk],
   ["@jobforge/sdk-ts/adapters", adapters],
 ] as const)(
-  "a bundle for browsers that imports %s fails with the reason, whatever it imports",
+  "a bundle for browsers that imports any export of %s throws the reason",
   async ([entry, exported]) => {
     const names = Object.keys(exported).join(", ");
     const program = `import { ${names} } from "${entry}"; console.log(${names});`;

@@ -23,7 +23,7 @@ describe.skipIf(pgbouncer === undefined)("behind a pooler", () => {
     return { forge, url: pooler.through(url) };
   }
 
-  test("many calls at once each act for their own tenant, and leave nothing behind", async ({ db }) => {
+  test("many concurrent calls each act for their own tenant, and leave no setting behind", async ({ db }) => {
     const { forge, url } = await open(db);
     const tenants = Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? T : U));
     await Promise.all(tenants.map((tenantId) => forge.enqueue(sendMail, mail, { tenantId })));
@@ -47,7 +47,7 @@ describe.skipIf(pgbouncer === undefined)("behind a pooler", () => {
     expect((await forge.list({ tenantId: T, type: "undone" }).page()).items).toEqual([]);
   });
 
-  test("results are waited for by looking", async ({ db }) => {
+  test("waiting for results works by polling", async ({ db }) => {
     const { forge } = await open(db);
     expect(forge.transport.listen).toBeUndefined();
     const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
@@ -57,14 +57,14 @@ describe.skipIf(pgbouncer === undefined)("behind a pooler", () => {
     expect(await result).toEqual({ messageId: "m" });
   });
 
-  test("a LISTEN that would never hear anything is not taken for one", async ({ db }) => {
+  test("a LISTEN that would receive nothing is not reported as up", async ({ db }) => {
     const { url } = await open(db);
     const states: unknown[] = [];
     const listener = await listen(
       async () => new pg.Client(url),
       ["jobforge_wake"],
       { onNotification: () => undefined, onState: (state, error) => states.push(state, error) },
-      { checkEveryMs: 1000, answerWithinMs: 3000 },
+      { checkEveryMs: 1000, respondWithinMs: 3000 },
     );
     await listener.close();
     expect(states).toEqual(["down", expect.any(TimeoutError)]);

@@ -1,4 +1,4 @@
-/** Calls over Postgres: what comes back, whose tenant is named, what becomes of connections. */
+/** Calls over Postgres: results, the setting of the tenant, and what happens to connections. */
 import { type AddressInfo, createServer } from "node:net";
 import type { TestDatabase } from "@jobforge/testing";
 import pg from "pg";
@@ -38,7 +38,7 @@ function openPool(url: string, max = 2, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** A server that lets everybody in, and says in the same packet that it ends the session. */
+/** A server that accepts every login, and ends the session in the same packet. */
 async function endingServer(): Promise<AsyncDisposable & { readonly url: string }> {
   const message = (type: string, body: Buffer): Buffer => {
     const head = Buffer.from(`${type}0000`);
@@ -63,7 +63,7 @@ async function endingServer(): Promise<AsyncDisposable & { readonly url: string 
 const job = { p_tenant_id: T, p_type: "a" };
 
 describe("a call", () => {
-  test("passes JSON, arrays, times and nulls, and answers JSON", async ({ db }) => {
+  test("passes JSON, arrays, times and nulls, and returns JSON", async ({ db }) => {
     const transport = open({ database: db.url });
     const tags = ['a"b', "c\\d", "{e,f}", "NULL", "ü", " "];
     const payload = { text: 'it\'s "quoted" \\ $1 ? :x', list: [1, null, { deep: true }] };
@@ -81,14 +81,14 @@ describe("a call", () => {
     expect(rows).toEqual([expect.objectContaining({ id: enqueued.id, payload, tags })]);
   });
 
-  test("answers an empty array for a set without rows, and null for no value", async ({ db }) => {
+  test("returns an empty array for a set without rows, and null for no value", async ({ db }) => {
     const transport = open({ database: db.url });
     expect(await transport.call("jobforge_list_jobs", { p_tenant_id: T })).toEqual([]);
     const config = { p_tenant_id: T, p_connector_type: "http" };
     expect(await transport.call("jobforge_get_connector_config", config)).toBeNull();
   });
 
-  test("is not sent when the function or a parameter is unknown", async ({ db }) => {
+  test("is not sent if the function or a parameter is unknown", async ({ db }) => {
     const transport = open({ database: db.url });
     await expect(transport.call("jobforge_enqueue", job)).rejects.toThrow(InvalidArgumentError);
     await expect(transport.call("jobforge_enqueue_job", { ...job, p_prio: 1 })).rejects.toMatchObject({
@@ -96,13 +96,13 @@ describe("a call", () => {
     });
   });
 
-  test("needs no parser of the application's own", async ({ db }) => {
+  test("does not depend on type parsers that the application has set", async ({ db }) => {
     pg.types.setTypeParser(pg.types.builtins.JSONB, () => "parsed by the application");
     onTestFinished(() => pg.types.setTypeParser(pg.types.builtins.JSONB, JSON.parse));
     expect(await open({ database: db.url }).call("jobforge_enqueue_job", job)).toMatchObject({ type: "a" });
   });
 
-  test("goes to the schema that was chosen", async ({ db }) => {
+  test("uses the chosen schema", async ({ db }) => {
     await db.query(`create schema "Other api"`);
     await db.query(
       `create function "Other api".jobforge_get_policy(p_type text) returns jsonb language sql as $$ select jsonb_build_object('type', p_type || '!') $$`,
@@ -117,7 +117,7 @@ describe("the tenant", () => {
   const seen = (client: pg.ClientBase): Promise<string[]> =>
     client.query("select tenant_id from jobforge_jobs").then(({ rows }) => rows.map((row) => row.tenant_id));
 
-  test("is named for a login that is trusted to name it, and forgotten after the call", async ({ db }) => {
+  test("is set for a login that is trusted to name it, and reset after the call", async ({ db }) => {
     const pool = openPool((await db.createLogin("jobforge_app")).url, 1);
     const transport = open({ database: pool });
     await transport.call("jobforge_enqueue_job", job);
@@ -129,7 +129,7 @@ describe("the tenant", () => {
     expect(rows).toEqual([{ count: 0, set: "" }]);
   });
 
-  test("that the session names itself stands guard", async ({ db }) => {
+  test("that the session has set itself stays, as a guard", async ({ db }) => {
     const client = (await db.connect((await db.createLogin("jobforge_app")).url)).client;
     await client.query(`set app.tenant_id = '${T}'`);
     const transport = open({ database: client });
@@ -140,7 +140,7 @@ describe("the tenant", () => {
     expect(await seen(client)).toEqual([T]);
   });
 
-  test("is what it was before, in the rest of a transaction", async ({ db }) => {
+  test("is restored for the rest of a transaction", async ({ db }) => {
     const transport = open({ database: (await db.createLogin("jobforge_app")).url });
     await transport.transaction?.(async (client, inside) => {
       const connection = client as pg.ClientBase;
@@ -152,7 +152,7 @@ describe("the tenant", () => {
     });
   });
 
-  test("is not named when that was switched off", async ({ db }) => {
+  test("is not set if nameTenant is false", async ({ db }) => {
     const transport = open({ database: (await db.createLogin("jobforge_app")).url, nameTenant: false });
     await expect(transport.call("jobforge_enqueue_job", job)).rejects.toThrow(ForbiddenError);
   });
@@ -161,7 +161,7 @@ describe("the tenant", () => {
 describe("connections", () => {
   const notHeld = { p_job_id: T, p_worker_id: "w1" };
 
-  test("outlive an error of the kernel", async ({ db }) => {
+  test("survive an error of the kernel", async ({ db }) => {
     const pool = openPool(db.url, 1);
     const transport = open({ database: pool });
     const pid = async (): Promise<number> => (await pool.query("select pg_backend_pid() as pid")).rows[0].pid;
@@ -170,7 +170,7 @@ describe("connections", () => {
     expect(await pid()).toBe(before);
   });
 
-  test("that died are replaced, and the call that met it says that it may be repeated", async ({ db }) => {
+  test("that died are replaced, and the call that failed is retryable", async ({ db }) => {
     const transport = open({ database: db.url, pool: { max: 1 } });
     await transport.call("jobforge_list_gates", {});
     const waiting = started(transport.transaction?.(() => killOthers(db)) ?? Promise.resolve());
@@ -180,7 +180,7 @@ describe("connections", () => {
   });
 
   test.for(["a URL", "a pool"])(
-    "that the server ends as soon as they are ready end no process: %s",
+    "that the server ends as soon as they are ready do not end the process: %s",
     async (kind) => {
       await using server = await endingServer();
       const transport = open({ database: kind === "a URL" ? server.url : openPool(server.url) });
@@ -188,7 +188,7 @@ describe("connections", () => {
     },
   );
 
-  test("that cannot be made say whether trying again makes sense", async ({ db }) => {
+  test("that cannot be opened are errors that say whether a retry can help", async ({ db }) => {
     const nobody = open({ database: db.url.replace(/\/\/\w+:/, "//nobody:") });
     await expect(nobody.call("jobforge_list_gates", {})).rejects.toMatchObject({
       name: "ConnectionError",
@@ -202,7 +202,7 @@ describe("connections", () => {
     });
   });
 
-  test("on which a call took too long are dropped, and the next call has another", async ({ db }) => {
+  test("on which a call took too long are dropped, and the next call gets another", async ({ db }) => {
     const transport = open({ database: db.url, pool: { max: 1 }, timeoutMs: 60_000 });
     const key = { ...job, p_idempotency_key: "held" };
     const holder = await db.connect();
@@ -220,7 +220,7 @@ describe("connections", () => {
     expect(await transport.call("jobforge_list_gates", {})).toEqual([]);
   });
 
-  test("on which the application's query_timeout struck are dropped: their statement is still under way", async ({
+  test("on which the application's query_timeout expired are dropped, because their statement still runs", async ({
     db,
   }) => {
     const pool = openPool(db.url, 1, { query_timeout: 300 });
@@ -235,7 +235,7 @@ describe("connections", () => {
     expect(pool.totalCount).toBe(0);
   });
 
-  test("are not waited for longer than allowed either", async ({ db }) => {
+  test("are awaited no longer than the timeout allows", async ({ db }) => {
     const pool = openPool(db.url, 1);
     const transport = open({ database: pool });
     const lent = await pool.connect();
@@ -254,7 +254,7 @@ describe("connections", () => {
     expect(transport.listen).toBeUndefined();
   });
 
-  test("of the application stay open, those of a URL are closed", async ({ db }) => {
+  test("of the application stay open, and those of a URL are closed", async ({ db }) => {
     const pool = openPool(db.url);
     const foreign = postgresTransport({ database: pool });
     await foreign.call("jobforge_list_gates", {});
@@ -271,7 +271,7 @@ describe("connections", () => {
 });
 
 describe("a transaction", () => {
-  test("is committed with everything in it, or not at all", async ({ db }) => {
+  test("is committed as a whole, or not at all", async ({ db }) => {
     const transport = open({ database: db.url });
     await db.query("create table orders (id int)");
     const work = (failing: boolean): Promise<unknown> | undefined =>
@@ -290,7 +290,7 @@ describe("a transaction", () => {
     ).toBe("2");
   });
 
-  test("in which an error was swallowed is no success", async ({ db }) => {
+  test("in which an error was swallowed fails at its commit", async ({ db }) => {
     const transport = open({ database: db.url });
     const work = transport.transaction?.(async (_, inside) => {
       await inside.call("jobforge_enqueue_job", job);
@@ -301,7 +301,7 @@ describe("a transaction", () => {
   });
 });
 
-/** Kills all connections of the test's database but the main one. */
+/** Kills all connections of the test's database except the main one. */
 async function killOthers(db: TestDatabase): Promise<void> {
   await db.query(
     "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",

@@ -1,4 +1,7 @@
-/** docs/reference/sdk.md is complete: it names everything that the package exports and every method of a client. */
+/**
+ * docs/reference/sdk.md is complete: it names every export of the package, and every method of a client and of its
+ * groups.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { JobForgeClient } from "../src/client.ts";

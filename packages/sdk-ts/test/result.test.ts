@@ -1,4 +1,4 @@
-/** Waiting for results, the same over Postgres (by NOTIFY) and over HTTP (by looking). */
+/** Waiting for results, with the same behaviour over Postgres (by NOTIFY) and over HTTP (by polling). */
 import { describe, expect, expectTypeOf, test as plain } from "vitest";
 import { claim, complete, fail, setPolicy, started, T } from "../../../sql/test/support/kernel.ts";
 import {
@@ -20,39 +20,41 @@ const app = { role: "jobforge_app", tenantId: T } as const;
 describe("a wait", () => {
   const unreachable = new ConnectionError("connect ECONNREFUSED");
 
-  /** A client whose calls end as told, one after the other; the last one goes on. */
-  function answering(...answers: (object | Error)[]): JobForge {
+  /** A client whose calls return these replies, one after the other. The last one is repeated. */
+  function respondingWith(...replies: (object | Error)[]): JobForge {
     const call = async <A>(): Promise<A> => {
-      const answer = answers.length > 1 ? answers.shift() : answers[0];
-      if (answer instanceof Error) throw answer;
-      return answer as A;
+      const reply = replies.length > 1 ? replies.shift() : replies[0];
+      if (reply instanceof Error) throw reply;
+      return reply as A;
     };
     return new JobForge({ transport: { call, close: async () => undefined } });
   }
 
   plain.for([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40])(
-    "of up to %d ms is no short one",
+    "with a timeout of %d ms does not end at once",
     async (timeoutMs) => {
       const running = { status: "running", result: null };
-      const forge = answering(running, running, running, { status: "succeeded", result: 7 });
+      const forge = respondingWith(running, running, running, { status: "succeeded", result: 7 });
       expect(await forge.result(T, { tenantId: T, timeoutMs })).toBe(7);
     },
   );
 
-  plain("bears an outage that it begins in", async () => {
-    const forge = answering(unreachable, unreachable, unreachable, { status: "succeeded", result: 7 });
+  plain("tolerates an outage at its beginning", async () => {
+    const forge = respondingWith(unreachable, unreachable, unreachable, { status: "succeeded", result: 7 });
     expect(await forge.result(T, { tenantId: T })).toBe(7);
-    const refused = answering(new ConnectionError("password", { retryable: false }), { status: "succeeded" });
+    const refused = respondingWith(new ConnectionError("password", { retryable: false }), {
+      status: "succeeded",
+    });
     await expect(refused.result(T, { tenantId: T })).rejects.toThrow("password");
   });
 
-  plain("ends in time also in an outage that it begins in", async () => {
-    const wait = answering(unreachable).result(T, { tenantId: T, timeoutMs: 20 });
+  plain("ends in time during an outage", async () => {
+    const wait = respondingWith(unreachable).result(T, { tenantId: T, timeoutMs: 20 });
     await expect(wait).rejects.toThrow(WaitTimeoutError);
   });
 });
 
-test("calls may have any time that there is", async ({ db }) => {
+test("a call accepts every timeout, however long", async ({ db }) => {
   for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
     await using forge = new JobForge({ database: db.url, timeoutMs });
     expect(await forge.gates.list()).toEqual([]);
@@ -61,7 +63,7 @@ test("calls may have any time that there is", async ({ db }) => {
 });
 
 describe.each(transports)("over %s", (transport) => {
-  test("a result is waited for, and typed by the definition", async ({ db, connect }) => {
+  test("a wait returns the result, with the type of the definition", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
     const result = handle.result();
@@ -72,7 +74,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await handle.result()).toEqual({ messageId: "m-1" });
   });
 
-  test("the definition's schema makes the output of what was returned", async ({ db, connect }) => {
+  test("the definition's schema turns what the handler returned into the output", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(countWords, { text: "a b" }, { tenantId: T });
     await claim(db);
@@ -86,7 +88,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(wrong.result()).rejects.toMatchObject({ field: "output.words" });
   });
 
-  test("a job without a result answers undefined", async ({ db, connect }) => {
+  test("the result of a job without a result is undefined", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
     await claim(db);
@@ -94,7 +96,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await handle.result()).toBeUndefined();
   });
 
-  test("a job that failed, died, was canceled or is unknown says so", async ({ db, connect }) => {
+  test("a failed, dead, canceled or unknown job is an error of its own", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const failed = await forge.enqueue(cleanUp, {}, { tenantId: T });
     await claim(db);
@@ -119,7 +121,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(unknown.result()).rejects.toThrow(JobNotFoundError);
   });
 
-  test("a retry is waited through", async ({ db, connect }) => {
+  test("a wait continues through a retry", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
     const result = started(handle.result());
@@ -130,7 +132,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await result).toEqual({ messageId: "second" });
   });
 
-  test("waiting ends when its time is over or its signal is aborted; the job goes on", async ({
+  test("waiting ends when its time is over or its signal is aborted, and the job goes on", async ({
     connect,
   }) => {
     const forge = await connect(transport, app);
@@ -146,7 +148,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await handle.get())?.status).toBe("queued");
   });
 
-  test("a job of a type that keeps no history is gone when it succeeded", async ({ db, connect }) => {
+  test("a succeeded job of a type that keeps no history is gone", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     await setPolicy(db, cleanUp.type, { keep_history: false });
     const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
@@ -158,7 +160,7 @@ describe.each(transports)("over %s", (transport) => {
 });
 
 describe("over Postgres", () => {
-  test("a watched job's end is told by a notification", async ({ db, connect }) => {
+  test("a notification ends the wait for a watched job", async ({ db, connect }) => {
     const forge = await connect("Postgres", app);
     const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
     const signals = new DoneSignals(forge.transport);
@@ -174,7 +176,7 @@ describe("over Postgres", () => {
     await signals.close();
   });
 
-  test("many wait at once on one connection, and each is told of its own", async ({ db, connect }) => {
+  test("many waiters share one connection, and each gets its own result", async ({ db, connect }) => {
     const forge = await connect("Postgres", app);
     const handles = await forge.enqueueMany(
       Array.from({ length: 30 }, () => ({ job: sendMail, input: mail })),
@@ -194,7 +196,7 @@ describe("over Postgres", () => {
     while ((await db.value<number>("select count(*)::int from jobforge.watches")) < count);
   }
 
-  test("a lost connection in between is survived", async ({ db, connect }) => {
+  test("a wait survives a lost connection", async ({ db, connect }) => {
     const forge = await connect("Postgres", app);
     const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
     const result = started(handle.result());

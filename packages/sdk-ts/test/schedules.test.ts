@@ -1,4 +1,4 @@
-/** Schedules made and steered at run time, over both transports. */
+/** Schedules that are created and changed at run time, over every transport. */
 import pg from "pg";
 import { describe, expect } from "vitest";
 import {
@@ -21,7 +21,7 @@ const input = { to: "ada@example.com", subject: "Weekly" };
 describe.each(transports)("over %s", (transport) => {
   const app = { role: "jobforge_app", tenantId: T } as const;
 
-  test("a schedule is made once, found, listed, and shows what the job's definition says of its runs", async ({
+  test("a schedule is created once, found and listed, and has the settings of its job's definition", async ({
     connect,
   }) => {
     const forge = await connect(transport, app);
@@ -54,7 +54,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await forge.schedules.list({ ...ofT, enabled: false }).page()).items).toEqual([]);
   });
 
-  test("times go in and come out as dates", async ({ connect }) => {
+  test("times are Dates in arguments and results", async ({ connect }) => {
     const forge = await connect(transport, app);
     const anchor = new Date("2100-01-01T00:30:00Z");
     const endsAt = new Date("2100-02-01T00:00:00Z");
@@ -68,7 +68,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(rested.nextRunAt).toBeUndefined();
   });
 
-  test("disabling answers the next run, which is kept", async ({ connect }) => {
+  test("disable returns the next run, which is kept", async ({ connect }) => {
     const forge = await connect(transport, app);
     const nextRunAt = new Date(Date.now() + 7_200_000);
     await forge.schedules.ensure(cleanUp, "all", { ...ofT, dynamic: true, nextRunAt });
@@ -80,7 +80,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await forge.schedules.get(cleanUp, "all", ofT)).toBeUndefined();
   });
 
-  test("what is wrong has a typed error that names it", async ({ connect }) => {
+  test("an invalid option is a typed error that names it", async ({ connect }) => {
     const forge = await connect(transport, app);
     const { schedules } = forge;
     await expect(schedules.ensure(cleanUp, "x", { ...ofT, cron: "0 0 30 2 *" })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe.each(transports)("over %s", (transport) => {
       await expect(call()).rejects.toMatchObject({ constructor: ScheduleNotFoundError, code: "JF010" });
   });
 
-  test("runs are listed page by page, and typed", async ({ db, connect }) => {
+  test("runs are listed page by page, with types", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     await forge.schedules.ensure(countWords, "all", { ...ofT, dynamic: true, payload: { text: "a b" } });
     for (let run = 0; run < 3; run += 1) {
@@ -130,7 +130,10 @@ describe.each(transports)("over %s", (transport) => {
     expect(schedule?.lastScheduledFor).toEqual(newest?.scheduledFor);
   });
 
-  test("a list goes on where its page ended, and operators see every tenant's", async ({ db, connect }) => {
+  test("a list continues after its page, and operators see the schedules of every tenant", async ({
+    db,
+    connect,
+  }) => {
     const operator = await connect(transport, { role: "jobforge_operator" });
     for (const tenantId of [U, T])
       for (const key of ["a", "b", "c"])
@@ -148,7 +151,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("what the SDK can tell is refused before any round trip", async () => {
+test("mistakes that the SDK can find are refused before any round trip", async () => {
   await using forge = new JobForge({ database: "postgres://nowhere.invalid" });
   const { schedules } = forge;
   await expect(schedules.ensure(cleanUp, "", { ...ofT, dynamic: true })).rejects.toMatchObject({
@@ -165,12 +168,12 @@ test("what the SDK can tell is refused before any round trip", async () => {
   await expect(schedules.update(sendMail, "x", { payload: { ...input, to: "nobody" } }, ofT)).rejects.toThrow(
     InvalidValueError,
   );
-  // @ts-expect-error: a schedule is somebody's
+  // @ts-expect-error: the tenant is missing
   await expect(schedules.enable(cleanUp, "x", {})).rejects.toThrow(TenantRequiredError);
 });
 
 describe("in a transaction", () => {
-  test("a schedule is made and rolled back with the application's rows", async ({ db, connect }) => {
+  test("a schedule is created and rolled back with the application's rows", async ({ db, connect }) => {
     const forge = await connect("Postgres", { role: "jobforge_app" });
     const client = new pg.Client({ connectionString: db.url });
     await client.connect();
@@ -184,7 +187,10 @@ describe("in a transaction", () => {
     }
   });
 
-  test("a lock holds until the end, and whoever else wants it waits", async ({ db, connect }) => {
+  test("a lock holds until the transaction ends, and another transaction waits for it", async ({
+    db,
+    connect,
+  }) => {
     const forge = await connect("Postgres", { role: "jobforge_app" });
     await forge.schedules.ensure(cleanUp, "all", { ...ofT, dynamic: true });
     const client = new pg.Client({ connectionString: db.url });

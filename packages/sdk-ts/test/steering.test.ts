@@ -1,4 +1,4 @@
-/** Canceling, rescheduling and changing jobs, the same over Postgres and over HTTP. */
+/** Canceling, rescheduling and changing jobs, over every transport. */
 import { describe, expect } from "vitest";
 import { claim, claimAndFail, complete, T } from "../../../sql/test/support/kernel.ts";
 import {
@@ -15,7 +15,7 @@ const mail = { to: "ada@example.com", subject: "hello" };
 describe.each(transports)("over %s", (transport) => {
   const app = { role: "jobforge_app", tenantId: T } as const;
 
-  test("a queued job is canceled at once, a running one when it ends, an ended one not at all", async ({
+  test("a queued job is canceled at once, a running one when its run ends, a finished one not at all", async ({
     db,
     connect,
   }) => {
@@ -38,7 +38,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(queued.cancel()).rejects.toThrow(NotCancelableError);
   });
 
-  test("jobs are canceled and rescheduled by filters, and never without one", async ({ connect }) => {
+  test("jobs are canceled and rescheduled by filters, and never without a filter", async ({ connect }) => {
     const forge = await connect(transport, app);
     const runAt = new Date("2099-01-01");
     await forge.enqueueMany(
@@ -58,7 +58,10 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.cancelMany({ tenantId: T })).rejects.toThrow(InvalidArgumentError);
   });
 
-  test("a job is rescheduled: moved, or brought back with a fresh budget", async ({ db, connect }) => {
+  test("reschedule moves a queued job, and brings a finished one back with a new budget", async ({
+    db,
+    connect,
+  }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(cleanUp, {}, { tenantId: T, maxAttempts: 1 });
     await claimAndFail(db);
@@ -81,7 +84,7 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
-  test("a queued job is changed, and checked by its schema", async ({ db, connect }) => {
+  test("a queued job is changed, and its schema checks the new payload", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(sendMail, mail, { tenantId: T });
     const changed = await handle.update({ payload: { ...mail, subject: "new" }, priority: 4, tags: ["t"] });

@@ -1,4 +1,4 @@
-/** Schedules that code declares: `forge.sync()` brings the database in line, from however many processes. */
+/** Schedules that code declares: `forge.sync()` writes them, from any number of processes. */
 import { describe, expect } from "vitest";
 import {
   defineJob,
@@ -35,7 +35,7 @@ const reader = { app: "reader" };
 describe.each(transports)("over %s", (transport) => {
   const operator = { role: "jobforge_operator" } as const;
 
-  test("a sync makes what is declared, shows it first, and does nothing the second time", async ({
+  test("a sync creates declared schedules, returns them, and does nothing the second time", async ({
     connect,
   }) => {
     const forge = await connect(transport, operator);
@@ -59,11 +59,13 @@ describe.each(transports)("over %s", (transport) => {
     });
   });
 
-  test("a sync shows what differs, and disables what is no longer declared", async ({ connect }) => {
+  test("a sync returns the differences, and disables schedules that are no longer declared", async ({
+    connect,
+  }) => {
     const forge = await connect(transport, operator);
     await forge.sync([renewal, weekly], reader);
     await forge.schedules.ensure(cleanUp, "made while running", { tenantId: T, every: "1h" });
-    // At no time of the day does the next full hour fall on the next run of before.
+    // At no time of the day is the next full hour equal to the previous next run.
     const startsAt = new Date("2100-01-01T00:00:00Z");
     const later = defineSchedule({ job: renewWebsub, key: "all", every: "1h", startsAt, missed: "all" });
     expect(await forge.sync([later], reader)).toMatchObject([
@@ -89,7 +91,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await forge.sync([renewal], reader)).toMatchObject([{ key: "all", action: "changed" }]);
   });
 
-  test("what is wrong is refused with its place, and nothing is written", async ({ connect }) => {
+  test("an invalid schedule is refused with its place, and nothing is written", async ({ connect }) => {
     const forge = await connect(transport, operator);
     const never = defineSchedule({ job: cleanUp, key: "never", cron: "0 0 30 2 *" });
     await expect(forge.sync([renewal, never], reader)).rejects.toMatchObject({
@@ -106,7 +108,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await allOf(forge.schedules.list())).toEqual([]);
   });
 
-  test("a worker declares schedules of a tenant it names", async ({ connect }) => {
+  test("a worker declares schedules of a tenant that it names", async ({ connect }) => {
     const worker = await connect(transport, { role: "jobforge_worker" });
     await expect(worker.sync([renewal], reader)).rejects.toThrow(ForbiddenError);
     const options = { ...reader, tenantId: globalTenant };
@@ -115,28 +117,30 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("five processes that start at once make one row, and one of them made it", async ({ db }) => {
+test("five processes that sync at the same time create one row, and one of them reports it", async ({
+  db,
+}) => {
   const login = await db.createLogin("jobforge_operator");
   const processes = Array.from({ length: 5 }, () => new JobForge({ database: login.url }));
-  const answers = await Promise.all(processes.map((forge) => forge.sync([renewWebsub, renewal], reader)));
-  const actions = answers.map((answer) => answer.at(-1)?.action).sort();
+  const results = await Promise.all(processes.map((forge) => forge.sync([renewWebsub, renewal], reader)));
+  const actions = results.map((synced) => synced.at(-1)?.action).sort();
   expect(actions).toEqual(["created", ...Array(4).fill("unchanged")]);
   expect(await db.value("select count(*)::int from jobforge.schedules")).toBe(1);
   await Promise.all(processes.map((forge) => forge.close()));
 });
 
-test("eight processes that ensure the same task at once make one row", async ({ db }) => {
+test("eight processes that ensure the same schedule at the same time create one row", async ({ db }) => {
   const login = await db.createLogin("jobforge_app");
   const processes = Array.from({ length: 8 }, () => new JobForge({ database: login.url }));
-  const answers = await Promise.all(
+  const results = await Promise.all(
     processes.map((forge) => forge.schedules.ensure(cleanUp, "f1", { tenantId: T, dynamic: true })),
   );
-  expect(answers.map(({ outcome }) => outcome).sort()).toEqual(["created", ...Array(7).fill("existing")]);
-  expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+  expect(results.map(({ outcome }) => outcome).sort()).toEqual(["created", ...Array(7).fill("existing")]);
+  expect(new Set(results.map(({ id }) => id)).size).toBe(1);
   await Promise.all(processes.map((forge) => forge.close()));
 });
 
-test("a declaration says at once what no database is needed for", async () => {
+test("a declaration refuses at once what can be checked without a database", async () => {
   expect(() => defineSchedule({ job: cleanUp, key: "", every: "1h" })).toThrow(InvalidArgumentError);
   expect(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", tenantId: "x" })).toThrow("uuid");
   expect(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", startsAt: new Date("?") })).toThrow(

@@ -1,4 +1,4 @@
-/** Jobs know the span that enqueued them, with the OpenTelemetry SDK that an application would use. */
+/** Jobs carry the span that enqueued them, with the real OpenTelemetry SDK. */
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
@@ -19,7 +19,7 @@ afterAll(() => {
   context.disable();
 });
 
-/** Runs work in a span, and answers the span's header. */
+/** Runs work in a span, and returns the span's header. */
 async function inSpan(work: () => Promise<unknown>): Promise<string> {
   return await trace.getTracer("app").startActiveSpan("request", async (span) => {
     await work();
@@ -54,7 +54,7 @@ test("the active span is the default of a job's traceparent", async () => {
   expect(sent.map((args) => args["p_traceparent"])).toEqual([header, explicit, undefined]);
 });
 
-test("many jobs have the active span, but for those that name another, and schedules have none", async () => {
+test("many jobs have the active span, except those that name another; schedules have none", async () => {
   const { transport, sent } = recorder();
   const forge = new JobForge({ transport });
   const jobs = [
@@ -70,7 +70,7 @@ test("many jobs have the active span, but for those that name another, and sched
   expect(JSON.stringify(sent[2])).not.toContain("traceparent");
 });
 
-test("without OpenTelemetry nothing is missed", async () => {
+test("everything works without OpenTelemetry", async () => {
   vi.resetModules();
   vi.doMock("@opentelemetry/api", () => {
     throw new Error("Cannot find package '@opentelemetry/api'");

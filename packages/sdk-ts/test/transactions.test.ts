@@ -52,7 +52,7 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     expect(again.outcome).toBe("created");
   });
 
-  test("texts, JSON and arrays go through unchanged", async ({ db }) => {
+  test("texts, JSON and arrays pass unchanged", async ({ db }) => {
     const { library, forge } = await prepare(db);
     const awkward = `it's "quoted" \\ back\\\\slash $1 $2 ? ?? :name {a,b} %s -- /* ü 𝄞 \n\t ' \u0001`;
     const input = { [awkward]: [awkward, null, 1.5, true, { deep: [[]] }] };
@@ -69,7 +69,7 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     });
   });
 
-  test("every kind of call is possible, several at once too", async ({ db }) => {
+  test("every kind of call is possible, also several at once", async ({ db }) => {
     const { library, forge } = await prepare(db);
     await library.transact(async (tx) => {
       const inside = forge.with(tx);
@@ -91,7 +91,7 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     expect(await db.value("select count(*)::int from jobforge_jobs where priority = 5")).toBe(1);
   });
 
-  test("the kernel's errors are as typed as elsewhere", async ({ db }) => {
+  test("errors of the kernel are typed as everywhere", async ({ db }) => {
     const { library, forge } = await prepare(db);
     const refused = library.transact((tx) =>
       forge.with(tx).enqueue(cleanUp, {}, { tenantId: T, expiresAt: new Date("2020-01-01") }),
@@ -107,7 +107,7 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     await expect(missing).rejects.toMatchObject({ message: "Job not found or cannot be canceled" });
   });
 
-  test("the commit wakes a worker that sleeps", async ({ db }) => {
+  test("the commit wakes an idle worker", async ({ db }) => {
     const { library, forge } = await prepare(db);
     await workerHeartbeat(db, "w1", { types: [sendMail.type], idle: true });
     const ear = await listen(db);
@@ -118,14 +118,14 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     expect(await ear.heard()).toEqual(["jobforge_wake: mail.send"]);
   });
 
-  test("what is no transaction is refused", async ({ db }) => {
+  test("an object that is not a transaction is refused", async ({ db }) => {
     const { library, forge } = await prepare(db);
     for (const whole of [...library.wholes, null, undefined, "begin", {}])
       expect(() => forge.with(whole as Transaction)).toThrow(InvalidArgumentError);
   });
 });
 
-test("any other library is one line", async ({ db }) => {
+test("any other library can be adapted in one line", async ({ db }) => {
   const forge = new JobForge({ database: db.url });
   onTestFinished(() => forge.close());
   const statements: string[] = [];

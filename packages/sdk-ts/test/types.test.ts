@@ -1,4 +1,4 @@
-/** Types flow from a definition to everything made of it. What must not compile says so. */
+/** Types derive from a definition. Code that must not compile is marked with @ts-expect-error. */
 
 import type { NodePgDatabase } from "drizzle-orm/node-postgres";
 import type { Knex } from "knex";
@@ -31,7 +31,7 @@ import { cleanUp, countWords, resize, sendMail } from "./support/jobs.ts";
 const forge: JobForge = new JobForge({ database: "postgres://nowhere" });
 const tenantId = "11111111-1111-4111-8111-111111111111";
 
-/** Code that is checked, not run. */
+/** Code that is only type-checked, not run. */
 function never(_: () => unknown): void {}
 
 describe("a definition", () => {
@@ -72,14 +72,14 @@ describe("a definition", () => {
     expectTypeOf(mixed).toEqualTypeOf<readonly JobHandler[]>();
     // @ts-expect-error: the output has a messageId
     never(() => sendMail.handle(async () => ({ id: 1 })));
-    // @ts-expect-error: a batch answers one output per job
+    // @ts-expect-error: a batch returns one output per job
     never(() => sendMail.handleBatch(5, async () => ({ messageId: "m" })));
     never(() => sendMail.handleBatch(5, async (items) => items.map(() => new Error("all of them"))));
   });
 });
 
 describe("a client", () => {
-  test("takes the definition's input and answers typed handles", () => {
+  test("takes the definition's input and returns typed handles", () => {
     never(async () => {
       const handle = await forge.enqueue(sendMail, { to: "a", subject: "b" }, { tenantId });
       expectTypeOf(handle).toEqualTypeOf<EnqueuedJob<typeof sendMail>>();
@@ -108,12 +108,12 @@ describe("a client", () => {
       const list = [1, 2].map((width) => ({ job: resize, input: { width }, idempotencyKey: `${width}` }));
       expectTypeOf(await forge.enqueueMany(list, { tenantId })).toEqualTypeOf<EnqueuedJob<typeof resize>[]>();
       const first = { job: resize, input: { width: 1 } };
-      // @ts-expect-error: the second has another input
+      // @ts-expect-error: the second job has another input
       await forge.enqueueMany([first, { job: countWords, input: { width: 1 } }]);
     });
   });
 
-  test("lists jobs with payloads as they come out of JSON, told apart by type", () => {
+  test("lists jobs with payloads as JSON returns them, distinguished by type", () => {
     never(async () => {
       const dated = defineJob({ type: "dated", input: typed<{ at: Date; tags?: string[] }>() });
       const job = await forge.get("id", { tenantId, job: dated });
@@ -127,7 +127,7 @@ describe("a client", () => {
     });
   });
 
-  test("takes the transactions of every library, and of nothing else", () => {
+  test("takes the transactions of every library, and nothing else", () => {
     expectTypeOf<ClientBase>().toExtend<Transaction>();
     expectTypeOf<Parameters<Parameters<NodePgDatabase["transaction"]>[0]>[0]>().toExtend<Transaction>();
     expectTypeOf<KyselyTransaction<{ orders: { id: number } }>>().toExtend<Transaction>();
@@ -149,7 +149,7 @@ describe("a client", () => {
 describe("a schedule", () => {
   const weekly = { cron: "0 9 * * mon", payload: { to: "a", subject: "b" } };
 
-  test("is declared with its job's input, where the job needs one", () => {
+  test("is declared with its job's input, if the job needs one", () => {
     const declared = defineSchedule({ job: sendMail, key: "weekly", ...weekly, timezone: "Europe/Berlin" });
     expectTypeOf(declared).toEqualTypeOf<ScheduleDefinition<typeof sendMail>>();
     expectTypeOf(declared).toExtend<ScheduleDefinition>();
@@ -158,13 +158,13 @@ describe("a schedule", () => {
     never(() => defineSchedule({ job: sendMail, key: "k", every: "1h" }));
     // @ts-expect-error: the subject is missing
     never(() => defineSchedule({ job: sendMail, key: "k", every: "1h", payload: { to: "a" } }));
-    // @ts-expect-error: it has no rhythm
+    // @ts-expect-error: the rhythm is missing
     never(() => defineSchedule({ job: cleanUp, key: "k" }));
-    // @ts-expect-error: it has two
+    // @ts-expect-error: there are two rhythms
     never(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", cron: "@daily" }));
     // @ts-expect-error: a time zone belongs to cron
     never(() => defineSchedule({ job: cleanUp, key: "k", every: "1h", timezone: "UTC" }));
-    // @ts-expect-error: it would move the next run at every start
+    // @ts-expect-error: the next run would move at every start
     never(() => defineSchedule({ job: cleanUp, key: "k", dynamic: true, nextRunAt: new Date() }));
   });
 
@@ -175,12 +175,12 @@ describe("a schedule", () => {
       expectTypeOf(await forge.sync([sendMail, declared], { app: "a" })).toEqualTypeOf<
         (PolicySync | ScheduleSync)[]
       >();
-      // @ts-expect-error: whose schedules are they?
+      // @ts-expect-error: the name of the application is missing
       await forge.sync([sendMail, declared], { dryRun: true });
     });
   });
 
-  test("types what comes back by its job", () => {
+  test("has the types of its job in results", () => {
     never(async () => {
       const { schedules } = forge;
       const ensured = await schedules.ensure(resize, "k", { tenantId, dynamic: true, payload: { width: 1 } });
@@ -201,10 +201,10 @@ describe("a schedule", () => {
     });
   });
 
-  test("is locked in a transaction, and nowhere else", () => {
+  test("can be locked only in a transaction", () => {
     never(async (tx: ClientBase = {} as ClientBase) => {
       await forge.with(tx).schedules.lock(cleanUp, "k", { tenantId });
-      // @ts-expect-error: the lock would be gone at once
+      // @ts-expect-error: the lock would be released at once
       await forge.schedules.lock(cleanUp, "k", { tenantId });
     });
   });

@@ -1,4 +1,4 @@
-/** Usage, live counts, quotas and explanations, the same over Postgres and over HTTP. */
+/** Usage, live counts, quotas and explanations, over every transport. */
 import { describe, expect } from "vitest";
 import { claim, complete, T, U } from "../../../sql/test/support/kernel.ts";
 import { InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
@@ -10,7 +10,7 @@ const mail = { to: "ada@example.com", subject: "Hello" };
 describe.each(transports)("over %s", (transport) => {
   const operator = { role: "jobforge_operator" } as const;
 
-  test("usage and counts come as numbers and Dates", async ({ db, connect }) => {
+  test("usage and counts are numbers and Dates", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
     const { id } = await forge.enqueue(sendMail, mail, { tenantId: T });
     expect(await forge.usage.live()).toEqual([
@@ -52,7 +52,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await forge.usage.live({ tenantId: T, by: [], cap: 10 })).toEqual([]);
   });
 
-  test("a quota rejects what is over it, and a call may ask for what fits", async ({ connect }) => {
+  test("a quota rejects further jobs, and enqueueFitting enqueues those that fit", async ({ connect }) => {
     const forge = await connect(transport, operator);
     expect(await forge.tenants.set(T, { maxPending: 2, weight: 3 })).toMatchObject({
       maxPending: 2,
@@ -87,7 +87,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await forge.explain(job.id, { tenantId: U })).toBeUndefined();
   });
 
-  test("wrong options never leave the process", async ({ connect }) => {
+  test("invalid options are refused before the call", async ({ connect }) => {
     const forge = await connect(transport, operator);
     const by = ["status"] as unknown as readonly "type"[];
     const calls = [

@@ -1,4 +1,4 @@
-/** Mistakes are found before any round trip, and named. */
+/** Mistakes in arguments are found before any round trip, and errors name the field. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { T } from "../../../sql/test/support/kernel.ts";
@@ -21,7 +21,7 @@ import {
 } from "../src/index.ts";
 import { cleanUp, countWords, sendMail } from "./support/jobs.ts";
 
-/** A transport that only notes what it is asked. */
+/** A transport that only records calls. */
 function recorder(): {
   readonly transport: Transport;
   readonly calls: { name: string; args: CallArguments }[];
@@ -46,24 +46,24 @@ async function refusal(work: () => unknown): Promise<JobForgeError> {
   return expect.fail("it was accepted");
 }
 
-/** What a program that has no types, or lies about them, may pass. */
+/** A value that only a program without types, or with wrong casts, can pass. */
 function wrong(value: unknown): never {
   return value as never;
 }
 
-/** An object so many levels deep, with a value at its end. */
+/** An object that is `depth` levels deep, with a value at the innermost level. */
 function nested(depth: number, end: unknown = 1): unknown {
   let value = end;
   for (let level = 0; level < depth; level += 1) value = { a: value };
   return value;
 }
 
-/** A declared schedule that defineSchedule never saw. */
+/** A schedule definition that defineSchedule has not checked. */
 function declared(settings: ScheduleDefinition["settings"]): ScheduleDefinition {
   return { ...defineSchedule({ job: cleanUp, key: "k", every: "1 hour" }), settings };
 }
 
-test("what a policy may be without is removed by null", async () => {
+test("null removes an optional setting of a policy", async () => {
   const { transport, calls } = recorder();
   const without = { capMs: null, timeoutMs: null, leaseMs: null, auditAction: null, maxPriority: null };
   await new JobForge({ transport }).policies.set("a", without);
@@ -99,7 +99,7 @@ describe("an enqueue", () => {
     ["tags[1]", { tags: ["a", ""] }],
     ["tags[0]", { tags: wrong([7]) }],
     ["traceparent", { traceparent: "00-xyz" }],
-  ])("with a bad %s is refused: %o", async ([field, given]) => {
+  ])("with an invalid %s is refused: %o", async ([field, given]) => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
     const error = await refusal(() => forge.enqueue(cleanUp, {}, { ...options, ...given }));
@@ -109,7 +109,7 @@ describe("an enqueue", () => {
     expect(calls).toEqual([]);
   });
 
-  test("without a tenant says which one to take for none", async () => {
+  test("without a tenant is refused with a hint at globalTenant", async () => {
     const { transport } = recorder();
     const error = await refusal(() => new JobForge({ transport }).enqueue(cleanUp, {}, wrong({})));
     expect(error).toBeInstanceOf(TenantRequiredError);
@@ -138,7 +138,7 @@ describe("an enqueue", () => {
     ["payload.text", { shared, again: shared, text: "a\u0000b" }, "base64"],
     ["payload.half", { half: "\ud83d" }, "base64"],
     ["payload", { "key\u0000": 1 }, "base64"],
-  ])("with a payload that cannot be kept at %s is refused", async ([field, input, hint]) => {
+  ])("with a payload that cannot be stored at %s is refused", async ([field, input, hint]) => {
     const { transport, calls } = recorder();
     const error = await refusal(() => new JobForge({ transport }).enqueue(cleanUp, input, options));
     expect(error).toBeInstanceOf(InvalidArgumentError);
@@ -146,7 +146,7 @@ describe("an enqueue", () => {
     expect(calls).toEqual([]);
   });
 
-  test("with a definition that defineJob never saw is checked like one", async () => {
+  test("checks a definition that defineJob did not create", async () => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
     const [nameless, broken]: JobDefinition[] = wrong([{ type: "" }, { type: "a\nb" }]);
@@ -159,7 +159,7 @@ describe("an enqueue", () => {
     expect(calls).toEqual([]);
   });
 
-  test("takes times of the first and the last year that Postgres and JSON share", async () => {
+  test("accepts times from the first to the last year that both Postgres and JSON support", async () => {
     const { transport, calls } = recorder();
     const runAt = new Date("0001-01-01T00:00:00.000Z");
     const expiresAt = new Date("9999-12-31T23:59:59.999Z");
@@ -167,7 +167,7 @@ describe("an enqueue", () => {
     expect(calls).toMatchObject([{ args: { p_run_at: runAt, p_expires_at: expiresAt } }]);
   });
 
-  test("with a payload over a mebibyte is refused, counted in bytes", async () => {
+  test("with a payload of more than 1 MiB, counted in bytes, is refused", async () => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
     const error = await refusal(() => forge.enqueue(cleanUp, "ü".repeat(2 ** 19), options));
@@ -182,14 +182,14 @@ describe("an enqueue", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("keeps text that only looks like an escaped NUL", async () => {
+  test("accepts text that only looks like an escaped NUL", async () => {
     const { transport, calls } = recorder();
     const text = "\\u0000 \\\\u0000 😀 \\ud83d";
     await new JobForge({ transport }).enqueue(cleanUp, { text }, options);
     expect(calls[0]?.args["p_payload"]).toMatchObject({ text: JSON.stringify({ text }) });
   });
 
-  test("is refused by the schema with every issue and its place", async () => {
+  test("that the schema refuses has every issue with its place", async () => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
     const error = await refusal(() => forge.enqueue(sendMail, wrong({ to: "nobody" }), options));
@@ -207,7 +207,7 @@ describe("an enqueue", () => {
     expect(calls).toEqual([]);
   });
 
-  test("waits for a schema that is asynchronous", async () => {
+  test("awaits an asynchronous schema", async () => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
     const known = defineJob({
@@ -222,7 +222,7 @@ describe("an enqueue", () => {
     expect(calls).toMatchObject([{ args: { p_subject: "ada" } }]);
   });
 
-  test("is refused when the definition's own key or subject is none", async () => {
+  test("is refused if the key or subject that the definition makes is invalid", async () => {
     const { transport } = recorder();
     const job = defineJob({ type: "a", dedupe: () => "", subject: () => "s" });
     const error = await refusal(() => new JobForge({ transport }).enqueue(job, {}, options));
@@ -230,7 +230,7 @@ describe("an enqueue", () => {
   });
 });
 
-test("one bad job among many is named by its place, and none is sent", async () => {
+test("one invalid job among many is named by its index, and no job is sent", async () => {
   const { transport, calls } = recorder();
   const forge = new JobForge({ transport });
   const jobs = Array.from({ length: 20 }, (_, n) => ({
@@ -249,7 +249,7 @@ test("one bad job among many is named by its place, and none is sent", async () 
   expect(calls).toEqual([]);
 });
 
-test("an option that is undefined in a job leaves the shared one", async () => {
+test("an undefined option of a job leaves the shared option in place", async () => {
   const { transport, calls } = recorder();
   const call: Transport["call"] = async <A>(name: string, args: CallArguments) => {
     await transport.call(name, args);
@@ -309,7 +309,7 @@ test.for<[string, (forge: JobForge) => unknown]>([
   ["until", (forge) => forge.gates.pause("all", { until: new Date("x") })],
   ["type", (forge) => forge.policies.get("")],
   ["role", (forge) => forge.tenants.bindRole("", T)],
-])("a bad %s is refused by %o", async ([field, call]) => {
+])("an invalid %s is refused by %o", async ([field, call]) => {
   const { transport, calls } = recorder();
   expect(await refusal(() => call(new JobForge({ transport })))).toMatchObject({ field, code: "JF002" });
   expect(calls).toEqual([]);
@@ -336,11 +336,11 @@ test.for<[string, () => unknown]>([
   ["database", () => new JobForge({ database: undefined })],
   ["database", () => new JobForge({ database: wrong(7) })],
   ["database", () => new JobForge({ database: "" })],
-])("a definition or client with a bad %s is refused when it is made", async ([field, make]) => {
+])("a definition or client with an invalid %s is refused when it is created", async ([field, make]) => {
   expect(await refusal(make)).toMatchObject({ name: "InvalidArgumentError", field });
 });
 
-test("what a handler leaves behind is made storable instead of refused", () => {
+test("results and errors of handlers are made storable instead of refused", () => {
   expect(toStorableJson({ a: "x\u0000y", b: "\ud800", c: "\\u0000" }, "result").text).toBe(
     '{"a":"x\\ufffdy","b":"\\ufffd","c":"\\\\u0000"}',
   );
@@ -350,7 +350,7 @@ describe("a bound handler", () => {
   const context = wrong({ id: "1" });
   const items = (inputs: readonly unknown[]) => inputs.map((input) => ({ input, job: context }));
 
-  test("runs for each job, or once for a batch, and answers in order", async () => {
+  test("runs for each job, or once for a batch, and returns results in order", async () => {
     const single: JobHandler = countWords.handle(({ text }) => ({ words: text.length }));
     expect(single.batchSize).toBe(1);
     expect(single.definition.type).toBe("words.count");
@@ -362,7 +362,7 @@ describe("a bound handler", () => {
     expect(await batch.run(items([{ text: "a" }, { text: "" }]))).toEqual([{ words: 1 }, new Error("empty")]);
   });
 
-  test("that throws, at once or later, rejects", async () => {
+  test("that throws or rejects makes run reject", async () => {
     const thrower = cleanUp.handle(() => {
       throw new Error("at once");
     });

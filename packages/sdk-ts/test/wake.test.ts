@@ -1,4 +1,4 @@
-/** Workers that sleep are woken by enqueues: at once by the first, together by those that follow. */
+/** Enqueues wake idle workers: the first at once, those that follow together. */
 import { describe, expect } from "vitest";
 import { T, workerHeartbeat } from "../../../sql/test/support/kernel.ts";
 import { listen } from "../../../sql/test/support/listen.ts";
@@ -10,7 +10,7 @@ import { test, transports } from "./support/transports.ts";
 describe.each(transports)("over %s", (transport) => {
   const app = { role: "jobforge_app", tenantId: T } as const;
 
-  test("a single enqueue has notified when it is answered", async ({ db, connect }) => {
+  test("a single enqueue has notified when it resolves", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     await workerHeartbeat(db, "w1", { types: [cleanUp.type], idle: true });
     const ear = await listen(db);
@@ -18,7 +18,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await ear.heard()).toContain("jobforge_wake: clean.up");
   });
 
-  test("of a crowd of enqueues one notifies, and the rest is told together after its commit", async ({
+  test("of many enqueues at once, one notifies, and one wake-up for the others follows after their commit", async ({
     db,
     connect,
   }) => {
@@ -43,7 +43,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await ear.heard()).toHaveLength(1 + count("jobforge_wake_workers true"));
   });
 
-  test("nothing is told when nobody sleeps", async ({ db, connect }) => {
+  test("no notification is sent if no worker is idle", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const ear = await listen(db);
     await Promise.all(Array.from({ length: 20 }, () => forge.enqueue(cleanUp, {}, { tenantId: T })));
@@ -52,7 +52,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("those that follow are told together, each type with its earliest time", async ({ connect, db }) => {
+test("enqueues that follow share one wake-up, each type with its earliest time", async ({ connect, db }) => {
   const forge = await connect("Postgres", { role: "jobforge_app" });
   await workerHeartbeat(db, "w1", { idle: true });
   const ear = await listen(db);

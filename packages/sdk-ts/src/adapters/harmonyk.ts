@@ -1,4 +1,4 @@
-/** The jobs library of the Harmonyk design on JobForge: its names, signatures and formulas. */
+/** The jobs library of the Harmonyk design, on JobForge: its names, signatures and formulas. */
 import { createHash, randomUUID } from "node:crypto";
 import { globalTenant } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
@@ -9,20 +9,20 @@ import { fromRow } from "../rows.ts";
 import { bounds, type JobStatus } from "../words.ts";
 import { HeldJobs, type Hold } from "./held.ts";
 
-/** What this design calls the states of a job. */
+/** The states of a job in this design. */
 export type HarmonykJobStatus = "queued" | "running" | "success" | "failed";
 
-/** Failures after which a job is retried, so it is executed once more than that. */
+/** How many failures of a job are retried. The job is executed once more than that. */
 export const DEFAULT_MAX_ATTEMPTS = 5;
 
 const longestDelayMs = 60_000;
 
-/** How long to wait after so many failures: 1 s, 2 s, 4 s and so on, at most 60 s. */
+/** The wait after the given number of failures: 1 s, 2 s, 4 s and so on, at most 60 s. */
 export function getBackoffDelayMs(attempts: number): number {
   return Math.min(longestDelayMs, 1000 * 2 ** Math.max(0, attempts - 1));
 }
 
-/** Whether a job in this state, with so many failures behind it, may run again. */
+/** Whether a job in this state, with this number of failures, may run again. */
 export function canRetry(
   status: HarmonykJobStatus,
   attempts: number,
@@ -31,7 +31,7 @@ export function canRetry(
   return status !== "success" && status !== "running" && attempts < maxAttempts;
 }
 
-/** `<type>::<orgId|global>::<payload as JSON with sorted keys>`: equal for equal jobs. */
+/** `<type>::<orgId|global>::<payload as JSON with sorted keys>`. Equal jobs have equal keys. */
 export function makeJobDedupeKey(
   type: string,
   orgId: string | null | undefined,
@@ -61,14 +61,14 @@ export interface JobsRepository {
   markFailure(id: string, error: string): Promise<void>;
 }
 
-/** A row of this design's table. */
+/** A row of the design's table. */
 export interface HarmonykJob {
   readonly id: string;
   readonly type: string;
   readonly orgId: string | null;
   readonly payload: Record<string, unknown>;
   readonly status: HarmonykJobStatus;
-  /** Failed executions before this one, or before the last. */
+  /** The number of failed runs before this run, or before the last one. */
   readonly attempts: number;
   readonly nextRunAt: Date;
   readonly lastError: string | null;
@@ -77,24 +77,24 @@ export interface HarmonykJob {
 }
 
 interface RetryHold extends Hold {
-  /** Failed executions when this one has failed, too. */
+  /** The number of failed runs if this run fails, too. */
   readonly failures: number;
-  /** The database's clock less this machine's, in milliseconds, as the claim showed it. */
+  /** The database's clock minus this machine's, in milliseconds, at the claim. */
   readonly skew: number;
 }
 
 export interface JobsRepositoryOptions {
-  /** Coalesces a job with an equal one that is queued or running, by `makeJobDedupeKey`. Default false. */
+  /** Whether a job is merged with an equal one that is queued or running, by `makeJobDedupeKey`. Default false. */
   readonly dedupe?: boolean | undefined;
-  /** The name under which jobs are claimed. Default: a random one. */
+  /** The worker id for claims. Default: a random one. */
   readonly workerId?: string | undefined;
-  /** Failures after which a job is retried. Default 5. */
+  /** How many failures of a job are retried. Default 5. */
   readonly maxAttempts?: number | undefined;
 }
 
 /**
- * The repository on JobForge. `markSuccess` and `markFailure` end what this very object has claimed; any other id is a JobNotHeldError.
- * Waits are those of `getBackoffDelayMs`, whatever the type's policy says.
+ * The repository on JobForge. `markSuccess` and `markFailure` accept only jobs that this very object has claimed; any
+ * other id is a JobNotHeldError. Retries wait as `getBackoffDelayMs` says, whatever the policy of the type is.
  */
 export class JobForgeJobsRepository implements JobsRepository {
   readonly #forge: JobForgeClient;
@@ -115,12 +115,12 @@ export class JobForgeJobsRepository implements JobsRepository {
       tenantId: orgId ?? globalTenant,
       runAt: runAt ?? undefined,
       maxAttempts: this.#executions,
-      dedupeKey: this.#dedupe ? shortened(makeJobDedupeKey(type, orgId, payload)) : undefined,
+      dedupeKey: this.#dedupe ? shortKey(makeJobDedupeKey(type, orgId, payload)) : undefined,
     });
     return id;
   }
 
-  /** Claims at most so many runnable jobs, of these types or of any. */
+  /** Claims up to `limit` runnable jobs, of the given types or of any type. */
   async claim(limit: number, types?: readonly string[]): Promise<HarmonykJob[]> {
     const rows = await this.#forge.transport.call<object[]>("jobforge_claim_jobs", {
       p_worker_id: this.#workerId,
@@ -143,7 +143,7 @@ export class JobForgeJobsRepository implements JobsRepository {
     return this.#end(id, () => ({ p_status: "succeeded" }));
   }
 
-  /** Queues the job again after its backoff, or lets it fail for good when it was the last execution. */
+  /** Queues the job again after its backoff. After its last execution, the job fails permanently. */
   markFailure(id: string, error: string): Promise<void> {
     return this.#end(id, ({ failures, skew }) => ({
       p_status: "failed",
@@ -152,7 +152,7 @@ export class JobForgeJobsRepository implements JobsRepository {
     }));
   }
 
-  /** The job as this design shows it; undefined when the organisation has none with this id. */
+  /** The job in the form of this design; undefined if the organization has no job with this id. */
   async get(id: string, orgId?: string | null): Promise<HarmonykJob | undefined> {
     const job = await this.#forge.get(id, { tenantId: orgId ?? globalTenant });
     return job === undefined ? undefined : harmonykJob(job);
@@ -195,7 +195,7 @@ function harmonykJob(job: Job): HarmonykJob {
   };
 }
 
-/** Keys have at most 1024 bytes; a longer one is known by its hash. */
-function shortened(key: string): string {
+/** A dedupe key has at most 1024 bytes. A longer key is replaced by its hash. */
+function shortKey(key: string): string {
   return Buffer.byteLength(key) <= bounds.keyBytes.max ? key : createHash("sha256").update(key).digest("hex");
 }

@@ -1,4 +1,6 @@
-/** What an adapter has claimed: the fence of each job, so that interfaces which name only an id can end it. */
+/**
+ * The jobs that an adapter has claimed, with the fence of each, so that interfaces that name only an id can end them.
+ */
 import { JobNotHeldError } from "../errors.ts";
 
 export interface Hold {
@@ -26,21 +28,24 @@ export class HeldJobs<H extends Hold> {
     return this.#held.values();
   }
 
-  /** Ends a job with its fence. It is let go when it has ended or is lost, and kept when the database did not answer. */
+  /**
+   * Ends a job with its fence. The hold is dropped if the job has ended or is lost, and kept if the call failed
+   * otherwise.
+   */
   async end<T>(id: string, call: (hold: H) => Promise<T>): Promise<T> {
     const hold = this.get(id);
     try {
       const result = await call(hold);
-      this.#letGo(id, hold);
+      this.#drop(id, hold);
       return result;
     } catch (error) {
-      if (error instanceof JobNotHeldError) this.#letGo(id, hold);
+      if (error instanceof JobNotHeldError) this.#drop(id, hold);
       throw error;
     }
   }
 
-  /** Keeps a hold of a later claim. */
-  #letGo(id: string, hold: H): void {
+  /** Drops this hold. A hold of a later claim stays. */
+  #drop(id: string, hold: H): void {
     if (this.#held.get(id) === hold) this.#held.delete(id);
   }
 }

@@ -1,4 +1,4 @@
-/** The queue of the processing-jobs design in memory, for tests and trials: the same stages run on it unchanged. */
+/** The queue of the processing-jobs design in memory, for tests and trials. The same stages run on it unchanged. */
 import { randomUUID } from "node:crypto";
 import { HeldJobs } from "./held.ts";
 import type { NewQueueJob, QueueJob, StageOptions, StageQueue } from "./processing.ts";
@@ -9,7 +9,7 @@ export interface MemoryJobQueueOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A row as the design's table has it. */
+/** A row of the design's table. */
 export interface MemoryQueueJob extends QueueJob {
   status: "queued" | "processing" | "done" | "failed";
   /** In milliseconds. */
@@ -21,7 +21,7 @@ export class MemoryJobQueue implements StageQueue {
   readonly #now: () => number;
   readonly #rows: MemoryQueueJob[] = [];
   readonly #held = new HeldJobs<StageHold>();
-  /** Of jobs that runs have enqueued: a stage that is repeated enqueues the next one once, as on JobForge. */
+  /** The keys of jobs that runs have enqueued. As on JobForge, a repeated stage enqueues the next stage once. */
   readonly #keys = new Set<string>();
 
   constructor({ now = Date.now }: MemoryJobQueueOptions = {}) {
@@ -85,7 +85,7 @@ export class MemoryJobQueue implements StageQueue {
     this.#held.get(jobId).deferredBySeconds = delaySeconds;
   }
 
-  /** The design's rule: the last execution leaves `available_at` as it was. */
+  /** By the rule of the design, the last execution leaves `available_at` as it was. */
   #again(row: MemoryQueueJob, delaySeconds: number): void {
     row.attempts += 1;
     const exhausted = row.attempts >= row.max_attempts;

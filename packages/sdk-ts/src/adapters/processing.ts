@@ -1,4 +1,7 @@
-/** The queue of the processing-jobs design on JobForge: its names and signatures, and another implementation in memory. */
+/**
+ * The queue of the processing-jobs design, on JobForge: its names and signatures. memory-queue.ts has the same in
+ * memory.
+ */
 import { checkDate } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define/define-job.ts";
@@ -15,7 +18,7 @@ export interface QueueJob {
   call_id: string;
   stage: "extract_audio" | "transcribe_start" | "transcribe_poll" | "analyze";
   payload: Record<string, unknown>;
-  /** Executions before this one. */
+  /** The number of executions before this one. */
   attempts: number;
   max_attempts: number;
 }
@@ -32,20 +35,21 @@ export interface JobQueue {
 
 export interface StageOptions {
   /**
-   * The job, as `claim` returned it, whose run enqueues this one. When the run is repeated, it enqueues the same job again instead of a
-   * second one. Default: the only job of the same call that this queue object holds; no parent if it holds none or several.
+   * The job whose run enqueues this one, as `claim` returned it. When that run is repeated, no second job is created.
+   * Default: the only job of the same call that this queue object holds. If it holds none or several, there is no
+   * parent.
    */
   readonly parent?: QueueJob | undefined;
   /** How many seconds later the job becomes due. */
   readonly delaySeconds?: number | undefined;
 }
 
-/** What stages may use beyond the design's interface, whatever the implementation. */
+/** The design's interface, with what stages may use in addition. Every implementation here has it. */
 export interface StageQueue extends JobQueue {
   enqueue(job: NewQueueJob, options?: StageOptions): Promise<void>;
   /**
-   * Puts the job off when its stage returns: `complete` then queues it again, to run after so many seconds, as one execution of those it
-   * has. For a stage that waits for something elsewhere.
+   * Postpones the job when its stage returns: `complete` then queues it again, to run after `delaySeconds`. This counts
+   * as one of its executions. For a stage that waits for something elsewhere.
    */
   defer(jobId: string, delaySeconds: number): Promise<void>;
 }
@@ -58,20 +62,22 @@ export const stages: readonly QueueJob["stage"][] = [
 ];
 
 interface DatabaseHold extends StageHold {
-  /** The database's clock less this machine's, in milliseconds, as the claim showed it. */
+  /** The database's clock minus this machine's, in milliseconds, at the claim. */
   readonly skew: number;
 }
 
 /**
- * The queue on JobForge: org_id is the tenant, call_id the subject, the stage the type. It ends only jobs that this very object has
- * claimed; any other id is a JobNotHeldError.
+ * The queue on JobForge: org_id is the tenant, call_id the subject, the stage the type. It ends only jobs that this
+ * very object has claimed; any other id is a JobNotHeldError.
  *
- * A run that enqueues jobs of the next stage creates each of them once, however often the run is repeated, so a crash between `enqueue` and
- * `complete` makes no second job. For this, the n-th job of a stage that a run enqueues has an idempotency key made from the run's own
- * job, its parent, and from n. Pass the parent with `enqueue(job, { parent })`. Without it, the parent is the one job of the same org_id
- * and call_id that this object holds at that time. If it holds none or several of them, there is no parent and no key: every call
- * creates a job. So name the parent where one object runs several jobs of a call at once, and where other code enqueues for a call
- * through the same object while a stage of that call runs.
+ * A run that enqueues jobs of the next stage creates each of them once, however often the run is repeated. So a crash
+ * between `enqueue` and `complete` creates no second job. For this, the n-th job of a stage that a run enqueues has an
+ * idempotency key made from n and from the run's own job, the parent.
+ *
+ * Pass the parent with `enqueue(job, { parent })`. Without it, the parent is the one job of the same org_id and call_id
+ * that this object holds at that time. If it holds none or several, there is no parent and no key, and every call
+ * creates a job. So name the parent in two cases: if one object runs several jobs of a call at once, and if other code
+ * enqueues for a call through the same object while a stage of that call runs.
  */
 export class JobForgeJobQueue implements StageQueue {
   readonly #forge: JobForgeClient;
@@ -164,7 +170,7 @@ export class JobForgeJobQueue implements StageQueue {
     this.#held.get(jobId).deferredBySeconds = delaySeconds;
   }
 
-  /** Says that a long stage is alive. Without it, a claim is lost after five minutes. */
+  /** Extends the lease of a long stage. Without a heartbeat, a claim is lost after five minutes. */
   async heartbeat(jobId: string): Promise<void> {
     await this.#forge.transport.call("jobforge_heartbeat_job", fenceOf(this.#held.get(jobId)));
   }
@@ -174,7 +180,7 @@ function fenceOf({ job, workerId, attempt }: StageHold): Record<string, unknown>
   return { p_job_id: job.id, p_worker_id: workerId, p_attempt: attempt };
 }
 
-/** A time on the database's clock. Fails, naming the field, for what is no number of seconds. */
+/** A time on the database's clock. Throws, naming the field, if `seconds` does not give a valid time. */
 function secondsFrom(seconds: number, field: string, skew = 0): Date {
   const time = new Date(Date.now() + skew + seconds * 1000);
   checkDate(time, field);

@@ -1,6 +1,7 @@
 /**
- * Which run enqueues a job. A repeated stage must not enqueue the next stage twice, so the jobs that a run enqueues have idempotency keys
- * made from the run's own job. The caller names that job as `parent`. Without a parent, the queue guesses it from the jobs it holds.
+ * Finds the run that enqueues a job. A repeated stage must not enqueue the next stage twice, so the jobs that a run
+ * enqueues have idempotency keys made from the run's own job. The caller names that job as `parent`. Without a parent,
+ * the queue guesses it from the jobs it holds.
  */
 import { JobNotHeldError } from "../errors.ts";
 import type { HeldJobs, Hold } from "./held.ts";
@@ -9,7 +10,7 @@ import type { NewQueueJob, QueueJob } from "./processing.ts";
 /** A hold that knows its job and what its run has enqueued. */
 export interface StageHold extends Hold {
   readonly job: QueueJob;
-  /** How many jobs the run has enqueued, by the part of their key that is in front of the number. */
+  /** How many jobs the run has enqueued, by the prefix of their keys. */
   readonly enqueued: Map<string, number>;
   deferredBySeconds?: number;
 }
@@ -20,16 +21,16 @@ export interface Parent<H> {
   readonly isNamed: boolean;
 }
 
-/** A key that names a job by the run that enqueues it. */
+/** The idempotency key of a job that a run enqueues. */
 export interface ChildKey {
   readonly key: string;
-  /** Lets the run use the key again, after an enqueue that failed. */
+  /** Lets the run use the key again after a failed enqueue. */
   giveBack(): void;
 }
 
 /**
- * The run that enqueues `job`. A named parent must be held: the run of a job that was completed, or claimed again since, is refused with
- * a JobNotHeldError. Without a parent, it is the only held job of the same call, if there is exactly one.
+ * The run that enqueues `job`. A named parent must be held: a JobNotHeldError is thrown if its run has ended, or if the
+ * job has been claimed again since. Without a parent, it is the held job of the same call, if there is exactly one.
  */
 export function parentOf<H extends StageHold>(
   held: HeldJobs<H>,
@@ -53,9 +54,9 @@ export function parentOf<H extends StageHold>(
 }
 
 /**
- * The key of the n-th job of a stage that a run enqueues. It is counted when this is called, because a run may enqueue several at once.
- * Jobs with a named parent are counted apart from those with a guessed one: other code may enqueue for the same call without naming a
- * parent, and must not use up the keys of the stage.
+ * The key of the n-th job of a stage that a run enqueues. The job is counted by this call, not after the enqueue,
+ * because a run may enqueue several at once. Jobs with a named parent are counted separately from those with a guessed
+ * parent. Other code may enqueue for the same call without naming a parent, and must not use up the keys of the stage.
  */
 export function childKey({ hold, isNamed }: Parent<StageHold>, stage: string): ChildKey {
   const { job, enqueued } = hold;
@@ -64,7 +65,7 @@ export function childKey({ hold, isNamed }: Parent<StageHold>, stage: string): C
   enqueued.set(prefix, place + 1);
   return {
     key: `${prefix}:${place}`,
-    // The stage may try again by itself, and whether the failed enqueue took effect may be unknown.
+    // The stage may retry the enqueue, and it may be unknown whether the failed one took effect.
     giveBack: () => {
       if (enqueued.get(prefix) === place + 1) enqueued.set(prefix, place);
     },

@@ -1,4 +1,4 @@
-/** What a handler is given beside its input. The worker runtime implements it; it lives here so that definitions can name it. */
+/** The second argument of a handler. The worker implements it; it is declared here so that definitions can name it. */
 import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
 import type { RunSchedule } from "./schedule.ts";
 
@@ -13,7 +13,7 @@ export interface JobContext {
   readonly id: string;
   readonly type: string;
   readonly tenantId: string;
-  /** Number of this execution, 1 for the first; part of the fence of every write. */
+  /** The number of this run, 1 for the first. It is part of the fence of every write. */
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly traceId: string;
@@ -21,18 +21,18 @@ export interface JobContext {
   readonly tags: readonly string[];
   readonly runAt: Date;
   readonly createdAt: Date;
-  /** The time that a run of a schedule was due; undefined for other jobs. */
+  /** When the run of a schedule was due; undefined for other jobs. */
   readonly scheduledFor: Date | undefined;
-  /** Of a run: its schedule; undefined for other jobs. */
+  /** The schedule that created this job; undefined for other jobs. */
   readonly schedule: RunSchedule | undefined;
-  /** Aborted on timeout, cancel, lost lease and at the end of a shutdown's grace time; its reason says which. */
+  /** Aborted on timeout, cancel, lost lease and at the end of a shutdown's grace time. Its reason says which. */
   readonly signal: AbortSignal;
   readonly log: JobLogger;
-  /** W3C header that links an outbound call to this run. */
+  /** The W3C trace context header that links an outbound call to this run. */
   readonly traceparent: string;
-  /** Reports how far the run is, any JSON. */
+  /** Reports the progress of the run, as any JSON value. */
   progress(value: unknown): Promise<void>;
-  /** Ends this run and runs the job again later. Costs an execution unless told otherwise. Never returns. */
+  /** Ends this run and runs the job again later. It counts as an execution unless `counts` is false. Never returns. */
   defer(
     options: { readonly at: Date } | { readonly inMs: number },
     counts?: { readonly counts?: boolean },
@@ -40,26 +40,27 @@ export interface JobContext {
   /** Ends the job as failed, without retries. Never returns. */
   fail(message: string, details?: Readonly<Record<string, unknown>>): never;
   /**
-   * Fails this run and retries at the given time instead of the policy's. A run of a schedule that does not retry its runs has then failed,
-   * and the next one is due at that time. Never returns.
+   * Fails this run and retries the job at the given time instead of the time that the policy says. If the job is a run
+   * of a schedule that does not retry its runs, it fails, and the next run is due at that time. Never returns.
    */
   retryAfter(delay: number | Date, message?: string): never;
   /**
-   * Says when the schedule runs next, however this run ends: at a time, or so many milliseconds from now. The last word counts. A dynamic
-   * schedule whose handler says nothing rests after a success. For a job that no schedule made there is nothing to say, and nothing happens.
+   * Sets when the schedule runs next, however this run ends: at a time, or in a number of milliseconds. The last call
+   * counts. A dynamic schedule has no next run if its handler succeeds without calling this. For a job without a
+   * schedule, the call does nothing.
    */
   nextRun(when: number | Date): void;
-  /** Adds to what this run cost, in cents. */
+  /** Adds to the cost of this run, in cents. */
   cost(cents: number): void;
-  /** Adds a child that is enqueued when, and only when, this run ends well: in the same commit. */
+  /** Adds a child job. It is enqueued only if this run succeeds, in the same commit. */
   enqueue<D extends JobDefinition>(
     job: D,
     input: JobInput<D>,
     options?: Omit<EnqueueOptions, "tenantId">,
   ): void;
   /**
-   * Runs the handler's own writes and the job's successful end in one transaction; the job has ended when it returns.
-   * `client` is the connection of the worker's Postgres transport.
+   * Runs the handler's own writes and the successful end of the job in one transaction. The job has succeeded when this
+   * resolves. `client` is the connection of the worker's Postgres transport.
    */
   transaction<T>(work: (client: unknown) => Promise<T>): Promise<T>;
 }

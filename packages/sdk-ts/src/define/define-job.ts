@@ -1,4 +1,4 @@
-/** Makes job definitions, and binds handlers to them. */
+/** Creates job definitions, and binds handlers to them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { checkDefinition, checkRange } from "../arguments.ts";
 import { bounds } from "../words.ts";
@@ -12,8 +12,8 @@ import type {
 } from "./definition.ts";
 
 /**
- * Defines a job: what its type is called, what goes in and comes out, how it is retried. The definition types everything else: enqueue,
- * handler, result and list. Fails with an InvalidArgumentError when an option makes no sense.
+ * Defines a job: its type, its input and output, how it is retried. The definition types everything else: enqueue,
+ * handler, result and list. Throws an InvalidArgumentError if an option is invalid.
  */
 export function defineJob<
   const Type extends string,
@@ -37,7 +37,7 @@ function handler<Type extends string, Input extends StandardSchemaV1, Output ext
   batchSize: number,
   run: BatchHandlerFunction<Input, Output>,
 ): JobHandler<Type> {
-  // The worker has validated the input with the definition's schema, which is where its type comes from.
+  // The input has this type, because the worker has validated it with the definition's schema.
   return { definition, batchSize, run: (items) => run(items as readonly BatchItem<Input>[]) };
 }
 

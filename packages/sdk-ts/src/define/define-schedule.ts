@@ -1,4 +1,4 @@
-/** Makes schedules that code declares, and writes them as the kernel reads them. */
+/** Creates schedules that code declares, and writes them as the JSON that the kernel reads. */
 import { checkDate, checkTenant, checkText, checkType, globalTenant } from "../arguments.ts";
 import { prepareJob } from "../enqueue/prepare.ts";
 import { JsonText } from "../json.ts";
@@ -7,8 +7,8 @@ import type { JobDefinition } from "./definition.ts";
 import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSettings } from "./schedule.ts";
 
 /**
- * Declares a schedule: which job, when, with what input. `forge.sync()` brings the database in line with it. Rhythm and payload are
- * checked then.
+ * Declares a schedule: a job, its due times and its input. `forge.sync()` writes it to the database, and checks the
+ * rhythm and the payload.
  */
 export function defineSchedule<D extends JobDefinition>(
   options: ScheduleDefinitionOptions<D>,
@@ -25,7 +25,7 @@ export function defineSchedule<D extends JobDefinition>(
 
 const times = ["anchor", "startsAt", "endsAt", "nextRunAt"] as const;
 
-/** Times that are given are valid: one that is not would be null in JSON, which means something else. */
+/** Checks all given times. An invalid Date serializes to null, which has another meaning. */
 export function checkDates(
   options: { readonly [K in (typeof times)[number]]?: Date | null | undefined },
 ): void {
@@ -40,7 +40,10 @@ export interface ScheduleJsonOptions extends ScheduleSettings {
   readonly payload?: unknown;
 }
 
-/** The options of a schedule under the kernel's keys, with what the job's definition says of its runs. `at` is put before fields. */
+/**
+ * The options of a schedule under the kernel's keys, with the settings that the job's definition has for its runs. `at`
+ * is a prefix for the names of fields in errors.
+ */
 export async function scheduleJson(
   job: JobDefinition,
   options: ScheduleJsonOptions,
@@ -50,7 +53,7 @@ export async function scheduleJson(
   const { tenantId, payload = {}, priority, maxAttempts, tags, subject, concurrencyKey, ...rest } = options;
   const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey };
   const prepared = await prepareJob(job, payload, ofRuns, at);
-  // A schedule has its own way to keep runs apart.
+  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key.
   const { dedupe_key: _, ...keys } = prepared.keys;
   const text = JSON.stringify({ ...more, ...toKeys(rest), ...keys });
   return new JsonText(`${text.slice(0, -1)},"payload":${prepared.payload.text}}`);

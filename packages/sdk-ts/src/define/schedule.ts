@@ -1,13 +1,13 @@
-/** A schedule, and how one is declared, as the SDK shows them. */
+/** Schedules, and how code declares them. */
 
 import type { Jsonified, OfTenant } from "../jobs/job.ts";
 import type { MissedMode, OverlapMode, ScheduleKind, ScheduleOutcome } from "../words.ts";
 import type { JobDefinition, JobInput } from "./definition.ts";
 
-/** At the times of a cron expression. */
+/** The schedule is due at the times of a cron expression. */
 export interface CronRhythm {
   readonly cron: string;
-  /** Whose clock it means, such as `Europe/Berlin`. Default `UTC`. */
+  /** The time zone of the expression, such as `Europe/Berlin`. Default `UTC`. */
   readonly timezone?: string | undefined;
   readonly every?: undefined;
   readonly dynamic?: undefined;
@@ -15,20 +15,20 @@ export interface CronRhythm {
   readonly jitter?: undefined;
 }
 
-/** At whole intervals after an anchor. */
+/** The schedule is due at whole intervals after an anchor. */
 export interface IntervalRhythm {
   /** One second to 366 days, such as `5m` or `1h30m`. */
   readonly every: string;
-  /** What intervals are counted from. Default: the first run. */
+  /** The time from which intervals are counted. Default: the first run. */
   readonly anchor?: Date | undefined;
-  /** Each due time is up to this much later, by chance, such as `30s`. */
+  /** Each due time is later by a random time of up to this, such as `30s`. */
   readonly jitter?: string | undefined;
   readonly cron?: undefined;
   readonly timezone?: undefined;
   readonly dynamic?: undefined;
 }
 
-/** When the handler says, with `job.nextRun()`. */
+/** The handler sets the next due time, with `job.nextRun()`. */
 export interface DynamicRhythm {
   readonly dynamic: true;
   readonly cron?: undefined;
@@ -38,24 +38,24 @@ export interface DynamicRhythm {
   readonly jitter?: undefined;
 }
 
-/** When runs are due: one of the three. */
+/** When runs are due: one of the three kinds. */
 export type Rhythm = CronRhythm | IntervalRhythm | DynamicRhythm;
 
-/** What all kinds of schedules share. */
+/** The settings of all kinds of schedules. */
 export interface ScheduleSettings {
-  /** Whether it runs. Default: a new one does, an existing one stays as it is. */
+  /** Whether the schedule runs. Default: a new one does, an existing one stays as it is. */
   readonly enabled?: boolean | undefined;
-  /** What becomes of a due time that comes while a run lives. Default `skip`. */
+  /** What happens at a due time while a run is queued or running. Default `skip`. */
   readonly overlap?: OverlapMode | undefined;
-  /** What becomes of due times that no worker was there for. Default `once`. */
+  /** What happens with due times that passed while no worker was there. Default `once`. */
   readonly missed?: MissedMode | undefined;
-  /** At most so many with `missed: "all"`, the last ones: 1 to 100, the default. */
+  /** How many missed runs `missed: "all"` makes up for, the latest ones: 1 to 100. Default 100. */
   readonly missedLimit?: number | undefined;
   readonly startsAt?: Date | undefined;
   readonly endsAt?: Date | undefined;
-  /** Whether a failed run is retried as its type's policy says, instead of leaving it to the next one. */
+  /** Whether a failed run is retried by its type's policy. Otherwise the next due time is the next run. */
   readonly retryRuns?: boolean | undefined;
-  /** Of each run, as are the others. Default: the job definition's. */
+  /** The priority of each run. This and the following settings apply to runs. Default: the job definition's. */
   readonly priority?: number | undefined;
   readonly maxAttempts?: number | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -63,24 +63,27 @@ export interface ScheduleSettings {
   readonly concurrencyKey?: string | undefined;
 }
 
-/** The input of each run. It may be left out where `{}` will do. */
+/** The input of each run. It may be left out if `{}` is a valid input. */
 export type PayloadOption<D extends JobDefinition> =
   Record<never, never> extends JobInput<D>
     ? { readonly payload?: JobInput<D> | undefined }
     : { readonly payload: JobInput<D> };
 
-/** How a schedule is to be. */
+/** The options of a schedule. */
 export type ScheduleOptions<D extends JobDefinition = JobDefinition> = Rhythm &
   ScheduleSettings &
   PayloadOption<D> &
   OfTenant & {
-    /** The next run, whatever the rhythm says; null: none. Without it an existing one keeps its own. */
+    /**
+     * The next run, whatever the rhythm is; null: no next run. If it is not given, an existing schedule keeps its next
+     * run.
+     */
     readonly nextRunAt?: Date | null | undefined;
-    /** Finds the next run as for a new schedule. */
+    /** Computes the next run as for a new schedule. */
     readonly reset?: boolean | undefined;
   };
 
-/** Changes of a schedule: what is not named stays, null is the default. */
+/** Changes to a schedule. What is not given stays; null sets the default. */
 export type ScheduleChanges<D extends JobDefinition = JobDefinition> = {
   readonly [K in Exclude<keyof ScheduleSettings, "enabled"> | "timezone" | "jitter"]?:
     | (ScheduleSettings & { timezone?: string; jitter?: string })[K]
@@ -96,18 +99,18 @@ export type ScheduleChanges<D extends JobDefinition = JobDefinition> = {
   readonly reset?: boolean | undefined;
 };
 
-/** What `defineSchedule` is given. */
+/** The options of `defineSchedule`. */
 export type ScheduleDefinitionOptions<D extends JobDefinition> = Rhythm &
   ScheduleSettings &
   PayloadOption<D> & {
     readonly job: D;
-    /** What tells it from others of the tenant and type. */
+    /** The name of the schedule among those of the same tenant and type. */
     readonly key: string;
     /** Default: the global tenant. */
     readonly tenantId?: string | undefined;
   };
 
-/** A schedule that code declares. `forge.sync()` brings the database in line with it. */
+/** A schedule that code declares. `forge.sync()` writes it to the database. */
 export interface ScheduleDefinition<D extends JobDefinition = JobDefinition> {
   readonly job: D;
   readonly key: string;
@@ -125,27 +128,27 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly kind: ScheduleKind;
   readonly cron: string | undefined;
   readonly timezone: string | undefined;
-  /** As Postgres writes an interval, such as `00:05:00`. */
+  /** An interval as Postgres writes it, such as `00:05:00`. */
   readonly every: string | undefined;
   readonly anchor: Date | undefined;
   readonly jitter: string | undefined;
   readonly enabled: boolean;
-  /** The next due time; undefined when there is none. */
+  /** The next due time; undefined if there is none. */
   readonly nextRunAt: Date | undefined;
-  /** Since when a worker has its run. */
+  /** Since when its run is running. */
   readonly runningSince: Date | undefined;
   /** When the last run succeeded or failed. */
   readonly lastRunAt: Date | undefined;
-  /** What that run was due for. */
+  /** When that run was due. */
   readonly lastScheduledFor: Date | undefined;
   readonly lastStatus: "succeeded" | "failed" | undefined;
-  /** Of the last failure; undefined after a success. */
+  /** The error of the last run, if it failed. */
   readonly lastError: string | undefined;
-  /** Since the last success. */
+  /** Failed runs since the last success. */
   readonly consecutiveFailures: number;
-  /** Whether a run was asked for and has not been made yet. */
+  /** Whether a run was requested and does not exist yet. */
   readonly runRequested: boolean;
-  /** Runs that wait or run. */
+  /** Runs that are queued or running. */
   readonly liveRuns: number;
   readonly overlap: OverlapMode;
   readonly missed: MissedMode;
@@ -165,27 +168,27 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly declaredBy: string | undefined;
 }
 
-/** A schedule of one of several definitions: `type` tells which. */
+/** A schedule of one of several definitions; `type` says which. */
 export type ScheduleOf<D extends JobDefinition> = D extends JobDefinition ? Schedule<D> : never;
 
-/** `created`, `updated`, or `existing`: it was so already. */
+/** The schedule, and what `ensure` did. `existing` means that it already had these options. */
 export type EnsuredSchedule<D extends JobDefinition = JobDefinition> = Schedule<D> & {
   readonly outcome: ScheduleOutcome;
 };
 
-/** How the run of a schedule before this one ended. */
+/** How the previous run of a schedule ended. */
 export interface PreviousRun {
   readonly scheduledFor: Date;
   readonly finishedAt: Date;
   readonly status: "succeeded" | "failed";
   readonly error: string | undefined;
-  /** Since the last success, that run included. */
+  /** Failed runs since the last success, including that run. */
   readonly consecutiveFailures: number;
 }
 
-/** What a handler is told of the schedule whose run it is. */
+/** What a handler knows about the schedule of its run. */
 export interface RunSchedule {
   readonly key: string;
-  /** Undefined before the first has ended. */
+  /** Undefined until the first run has ended. */
   readonly previousRun: PreviousRun | undefined;
 }

@@ -1,9 +1,11 @@
-/** Checks values with Standard Schemas. Asynchronous schemas are awaited. */
+/** Validates values with Standard Schemas. Asynchronous schemas are awaited. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { InvalidValueError, type InvalidValueIssue } from "../errors.ts";
 import type { JobDefinition } from "./definition.ts";
 
-/** What the schema makes of a value. Fails with an InvalidValueError that names the place, such as `payload.lines[0].price`. */
+/**
+ * Returns the output of the schema. Throws an InvalidValueError that names the place, such as `payload.lines[0].price`.
+ */
 export async function checkValue(
   schema: StandardSchemaV1 | undefined,
   value: unknown,
@@ -20,12 +22,14 @@ export async function checkValue(
   throw new InvalidValueError(`${place}: ${first?.message ?? "invalid"}${more}`, issues, { field: place });
 }
 
-/** What a handler is given for a payload. */
+/** The input of the handler for a payload. */
 export function checkInput(job: JobDefinition, payload: unknown): Promise<unknown> {
   return checkValue(job.input, payload, "payload");
 }
 
-/** What a waiting caller is given for what a handler returned. Workers check with it, and store what was returned. */
+/**
+ * The result for a waiting caller. Workers use this to check what a handler returned, but store it as it was returned.
+ */
 export function checkOutput(job: JobDefinition, returned: unknown): Promise<unknown> {
   return checkValue(job.output, returned, "output");
 }
@@ -39,9 +43,7 @@ function describePath(path: readonly PropertyKey[]): string {
   return path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
 }
 
-/**
- * A schema that checks nothing and only gives a type, for payloads that need no more: `input: typed<{ orderId: number }>()`.
- */
+/** A schema that checks nothing and only has a type: `input: typed<{ orderId: number }>()`. */
 export function typed<T>(): StandardSchemaV1<T, T> {
   return {
     "~standard": { version: 1, vendor: "jobforge", validate: (value) => ({ value: value as T }) },

@@ -1,4 +1,4 @@
-/** Many jobs in few calls: cut by number and size, with one outcome per job in the order of the input. */
+/** Enqueues many jobs in few calls. Calls are split by number and size; the outcomes are in the order of the input. */
 import type { EnqueueOptions, JobDefinition, JobInput } from "../define/definition.ts";
 import { InvalidArgumentError, JobForgeError } from "../errors.ts";
 import { JsonText } from "../json.ts";
@@ -6,7 +6,7 @@ import type { Transport } from "../transport/transport.ts";
 import type { EnqueueOutcome } from "../words.ts";
 import { jobJson, type PreparedJob, prepareJob } from "./prepare.ts";
 
-/** One of many jobs to enqueue: its definition and input, and what it has of its own of the options. */
+/** One of many jobs to enqueue: its definition and input, and options of its own. */
 export type NewJob<D extends JobDefinition = JobDefinition> = {
   readonly job: D;
   readonly input: JobInput<D>;
@@ -16,11 +16,13 @@ export type BulkOutcome =
   | { readonly id: string; readonly outcome: EnqueueOutcome }
   | { readonly id: null; readonly outcome: "rejected" };
 
-const mostJobs = 5000;
-/** Servers take requests of 8 MiB; names, commas and the other arguments count as well. */
-const mostBytes = 7 * 1024 * 1024;
+const maxJobs = 5000;
+/** Servers accept requests of 8 MiB. Names, commas and the other arguments count as well. */
+const maxBytes = 7 * 1024 * 1024;
 
-/** Checks all jobs before the first is sent. Fails with the first mistake, which names its job, such as `jobs[3].payload`. */
+/**
+ * Checks all jobs before the first is sent. The error of the first mistake names its job, such as `jobs[3].payload`.
+ */
 export async function prepareJobs(
   jobs: readonly NewJob[],
   shared: Partial<EnqueueOptions>,
@@ -33,25 +35,26 @@ export async function prepareJobs(
   return prepared;
 }
 
-/** A job's own options, and what is shared where it names none: undefined says nothing. */
+/** A job's own options over the shared ones. An own option that is undefined does not count. */
 function merged(shared: Partial<EnqueueOptions>, own: Partial<EnqueueOptions>): EnqueueOptions {
   const options: Record<string, unknown> = { ...shared };
   for (const [name, value] of Object.entries(own)) if (value !== undefined) options[name] = value;
-  // Whether there is a tenant, here or there, is what prepareJob checks.
+  // prepareJob checks that one of the two has a tenant.
   return options as unknown as EnqueueOptions;
 }
 
 interface Chunk {
   readonly tenantId: string;
   readonly texts: string[];
-  /** Where in the caller's list each of them is. */
+  /** The index of each job in the caller's list. */
   readonly places: number[];
   bytes: number;
 }
 
 /**
- * Enqueues prepared jobs, all or none when the transport has transactions and more than one call is needed; with `partial`, those that
- * quotas have room for.
+ * Enqueues prepared jobs. If several calls are needed, a transport with transactions makes them in one, so that all
+ * jobs are enqueued or none. With `partial`, jobs that quotas have no room for are rejected and the others are
+ * enqueued.
  */
 export async function enqueuePrepared(
   transport: Transport,
@@ -75,7 +78,7 @@ export async function enqueuePrepared(
   return outcomes;
 }
 
-/** One tenant per call is the kernel's rule. */
+/** Splits jobs into calls. The kernel requires one tenant per call. */
 function cut(jobs: readonly PreparedJob[]): Chunk[] {
   const chunks: Chunk[] = [];
   const open = new Map<string, Chunk>();
@@ -83,7 +86,7 @@ function cut(jobs: readonly PreparedJob[]): Chunk[] {
     const { text } = jobJson(job);
     const bytes = Buffer.byteLength(text);
     let chunk = open.get(job.tenantId);
-    if (chunk === undefined || chunk.texts.length === mostJobs || chunk.bytes + bytes > mostBytes) {
+    if (chunk === undefined || chunk.texts.length === maxJobs || chunk.bytes + bytes > maxBytes) {
       chunk = { tenantId: job.tenantId, texts: [], places: [], bytes: 0 };
       chunks.push(chunk);
       open.set(job.tenantId, chunk);
@@ -107,7 +110,7 @@ async function sendChunk(transport: Transport, chunk: Chunk, partial: boolean): 
   }
 }
 
-/** The error with the job's place in the caller's list instead of that in the call. */
+/** The error with the job's index in the caller's list instead of its index in the call. */
 function renumbered(error: JobForgeError, places: readonly number[]): JobForgeError {
   const place = places[Number(/^jobs\[(\d+)\]/.exec(error.field ?? "")?.[1])];
   if (place === undefined) return error;

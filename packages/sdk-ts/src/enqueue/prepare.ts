@@ -1,4 +1,4 @@
-/** Makes of a definition, an input and options what the kernel is given: checked, and written as JSON once. */
+/** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
 import { checkEnqueueOptions, checkType } from "../arguments.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
 import { checkValue } from "../define/schema.ts";
@@ -10,13 +10,14 @@ export interface PreparedJob {
   readonly tenantId: string;
   readonly type: string;
   readonly payload: JsonText;
-  /** Everything else, under the kernel's keys without `p_`. */
+  /** The other options, under the kernel's keys without `p_`. */
   readonly keys: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Checks a job that is to be enqueued. What is stored is what the caller passed: the handler runs the schema again, so that a schema which
- * transforms does so once. `at` is put before the names of fields in errors, such as `jobs[3].`.
+ * Checks a job before it is enqueued. The input is stored as the caller passed it, because the worker applies the
+ * schema again, and a transformation must happen only once. `at` is a prefix for the names of fields in errors, such as
+ * `jobs[3].`.
  */
 export async function prepareJob(
   job: JobDefinition,
@@ -24,10 +25,10 @@ export async function prepareJob(
   options: EnqueueOptions,
   at = "",
 ): Promise<PreparedJob> {
-  // A definition may be an object that defineJob never saw.
+  // A definition may be an object that defineJob did not create.
   checkType(job?.type, `${at}type`);
   if (input === null || input === undefined) throw noInput(`${at}payload`, String(input));
-  // Without a schema nothing has to be waited for: of tens of thousands of jobs each wait would count.
+  // Without a schema there is nothing to await, and one await per job would count for tens of thousands of jobs.
   const checked = job.input === undefined ? input : await checkValue(job.input, input, `${at}payload`);
   const { tenantId, tags, priority, dedupeKey, subject, ...others } = options;
   const rest = {
@@ -41,7 +42,7 @@ export async function prepareJob(
   return { tenantId, type: job.type, payload: payloadJson(input, `${at}payload`), keys: toKeys(rest) };
 }
 
-/** A payload as JSON text. Also one whose JSON is null, such as NaN or what a toJSON() gives, is none. */
+/** A payload as JSON text. A payload that serializes to null, such as NaN or the result of a toJSON(), is refused. */
 export function payloadJson(payload: unknown, field: string): JsonText {
   const json = toJson(payload, field);
   if (json.text === "null") throw noInput(field, "null in JSON");
@@ -55,7 +56,7 @@ function noInput(field: string, what: string): InvalidArgumentError {
   });
 }
 
-/** A prepared job as an element of `p_jobs` of jobforge_enqueue_jobs, or of the children of a run's end. */
+/** A prepared job as an element of `p_jobs` of jobforge_enqueue_jobs, or of the children of a run. */
 export function jobJson(job: PreparedJob): JsonText {
   const keys = JSON.stringify({ type: job.type, ...job.keys });
   return new JsonText(`${keys.slice(0, -1)},"payload":${job.payload.text}}`);

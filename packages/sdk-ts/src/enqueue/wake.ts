@@ -1,6 +1,7 @@
 /**
- * Wakes workers for single enqueues. The first of a type notifies in its own commit. Those that follow at once do not, because every NOTIFY
- * makes commits wait for each other and wakes every listener; they are told together a moment later.
+ * Wakes workers for single enqueues. The first enqueue of a type notifies in its own commit. Enqueues that follow
+ * within a few milliseconds do not, because every NOTIFY makes commits wait for each other and wakes every listener.
+ * One call notifies for all of them a moment later.
  */
 import type { Transport } from "../transport/transport.ts";
 
@@ -8,7 +9,9 @@ const togetherMs = 5;
 
 export class Waker {
   readonly #transport: Transport;
-  /** Types that were notified a moment ago, and the earliest time of those that followed; null is now. */
+  /**
+   * Types that were notified a moment ago, with the earliest due time of the enqueues that followed. Null means now.
+   */
   readonly #followers = new Map<string, Date | null | undefined>();
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<unknown> = Promise.resolve();
@@ -17,7 +20,7 @@ export class Waker {
     this.#transport = transport;
   }
 
-  /** Whether an enqueue of the type is to notify by itself. If not, `follow` is called when it is committed. */
+  /** Whether an enqueue of the type notifies by itself. If not, call `follow` after its commit. */
   leads(type: string): boolean {
     if (this.#followers.has(type)) return false;
     this.#followers.set(type, undefined);
@@ -36,7 +39,7 @@ export class Waker {
     this.#timer ??= setTimeout(() => void this.flush(), togetherMs);
   }
 
-  /** Tells what is to be told. A courtesy: workers look now and then all the same, so failures are not reported. */
+  /** Sends pending wake-ups. Best effort: workers also poll, so failures are not reported. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -19,7 +19,7 @@ export interface AuditEntry {
 
 /** Which entries of the audit log to list. An entry must match every given option. */
 export interface AuditOptions extends PageOptions {
-  /** Without one: every tenant, for operators. */
+  /** Without it: all tenants, for operators. */
   readonly tenantId?: string | undefined;
   readonly action?: string | undefined;
   readonly entityType?: AuditEntityType | undefined;

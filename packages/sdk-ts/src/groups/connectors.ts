@@ -27,8 +27,8 @@ export class Connectors {
   }
 
   /**
-   * Sets the configuration of a tenant's connector; null removes it. Store the names of the environment variables that hold secrets, not
-   * the secrets. For operators and `jobforge_app`.
+   * Sets the configuration of a tenant's connector; null removes it. Store the names of the environment variables that
+   * hold secrets, not the secrets. For operators and `jobforge_app`.
    */
   async set(reference: ConnectorReference, config: Readonly<Record<string, unknown>> | null): Promise<void> {
     const args = { ...referenceArguments(reference), p_config: config };

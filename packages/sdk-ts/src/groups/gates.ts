@@ -9,7 +9,7 @@ import { bounds, type GateScopeName } from "../words.ts";
 export type GateScope = "all" | { readonly type: string } | { readonly tenantId: string };
 
 export interface PauseOptions {
-  /** For people; kept with the gate and in the audit log. */
+  /** For humans. It is stored with the gate and in the audit log. */
   readonly reason?: string | undefined;
   /** When the pause ends by itself. */
   readonly until?: Date | undefined;
@@ -25,7 +25,7 @@ export interface Gate {
   readonly setBy: string;
   /** Due jobs that wait behind this gate. A job behind two gates counts at both. */
   readonly waiting: number;
-  /** False: `waiting` is an estimate, because there are many. */
+  /** False if `waiting` is an estimate, because there are many. */
   readonly exact: boolean;
 }
 

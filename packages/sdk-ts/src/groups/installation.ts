@@ -50,8 +50,8 @@ export class Installation {
   }
 
   /**
-   * Does a slice of maintenance. Workers do this by themselves; call it from a cron job where there may be no worker. For workers and
-   * operators.
+   * Does a slice of maintenance. Workers do this by themselves; call it from a cron job where there may be no worker.
+   * For workers and operators.
    */
   async maintain(limit: number = bounds.maintainLimit.default): Promise<void> {
     checkRange(limit, "limit", bounds.maintainLimit);

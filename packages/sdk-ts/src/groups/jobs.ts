@@ -1,17 +1,17 @@
 /** The jobs of all tenants: searching, counting, purging. */
 import { checkRange, checkTenant } from "../arguments.ts";
 import type { JobDefinition } from "../define/definition.ts";
-import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/bulk.ts";
 import type { JobFilters, JobOf } from "../jobs/job.ts";
 import { filterKeys, type List, type SearchOptions, searchJobs } from "../jobs/list.ts";
+import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/steer.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds, type JobStatus } from "../words.ts";
 
-/** Which jobs are counted: of a tenant, or without one of all, for operators. */
+/** Selects the jobs to count: of one tenant, or without `tenantId` of all, for operators. */
 export interface CountOptions extends JobFilters {
   readonly tenantId?: string | undefined;
-  /** Only jobs that this bulk change would touch. */
+  /** Only jobs that this bulk change would change. */
   readonly change?: BulkChange | undefined;
 }
 
@@ -24,16 +24,16 @@ export interface JobCount {
 
 export interface DeadGroupOptions extends JobFilters {
   readonly tenantId?: string | undefined;
-  /** Groups, 1 to 1000. Default 50. */
+  /** The number of groups, 1 to 1000. Default 50. */
   readonly limit?: number | undefined;
 }
 
 /** Failed and dead jobs of one type with one kind of error. */
 export interface DeadGroup {
-  /** A filter of lists and bulk changes. */
+  /** The value of the filter `errorGroup` of lists and bulk changes. */
   readonly errorGroup: string;
   readonly type: string;
-  /** Of the newest job. */
+  /** The message of the newest job. */
   readonly message: string;
   readonly jobs: number;
   readonly tenantIds: readonly string[];
@@ -68,7 +68,9 @@ export class AllJobs {
     return fromRows<JobCount>(rows);
   }
 
-  /** Forgets finished jobs that match the filters before their retention ends, with their results, attempts and keys. */
+  /**
+   * Forgets finished jobs that match the filters before their retention ends, with their results, attempts and keys.
+   */
   purge(filters: BulkFilters): Promise<BulkResult> {
     return changeJobs(this.#transport, "purge", filters);
   }

@@ -1,4 +1,4 @@
-/** Limits on how many jobs run at once and how many start in a time, as operators set them. */
+/** Limits on how many jobs run at once, and on how many start in a time. */
 import { checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { fromRow, fromRows } from "../rows.ts";
@@ -6,8 +6,9 @@ import type { Transport } from "../transport/transport.ts";
 import { bounds, type LimitScopeName } from "../words.ts";
 
 /**
- * What a limit counts: each type, each tenant, each type of a tenant, or each concurrency key of a tenant and type. `"*"` stands for
- * all that have no limit of their own: `{ tenantId: "*" }` is every tenant by itself, `{ type, tenantId: "*" }` every tenant of a type.
+ * What a limit counts: a type, a tenant, a type of a tenant, or a concurrency key of a tenant and type. `"*"` stands
+ * for each one that has no limit of its own: `{ tenantId: "*" }` limits every tenant by itself, and
+ * `{ type, tenantId: "*" }` every tenant of a type.
  */
 export type LimitScope =
   | { readonly type: string; readonly tenantId?: undefined; readonly key?: undefined }
@@ -16,19 +17,19 @@ export type LimitScope =
   | { readonly key: string; readonly type?: undefined; readonly tenantId?: undefined };
 
 export interface LimitOptions {
-  /** How many may run at once; 0 lets none start. */
+  /** How many jobs may run at once; 0 lets none start. */
   readonly maxRunning?: number | undefined;
-  /** How many may start in each `per`. */
+  /** How many jobs may start in each `per`. */
   readonly rate?: number | undefined;
-  /** An interval as Postgres reads it, such as `1 minute`. */
+  /** An interval in the syntax of Postgres, such as `1 minute`. */
   readonly per?: string | undefined;
-  /** How many may start at once after a rest; `rate` unless said. */
+  /** How many jobs may start at once after a quiet time. Default: `rate`. */
   readonly burst?: number | undefined;
 }
 
 export interface Limit extends LimitOptions {
   readonly scope: LimitScopeName;
-  /** The type, the tenant, `TYPE:TENANT`, or the concurrency key; `*` where it is a default. */
+  /** The type, the tenant, `TYPE:TENANT`, or the concurrency key; `*` in a default. */
   readonly key: string;
   readonly setAt: Date;
   readonly setBy: string;
@@ -44,7 +45,10 @@ export class Limits {
     this.#transport = transport;
   }
 
-  /** Sets a limit, in place of the one that was there. Without any number it frees the key from the default. What runs goes on. */
+  /**
+   * Sets a limit and replaces an earlier one. Without any number, it exempts the key from the default. Running jobs go
+   * on.
+   */
   async set(scope: LimitScope, options: LimitOptions): Promise<Limit> {
     const { maxRunning, rate, per, burst } = options;
     if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", bounds.maxRunning);
@@ -61,19 +65,19 @@ export class Limits {
     return fromRow<Limit>(limit);
   }
 
-  /** The limit of exactly this scope; undefined when there is none. Readers may, too. */
+  /** The limit of exactly this scope; undefined if there is none. Also for readers. */
   async get(scope: LimitScope): Promise<Limit | undefined> {
     const limit = await this.#transport.call<object | null>("jobforge_get_limit", limitArguments(scope));
     return limit === null ? undefined : fromRow<Limit>(limit);
   }
 
-  /** The limits there are. Readers may, too. */
+  /** All limits. Also for readers. */
   async list(): Promise<Limit[]> {
     const rows = await this.#transport.call<object[]>("jobforge_list_limits", {});
     return fromRows<Limit>(rows);
   }
 
-  /** Removes a limit; what it held back starts. False when there was none. */
+  /** Removes a limit. The jobs that it held back can start. Returns false if there was no limit. */
   async remove(scope: LimitScope): Promise<boolean> {
     const { removed } = await this.#transport.call<{ removed: boolean }>(
       "jobforge_remove_limit",
@@ -102,6 +106,6 @@ function limitArguments(scope: LimitScope): { p_scope: LimitScopeName; p_key: st
 function refuseScope(): never {
   throw new InvalidArgumentError("scope must be { type }, { tenantId }, { type, tenantId } or { key }", {
     field: "scope",
-    hint: 'Use "*" for the default. One tenant\'s types each by itself have no default: name the type, or limit the tenant.',
+    hint: 'Use "*" for the default. The types of one tenant have no default: name the type, or limit the tenant.',
   });
 }

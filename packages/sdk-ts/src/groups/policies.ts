@@ -6,10 +6,10 @@ import type { RetryPreset } from "../words.ts";
 
 /** How a type behaves. */
 export interface Policy {
-  /** The type, or `*` when it has no policy of its own. */
+  /** The type, or `*` if it has no policy of its own. */
   readonly type: string;
   readonly baseMs: number;
-  /** Undefined caps at one year. */
+  /** Undefined: one year. */
   readonly capMs: number | undefined;
   readonly factor: number;
   readonly jitter: number;
@@ -25,9 +25,9 @@ export interface Policy {
   readonly updatedBy: string | undefined;
 }
 
-/** Changes of a policy. Null removes what can be absent. */
+/** Changes to a policy. Null removes an optional setting. */
 export interface PolicyChanges {
-  /** Fills in `baseMs`, `capMs`, `factor` and `maxAttempts`; what is given besides wins. */
+  /** Sets `baseMs`, `capMs`, `factor` and `maxAttempts`, except those that are given as well. */
   readonly preset?: RetryPreset | undefined;
   readonly baseMs?: number | undefined;
   readonly capMs?: number | null | undefined;

@@ -1,4 +1,4 @@
-/** Recurring work: one schedule per task, made and steered while an application runs. */
+/** Recurring work: schedules that an application creates and changes while it runs. */
 import { checkTenant, checkText } from "../arguments.ts";
 import { checkDates, scheduleJson } from "../define/define-schedule.ts";
 import type { JobDefinition } from "../define/definition.ts";
@@ -17,11 +17,11 @@ import { fromRow, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
 import type { JobStatus } from "../words.ts";
 
-/** Which schedules: those that have all of what is given. */
+/** Selects schedules. A schedule must match all given options. */
 export interface ScheduleListOptions<D extends JobDefinition = JobDefinition> extends PageOptions {
-  /** Without one: every tenant's, for operators. */
+  /** Without it: the schedules of all tenants, for operators. */
   readonly tenantId?: string | undefined;
-  /** Only those of this definition, or of these; it also types what comes back. */
+  /** Only schedules of this definition, or of these. It also types the items. */
   readonly job?: D | readonly D[] | undefined;
   readonly enabled?: boolean | undefined;
   /** Whether the last run failed. */
@@ -32,7 +32,10 @@ export interface ScheduleRunsOptions extends OfTenant, PageOptions {
   readonly status?: JobStatus | readonly JobStatus[] | undefined;
 }
 
-/** A schedule is named by its job, its key and its tenant. Calls that need it fail with a ScheduleNotFoundError when it is not there. */
+/**
+ * A schedule is named by its job, its key and its tenant. Calls that need an existing schedule reject with a
+ * ScheduleNotFoundError if there is none.
+ */
 export class Schedules {
   readonly #transport: Transport;
 
@@ -41,9 +44,9 @@ export class Schedules {
   }
 
   /**
-   * Makes sure that a schedule is there and is as the options say. Idempotent, from any number of processes. An existing one keeps its
-   * next run and whether it is enabled, unless the options say otherwise or its rhythm is another one. Fails with an
-   * InvalidScheduleError that names the option.
+   * Creates the schedule, or changes it so that it has these options. Idempotent, from any number of processes. An
+   * existing schedule keeps its next run and stays enabled or disabled, unless the options set these or change the
+   * rhythm. Rejects with an InvalidScheduleError that names the invalid option.
    */
   async ensure<D extends JobDefinition>(
     job: D,
@@ -56,7 +59,7 @@ export class Schedules {
     return fromRow(await call(this.#transport, "jobforge_ensure_schedule", job, key, options, { p_options }));
   }
 
-  /** Changes what is named, and leaves the rest. */
+  /** Changes the given options and leaves the others. */
   async update<D extends JobDefinition>(
     job: D,
     key: string,
@@ -73,7 +76,7 @@ export class Schedules {
     });
   }
 
-  /** The schedule as it is now; undefined when there is none. */
+  /** The schedule as it is now; undefined if there is none. */
   async get<D extends JobDefinition>(
     job: D,
     key: string,
@@ -83,7 +86,7 @@ export class Schedules {
     return row === undefined ? undefined : fromRow<Schedule<D>>(row);
   }
 
-  /** The schedules of a tenant, or of all for operators, by tenant, type and key. */
+  /** The schedules of a tenant, or for operators of all tenants, ordered by tenant, type and key. */
   list<D extends JobDefinition = JobDefinition>(options: ScheduleListOptions<D> = {}): List<ScheduleOf<D>> {
     const { tenantId, job, enabled, failing } = options;
     if (tenantId !== undefined) checkTenant(tenantId);
@@ -107,17 +110,17 @@ export class Schedules {
     );
   }
 
-  /** It runs at its next time, or at once when that has passed. */
+  /** Enables the schedule: it runs at its next time, or at once if that has passed. */
   enable<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_enable_schedule", job, key, tenant);
   }
 
-  /** It no longer runs, and keeps its `nextRunAt`. A run that has begun ends as usual; one that waits is taken out of the queue. */
+  /** Disables the schedule. It keeps its `nextRunAt`. A running run goes on; a queued one is removed from the queue. */
   disable<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_disable_schedule", job, key, tenant);
   }
 
-  /** Either of the two. When it depends on other rows which, lock the schedule first. */
+  /** Enables or disables the schedule. If the decision depends on other rows, lock the schedule first. */
   setEnabled<D extends JobDefinition>(
     job: D,
     key: string,
@@ -127,18 +130,18 @@ export class Schedules {
     return steer(this.#transport, "jobforge_set_schedule_enabled", job, key, tenant, { p_enabled: enabled });
   }
 
-  /** Asks for a run now, beside the next one. Asked for during a run, it follows right after. */
+  /** Requests a run now, in addition to the next one. During a run, the requested run follows right after it. */
   run<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_run_schedule", job, key, tenant);
   }
 
-  /** Deletes it. A run that has begun ends as usual. */
+  /** Deletes the schedule. A running run goes on. */
   async delete(job: JobDefinition, key: string, tenant: OfTenant): Promise<void> {
     await call(this.#transport, "jobforge_delete_schedule", job, key, tenant);
   }
 }
 
-/** The same calls in a transaction, where a lock has a meaning. */
+/** The same calls in a transaction, and `lock`, which needs one. */
 export class TransactionSchedules extends Schedules {
   readonly #transport: Transport;
 
@@ -148,8 +151,8 @@ export class TransactionSchedules extends Schedules {
   }
 
   /**
-   * Locks the schedule until the transaction ends, so that what the next statement reads is still true when it changes the schedule. Waits
-   * for other applications that hold it; no worker waits for you.
+   * Locks the schedule until the transaction ends, so that what the next statement reads is still true when the
+   * transaction changes the schedule. Waits for other applications that hold the lock. No worker waits for it.
    */
   lock<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_lock_schedule", job, key, tenant);
@@ -174,7 +177,7 @@ async function call<T extends object>(
   return await transport.call<T>(name, args);
 }
 
-/** A call that answers the schedule. */
+/** A call that returns the schedule. */
 async function steer<D extends JobDefinition>(
   transport: Transport,
   name: string,

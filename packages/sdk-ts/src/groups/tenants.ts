@@ -20,7 +20,7 @@ export interface TenantInfo {
   readonly weight: number;
 }
 
-/** The longest name that Postgres gives a role, in bytes. */
+/** The size of a role name in Postgres. */
 const roleBytes = { min: 1, max: 63 };
 
 /** Setting and binding are for operators. Readers may get the settings of every tenant, and a tenant its own. */

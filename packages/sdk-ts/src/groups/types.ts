@@ -27,7 +27,7 @@ export interface TypeInfo {
   readonly workers: number;
   readonly paused: boolean;
   readonly hasPolicy: boolean;
-  /** False: `due`, `scheduled` and `running` are estimates, because there are many. */
+  /** False if `due`, `scheduled` and `running` are estimates, because there are many. */
   readonly exact: boolean;
 }
 

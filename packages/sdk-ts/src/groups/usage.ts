@@ -6,9 +6,9 @@ import type { Transport } from "../transport/transport.ts";
 import { bounds, type Dimension, dimensions, type UsagePeriod } from "../words.ts";
 
 export interface UsageOptions {
-  /** Without one: every tenant, for operators and readers. */
+  /** Without it: all tenants, for operators and readers. */
   readonly tenantId?: string | undefined;
-  /** Default: a day ago. Goes back to the start of its hour. */
+  /** Default: a day ago. It is rounded down to the start of its hour. */
   readonly from?: Date | undefined;
   /** Default: now. */
   readonly to?: Date | undefined;
@@ -17,16 +17,16 @@ export interface UsageOptions {
   /** What rows are split by; the others are added up. Default: by type. */
   readonly by?: readonly Dimension[] | undefined;
   readonly types?: readonly string[] | undefined;
-  /** Where days and longer begin, such as `Europe/Berlin`. Default: UTC. */
+  /** The time zone in which days, weeks and months begin, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined;
 }
 
 export interface Usage {
   readonly startAt: Date;
-  /** Undefined when tenants are added up; likewise the type. */
+  /** Undefined if tenants are added up. The same holds for the type. */
   readonly tenantId: string | undefined;
   readonly type: string | undefined;
-  /** Executions that ended. */
+  /** Runs that ended. */
   readonly runs: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -34,14 +34,14 @@ export interface Usage {
   readonly deferred: number;
   /** Failed and lost runs after which the job was queued again. */
   readonly retries: number;
-  /** Jobs that ended as failed or dead. */
+  /** Jobs that finished as failed or dead. */
   readonly dead: number;
   readonly costCents: number;
-  /** From being due to the start, of all runs together. */
+  /** The time from due to start, summed over all runs. */
   readonly waitMs: number;
-  /** From the start to the end, of all runs together but the lost. */
+  /** The time from start to end, summed over all runs except the lost ones. */
   readonly runMs: number;
-  /** Percentiles of one run, to a fifth; undefined without runs. */
+  /** Percentiles over runs, accurate to a fifth. Undefined without runs. */
   readonly waitP50Ms: number | undefined;
   readonly waitP95Ms: number | undefined;
   readonly waitP99Ms: number | undefined;
@@ -51,26 +51,26 @@ export interface Usage {
 }
 
 export interface LiveCountOptions {
-  /** Without one: every tenant, for operators and readers. */
+  /** Without it: all tenants, for operators and readers. */
   readonly tenantId?: string | undefined;
   /** Default: by type. */
   readonly by?: readonly Dimension[] | undefined;
-  /** Up to so many live jobs are counted, more are estimated. Default: 10,000; at most 100,000. */
+  /** Up to this many live jobs are counted; more are estimated. Default 10,000, at most 100,000. */
   readonly cap?: number | undefined;
 }
 
 export interface LiveCount {
   readonly tenantId: string | undefined;
   readonly type: string | undefined;
-  /** Due. */
+  /** Queued jobs that are due. */
   readonly queued: number;
-  /** Due later. */
+  /** Queued jobs that are due later. */
   readonly scheduled: number;
   readonly running: number;
-  /** When the oldest queued job became due, and how long ago that is. */
+  /** When the oldest queued job became due, and how long ago that was. */
   readonly oldestRunAt: Date | undefined;
   readonly oldestMs: number | undefined;
-  /** False: the numbers are estimates. */
+  /** False if the numbers are estimates. */
   readonly exact: boolean;
 }
 
@@ -85,8 +85,8 @@ export class UsageReports {
   }
 
   /**
-   * What was used: runs, how they ended, how long they waited and ran, what they cost. While workers run, the numbers are at most ten
-   * seconds old.
+   * What was used: runs, how they ended, how long they waited and ran, what they cost. While workers run, the numbers
+   * are at most ten seconds old.
    */
   async report(options: UsageOptions = {}): Promise<Usage[]> {
     const { tenantId, from, to, bucket, by, types, timezone } = options;

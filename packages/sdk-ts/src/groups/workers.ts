@@ -10,7 +10,7 @@ export interface WorkerInfo {
   readonly tenantId: string | undefined;
   readonly startedAt: Date;
   readonly seenAt: Date;
-  /** Undefined: any. */
+  /** The types it runs; undefined: all. */
   readonly types: readonly string[] | undefined;
   readonly concurrency: number | undefined;
   readonly running: number;

@@ -1,18 +1,12 @@
-/** A job that somebody holds on to: what it is, and what can be done about it. */
-
-import type {
-  CancelResult,
-  JobChanges,
-  JobForgeClient,
-  RescheduleOptions,
-  RescheduleResult,
-} from "../client.ts";
+/** Handles: an object for one job, with the calls about it. */
+import type { JobForgeClient } from "../client.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import type { EnqueueOutcome } from "../words.ts";
 import type { Job, JobReason } from "./job.ts";
+import type { CancelResult, JobChanges, RescheduleOptions, RescheduleResult } from "./steer.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** The calls of a handle go through the JobForge it came from, never through a transaction it was made in. */
+/** The calls of a handle go through the JobForge that created it, never through a transaction. */
 export class JobHandle<D extends JobDefinition = JobDefinition> {
   readonly id: string;
   readonly tenantId: string;
@@ -26,20 +20,24 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
     this.tenantId = tenantId;
   }
 
-  /** The job as it is now; undefined when there is none. */
+  /** The job as it is now; undefined if there is no such job. */
   get(): Promise<Job<D> | undefined> {
     return this.#forge.get<D>(this.id, { tenantId: this.tenantId, job: this.#definition });
   }
 
   /**
-   * Waits for the job's end and answers what its handler returned. Fails with a JobFailedError or JobCanceledError when it ended otherwise,
-   * with a WaitTimeoutError after `timeoutMs`, with the signal's reason when that is aborted.
+   * Waits until the job has finished, and returns what its handler returned. Rejects with a JobFailedError or a
+   * JobCanceledError if the job did not succeed, with a WaitTimeoutError after `timeoutMs`, and with the signal's
+   * reason if the signal is aborted.
    */
   result(options: WaitOptions = {}): Promise<JobOutput<D>> {
     return this.#forge.result<D>(this.id, { ...options, tenantId: this.tenantId, job: this.#definition });
   }
 
-  /** Why it is not running now, or what became of it, the first reason first; undefined when there is no such job. */
+  /**
+   * Why the job is not running now, or how it finished. Reasons come in the order in which to remove them. Undefined if
+   * there is no such job.
+   */
   explain(): Promise<JobReason[] | undefined> {
     return this.#forge.explain(this.id, this);
   }
@@ -64,10 +62,12 @@ export interface EnqueueResult<D extends JobDefinition = JobDefinition> {
   readonly job?: Job<D> | undefined;
 }
 
-/** A job that was just enqueued, or the one that answered for it. */
+/** The handle of a job that was just enqueued, or of the existing job that has its key. */
 export class EnqueuedJob<D extends JobDefinition = JobDefinition> extends JobHandle<D> {
   readonly outcome: EnqueueOutcome;
-  /** The job as it was then. Not after `enqueueMany`, nor when its type keeps no history and it is gone. */
+  /**
+   * The job as it was then. Undefined after `enqueueMany`, and if the job is gone because its type keeps no history.
+   */
   readonly job: Job<D> | undefined;
 
   constructor(forge: JobForgeClient, definition: D | undefined, result: EnqueueResult<D>) {

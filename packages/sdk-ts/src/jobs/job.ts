@@ -1,8 +1,8 @@
-/** A job, its attempts and what can be asked of it, as the SDK shows them. */
+/** Jobs, their attempts, and the filters that select jobs. */
 import type { JobDefinition, JobInput } from "../define/definition.ts";
 import type { AttemptStatus, JobEndReason, JobStatus } from "../words.ts";
 
-/** A value after a trip through JSON: a Date is a text, methods are gone. */
+/** A value after a round trip through JSON: a Date is a string, methods are gone. */
 export type Jsonified<T> = unknown extends T
   ? T
   : T extends { toJSON(): infer J }
@@ -19,13 +19,13 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly id: string;
   readonly tenantId: string;
   readonly type: D["type"];
-  /** What was enqueued. */
+  /** The input, as it was enqueued. */
   readonly payload: Jsonified<JobInput<D>>;
   readonly status: JobStatus;
   readonly priority: number;
-  /** Claims so far; never falls. */
+  /** How often the job was claimed. It never decreases. */
   readonly attempts: number;
-  /** Executions allowed, in total. */
+  /** The total number of executions that are allowed. */
   readonly maxAttempts: number;
   /** Claims that do not count against `maxAttempts`. */
   readonly uncounted: number;
@@ -43,35 +43,35 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly concurrencyKey: string | undefined;
   readonly subject: string | undefined;
   readonly tags: readonly string[];
-  /** What the handler last said. */
+  /** What the handler reported last. */
   readonly progress: unknown;
   readonly cancelRequested: boolean;
-  /** Of the last failed or lost run. */
+  /** The error of the last failed or lost run. */
   readonly error: JobFailure | undefined;
   readonly lastError: string | undefined;
   readonly resultId: string | undefined;
   readonly costCents: number | undefined;
   readonly traceparent: string | undefined;
   readonly traceId: string | undefined;
-  /** Why it ended. */
+  /** Why the job finished; undefined if it has not. */
   readonly reason: JobEndReason | undefined;
-  /** Of a run: the schedule that made it. */
+  /** The schedule that created the job. */
   readonly scheduleId: string | undefined;
-  /** Of a run: the time it was due. */
+  /** When the run of the schedule was due. */
   readonly scheduledFor: Date | undefined;
 }
 
-/** A job of one of several definitions: `type` tells which. */
+/** A job of one of several definitions; `type` says which. */
 export type JobOf<D extends JobDefinition> = D extends JobDefinition ? Job<D> : never;
 
-/** What a run that failed left behind; handlers may add to it. */
+/** The error of a failed run. Handlers may add properties. */
 export interface JobFailure {
   readonly message: string;
   readonly attemptedAt: string;
   readonly [key: string]: unknown;
 }
 
-/** One execution of a job. */
+/** One run of a job. */
 export interface JobAttempt {
   readonly jobId: string;
   readonly tenantId: string;
@@ -85,21 +85,21 @@ export interface JobAttempt {
   readonly error: JobFailure | undefined;
 }
 
-/** Whose job it is. */
+/** The tenant of a job. */
 export interface OfTenant {
   readonly tenantId: string;
 }
 
-/** Which jobs. All that is given must hold. */
+/** Selects jobs. A job must match all given filters. */
 export interface JobFilters {
   readonly status?: JobStatus | readonly JobStatus[] | undefined;
   readonly type?: string | readonly string[] | undefined;
-  /** Jobs that have all of them. */
+  /** Jobs that have all of these tags. */
   readonly tags?: string | readonly string[] | undefined;
   readonly subject?: string | undefined;
-  /** A part of the error, upper or lower case. */
+  /** A part of the error message. Case is ignored. */
   readonly errorContains?: string | undefined;
-  /** Jobs with this kind of error: a group of `jobforge_list_dead_groups`. */
+  /** Jobs with this kind of error: a group of `jobs.deadGroups()`. */
   readonly errorGroup?: string | undefined;
   readonly createdAfter?: Date | undefined;
   readonly createdBefore?: Date | undefined;
@@ -107,7 +107,7 @@ export interface JobFilters {
   readonly finishedBefore?: Date | undefined;
 }
 
-/** Why a job is not running now, or what became of it. Limits and later versions may have other codes. */
+/** Why a job is not running now, or how it finished. Limits and later versions may have other codes. */
 export interface JobReason {
   readonly code:
     | "cancel_requested"
@@ -126,8 +126,8 @@ export interface JobReason {
     | "dead"
     | "canceled"
     | (string & {});
-  /** For people. */
+  /** For humans. */
   readonly message: string;
-  /** For programs: what the reason is about, as the kernel names it. */
+  /** For programs: the values behind the reason, with the names of the kernel. */
   readonly details: Readonly<Record<string, unknown>>;
 }

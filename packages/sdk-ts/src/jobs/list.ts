@@ -1,4 +1,4 @@
-/** Lists that are read page by page, or as one stream. */
+/** Lists, which can be read page by page or as one stream. */
 import { checkDate, checkOneOf, checkRange, checkUuid } from "../arguments.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import { fromRows, toKeys } from "../rows.ts";
@@ -8,11 +8,14 @@ import type { JobFilters, JobOf, OfTenant } from "./job.ts";
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** For the next page; undefined when this is the last. */
+  /** The cursor of the next page; undefined if this is the last page. */
   readonly cursor: string | undefined;
 }
 
-/** A list, newest first unless it says otherwise. Nothing is asked before a page is, or the first item of the stream. */
+/**
+ * A list, newest first unless stated otherwise. It makes no call before a page, or the first item of the stream, is
+ * read.
+ */
 export class List<T> implements AsyncIterable<T> {
   readonly #read: (cursor: string | undefined) => Promise<Page<T>>;
 
@@ -20,12 +23,15 @@ export class List<T> implements AsyncIterable<T> {
     this.#read = read;
   }
 
-  /** One page: the first, or the one after a page's cursor. */
+  /** One page: the first, or the one after a cursor. */
   page(cursor?: string): Promise<Page<T>> {
     return this.#read(cursor);
   }
 
-  /** All of it, read page by page while it is consumed. Nothing is shown twice or left out while jobs come and go. */
+  /**
+   * All items, read page by page as they are consumed. No item is repeated or left out while others are added or
+   * removed.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     let cursor: string | undefined;
     do {
@@ -37,7 +43,7 @@ export class List<T> implements AsyncIterable<T> {
 }
 
 export interface PageOptions {
-  /** Items of a page, 1 to 1000. Default 100. */
+  /** The number of items per page, 1 to 1000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
@@ -45,20 +51,20 @@ export interface ListOptions<D extends JobDefinition = JobDefinition>
   extends JobFilters,
     OfTenant,
     PageOptions {
-  /** Only jobs of this definition, or of these; it also types what comes back. */
+  /** Only jobs of this definition, or of these. It also types the items. */
   readonly job?: D | readonly D[] | undefined;
 }
 
 export type SearchOptions<D extends JobDefinition = JobDefinition> = Omit<ListOptions<D>, "tenantId"> &
   Partial<OfTenant>;
 
-/** Filters under the kernel's keys. */
+/** The filters under the kernel's keys. */
 export function filterKeys(filters: JobFilters): Record<string, unknown> {
   for (const status of [filters.status ?? []].flat()) checkOneOf(status, "status", jobStatuses);
   const { status, type, tags, subject, errorContains, errorGroup } = filters;
   const { createdAfter, createdBefore, finishedAfter, finishedBefore } = filters;
   const times = { createdAfter, createdBefore, finishedAfter, finishedBefore };
-  // One that is no time would be null in JSON, which filters nothing: a bulk change would meet everything.
+  // An invalid Date serializes to null, which filters nothing: a bulk change would touch every job.
   for (const [name, time] of Object.entries(times)) if (time !== undefined) checkDate(time, name);
   return toKeys({ status, type, tags, subject, errorContains, errorGroup, ...times });
 }
@@ -93,7 +99,7 @@ function listThrough<D extends JobDefinition>(
   return listRows(pageSize, (page) => read({ ...filters, ...page }));
 }
 
-/** A list whose pages go on after the id of their last row. */
+/** A list whose cursor is the id of the last row of a page. */
 export function listRows<T extends { readonly id: string }>(
   limit: number,
   read: (page: { readonly limit: number; readonly cursor: string | undefined }) => Promise<object[]>,

@@ -1,6 +1,6 @@
 /**
- * Waiting for a job's end. A NOTIFY on `jobforge_done` ends the wait at once where the transport can listen; looking now and then is
- * the guarantee, because notifications are a courtesy.
+ * Waiting until a job has finished. If the transport can listen, a NOTIFY on `jobforge_done` ends the wait at once.
+ * Notifications are best effort, so the guarantee is polling.
  */
 import { checkTimeout } from "../arguments.ts";
 import { startTimer } from "../deadline.ts";
@@ -21,17 +21,17 @@ import type { JobStatus } from "../words.ts";
 import type { Job, OfTenant } from "./job.ts";
 
 export interface WaitOptions {
-  /** Stops waiting, with the signal's reason. The job goes on. */
+  /** Stops waiting and rejects with the signal's reason. The job goes on. */
   readonly signal?: AbortSignal | undefined;
-  /** Stops waiting after so long, with a WaitTimeoutError. The job goes on. Default: no limit. */
+  /** Stops waiting after this time and rejects with a WaitTimeoutError. The job goes on. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** A watch lasts ten minutes. */
+/** In the kernel, a watch lasts ten minutes. */
 const watchAgainMs = 8 * 60_000;
 const lingerMs = 5000;
 
-/** One LISTEN for all who wait, opened with the first of them and closed a little after the last. */
+/** One LISTEN for all waiters. It is opened for the first waiter and closed a little after the last. */
 export class DoneSignals {
   readonly #transport: Transport;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -43,12 +43,12 @@ export class DoneSignals {
     this.#transport = transport;
   }
 
-  /** Whether notifications arrive at the moment. */
-  get heard(): boolean {
+  /** Whether notifications can arrive now. */
+  get isListening(): boolean {
     return this.#up;
   }
 
-  /** Calls back when the job is said to have ended, until the returned function is called. */
+  /** Calls `onDone` at each notification for the job, until the returned function is called. */
   async subscribe(jobId: string, onDone: () => void): Promise<() => void> {
     const waiters = this.#waiting.get(jobId) ?? new Set();
     waiters.add(onDone);
@@ -70,7 +70,7 @@ export class DoneSignals {
       },
       onState: (state) => {
         this.#up = state === "up";
-        // Something may have been missed: everybody looks for himself.
+        // Notifications may have been missed, so every waiter checks again.
         for (const waiters of this.#waiting.values()) for (const onDone of waiters) onDone();
       },
     });
@@ -85,19 +85,19 @@ export class DoneSignals {
   }
 }
 
-/** What jobforge_get_result answers. */
+/** What jobforge_get_result returns. */
 interface Outcome {
   readonly status: JobStatus;
   readonly result: unknown;
 }
 
-/** Which job is waited for. */
+/** The job to wait for. */
 export interface Waiting<D extends JobDefinition> extends WaitOptions, OfTenant {
   readonly id: string;
   readonly job?: D | undefined;
 }
 
-/** The output of a job that succeeded. Fails with what became of it otherwise. */
+/** The output of the job if it succeeds. Otherwise rejects with a JobFailedError or a JobCanceledError. */
 export async function waitForResult<D extends JobDefinition>(
   transport: Transport,
   signals: DoneSignals,
@@ -136,7 +136,7 @@ function askFor(transport: Transport, job: CallArguments, signal: AbortSignal): 
 
 async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: AbortSignal): Promise<Outcome> {
   const patience = new Patience();
-  const first = await look(ask, id).catch((error: unknown) => patience.bear(error));
+  const first = await look(ask, id).catch((error: unknown) => patience.tolerate(error));
   if (first !== undefined && hasEnded(first)) return first;
   let wake = new AbortController();
   stop.addEventListener("abort", () => wake.abort(), { once: true });
@@ -145,18 +145,18 @@ async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: Abor
     let watchedAt = Number.NEGATIVE_INFINITY;
     for (let looks = 0; ; looks += 1) {
       try {
-        if (signals.heard && Date.now() - watchedAt > watchAgainMs) {
+        if (signals.isListening && Date.now() - watchedAt > watchAgainMs) {
           await watch(ask, id);
           watchedAt = Date.now();
         }
-        // Only now: what ended before the watch was committed is told to nobody.
+        // After the watch: there is no notification for a job that finished before the watch was committed.
         const outcome = await look(ask, id);
         if (hasEnded(outcome)) return outcome;
-        patience.renew();
+        patience.reset();
       } catch (error) {
-        patience.bear(error);
+        patience.tolerate(error);
       }
-      await sleep(sleepBefore(looks, signals.heard), wake.signal);
+      await sleep(sleepBefore(looks, signals.isListening), wake.signal);
       stop.throwIfAborted();
       if (wake.signal.aborted) wake = new AbortController();
     }
@@ -175,7 +175,7 @@ async function watch(ask: Ask, id: string): Promise<void> {
   try {
     await ask("jobforge_watch_job");
   } catch (error) {
-    // It was forgotten since the last look.
+    // The job was forgotten since the last look.
     if (error instanceof InvalidArgumentError && error.field === "jobId") throw new JobNotFoundError(id);
     throw error;
   }
@@ -185,29 +185,32 @@ function hasEnded({ status }: Outcome): boolean {
   return status !== "queued" && status !== "running";
 }
 
-/** Shorter at first, jittered; a notification makes looking less urgent. */
-function sleepBefore(looks: number, heard: boolean): number {
-  const [first, longest] = heard ? [1000, 10_000] : [50, 2000];
+/** Grows with the number of looks, with jitter. It is longer while notifications arrive. */
+function sleepBefore(looks: number, isListening: boolean): number {
+  const [first, longest] = isListening ? [1000, 10_000] : [50, 2000];
   return Math.min(longest, first * 1.5 ** looks) * (0.75 + Math.random() / 2);
 }
 
-/** Bears a database that cannot be reached for a minute, such as while it restarts. */
+/** Tolerates a database that cannot be reached, for example during a restart, for up to a minute. */
 class Patience {
   #since: number | undefined;
 
-  renew(): void {
+  reset(): void {
     this.#since = undefined;
   }
 
-  bear(error: unknown): undefined {
+  tolerate(error: unknown): undefined {
     this.#since ??= Date.now();
-    const passing = error instanceof ConnectionError && error.retryable;
-    if (!passing || Date.now() - this.#since > 60_000) throw error;
+    const isTemporary = error instanceof ConnectionError && error.retryable;
+    if (!isTemporary || Date.now() - this.#since > 60_000) throw error;
     return undefined;
   }
 }
 
-/** A handler that returned nothing leaves no result, which reads as null: undefined, unless only null is what the schema allows. */
+/**
+ * A handler that returned nothing has no result, which is read as null. It becomes undefined, unless the schema accepts
+ * only null.
+ */
 async function outputOf(job: JobDefinition | undefined, result: unknown): Promise<unknown> {
   if (job?.output === undefined) return result ?? undefined;
   if (result !== null) return await checkOutput(job, result);

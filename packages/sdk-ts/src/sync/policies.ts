@@ -11,10 +11,10 @@ export interface Difference {
   readonly to: unknown;
 }
 
-/** What a sync did, or would do, about one type. */
+/** What a sync did, or would do, for one type. */
 export interface PolicySync {
   readonly type: string;
-  /** `created`: it had the default policy before. Its changes are those from the default, which may be none. */
+  /** `created`: the type had the default policy before. Its changes are the differences from the default, if any. */
   readonly action: "created" | "changed" | "unchanged";
   readonly changes: readonly Difference[];
 }
@@ -28,7 +28,7 @@ export async function syncPolicies(
   for (const job of jobs) {
     const policy = policyOf(job);
     if (wanted.has(job.type) && !isDeepStrictEqual(wanted.get(job.type), policy))
-      throw new InvalidArgumentError(`Two definitions of ${job.type} say different things`, {
+      throw new InvalidArgumentError(`Two definitions of ${job.type} have different policies`, {
         field: "jobs",
       });
     wanted.set(job.type, policy);
@@ -44,7 +44,10 @@ export async function syncPolicies(
   return results;
 }
 
-/** What equals the default of the moment is written as well, or a later change of the default would change the type. */
+/**
+ * A policy that equals the current default is written as well. Otherwise a later change of the default would change the
+ * type.
+ */
 function actionOf(
   current: Policy,
   wanted: PolicyChanges,
@@ -54,7 +57,7 @@ function actionOf(
   return Object.values(wanted).every((each) => each === undefined) ? "unchanged" : "created";
 }
 
-/** What a definition says about its type's policy, and nothing else. */
+/** The policy settings of a definition, and nothing else. */
 export function policyOf(job: JobDefinition): PolicyChanges {
   const { timeoutMs, leaseMs, auditAction, keepHistory, retentionDays, maxPriority, redact } = job;
   const retry = typeof job.retry === "string" ? retryPresets[job.retry] : job.retry;

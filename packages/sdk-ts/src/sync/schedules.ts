@@ -8,12 +8,12 @@ import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 import type { Difference } from "./policies.ts";
 
-/** What a sync did, or would do, about one schedule. */
+/** What a sync did, or would do, for one schedule. */
 export interface ScheduleSync {
   readonly tenantId: string;
   readonly type: string;
   readonly key: string;
-  /** `disabled`: the application declared it before, and no longer does. */
+  /** `disabled`: the application declared the schedule before, and no longer does. */
   readonly action: "created" | "changed" | "unchanged" | "disabled";
   readonly changes: readonly Difference[];
   readonly nextRunAt: Date | undefined;

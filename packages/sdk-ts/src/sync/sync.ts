@@ -8,14 +8,15 @@ import { type PolicySync, syncPolicies } from "./policies.ts";
 import { type ScheduleSync, syncSchedules } from "./schedules.ts";
 
 export interface SyncOptions {
-  /** Only answers what would change. For policies it needs no more than the right to read them. */
+  /** Returns what would change, and changes nothing. For policies, the right to read them is enough. */
   readonly dryRun?: boolean | undefined;
   /**
-   * The name of the application whose code this is. Needed for schedules: those that it declared before and no longer does are disabled.
-   * Given, but no schedule any more: all of them.
+   * The name of the application that declares the definitions. It is required for schedules: the ones that the
+   * application declared before and no longer declares are disabled. If it declares no schedules, all its earlier ones
+   * are disabled.
    */
   readonly app?: string | undefined;
-  /** Only schedules of this tenant, for those who are no operators. */
+  /** Syncs only schedules of this tenant. Required for logins that are not operators. */
   readonly tenantId?: string | undefined;
 }
 
@@ -31,7 +32,7 @@ export async function syncDefinitions(
   if (app === undefined && schedules.length > 0)
     throw new InvalidArgumentError("Invalid argument: app is required to sync schedules", {
       field: "app",
-      hint: "Name the application whose code declares them, so that those it no longer declares can be told from others.",
+      hint: "Name the application that declares them, so that sync can disable those it no longer declares.",
     });
   const ofPolicies = await syncPolicies(policies, jobs, dryRun);
   if (app === undefined) return ofPolicies;

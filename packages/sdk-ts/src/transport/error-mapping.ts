@@ -1,4 +1,4 @@
-/** Turns what drivers, libraries around them and HTTP servers throw into the SDK's errors. */
+/** Turns the errors of drivers, of libraries around them and of HTTP servers into errors of the SDK. */
 import {
   ConnectionError,
   DatabaseError,
@@ -20,7 +20,7 @@ import {
   TimeoutError,
 } from "../errors.ts";
 
-/** What Postgres says about an error, as drivers and PostgREST hand it on. */
+/** An error of Postgres, as drivers and PostgREST pass it on. */
 export interface SqlError {
   readonly code: string;
   readonly message: string;
@@ -48,12 +48,15 @@ const classes: Readonly<Record<string, ErrorClass>> = {
   "57014": TimeoutError,
 };
 
-/** Codes beside class 08 that mean: another connection, or the same one a little later, may do. */
+/** Codes, in addition to class 08, of errors that may not occur on another connection or a little later. */
 const lostConnection = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "25006"]);
-/** The server is there and refuses this login or database: nothing changes by trying again. */
+/** The server refuses this login or database. A retry does not help. */
 const refusedConnection = new Set(["28000", "28P01", "3D000"]);
-/** Serialisation failure, deadlock, lock timeout, and plans or statements that a migration made stale. */
-const worthRepeating = new Set(["40001", "40P01", "55P03", "0A000", "26000", "53100", "53200"]);
+/**
+ * Serialization failure, deadlock, lock timeout, full disk, out of memory, and plans or statements that a migration
+ * made stale.
+ */
+const retryableCodes = new Set(["40001", "40P01", "55P03", "0A000", "26000", "53100", "53200"]);
 
 export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   const { name, field } = readDetail(error.detail);
@@ -67,15 +70,15 @@ export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   return new DatabaseError(error.message, {
     ...details,
     code: error.code,
-    retryable: worthRepeating.has(error.code),
+    retryable: retryableCodes.has(error.code),
   });
 }
 
-/** The SDK's error for whatever a Postgres driver, or a library around it, threw. */
+/** The SDK's error for an error of a Postgres driver or of a library around it. */
 export function fromDriverError(error: unknown): JobForgeError {
   if (error instanceof JobForgeError) return error;
   const reasons = reasonsOf(error);
-  // The innermost is the driver's: Prisma's own codes have the form of an SQLSTATE, too.
+  // The innermost error is the driver's. Prisma's own codes also have the form of an SQLSTATE.
   const found = reasons.map(sqlErrorIn).findLast((each) => each !== undefined);
   if (found !== undefined) return fromSqlError(found, error);
   const network = reasons.find(isNetworkError);
@@ -83,7 +86,7 @@ export function fromDriverError(error: unknown): JobForgeError {
   return new DatabaseError(describe(error), { code: "XX000", cause: error });
 }
 
-/** The error and what it was caused by: libraries wrap the driver's error, each in its own way. */
+/** The error and its causes. Each library wraps the driver's error in its own way. */
 function reasonsOf(error: unknown): readonly Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
   const waiting: unknown[] = [error];
@@ -108,12 +111,12 @@ function sqlErrorIn(reason: Readonly<Record<string, unknown>>): SqlError | undef
   };
 }
 
-/** `EPIPE` has the form of an SQLSTATE, but no class begins with E. */
+/** `EPIPE` has the form of an SQLSTATE, but no SQLSTATE begins with E. */
 function isSqlState(code: string): boolean {
   return /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 }
 
-/** "Query read timeout" is that of `query_timeout`: the statement is still under way on a connection that may be dead. */
+/** "Query read timeout" comes from `query_timeout`: the statement still runs, on a connection that may be dead. */
 const networkMessages =
   /connection (terminated|timeout|ended|closed)|timeout exceeded|query read timeout|not queryable|closed the connection|socket|pool after calling end/i;
 
@@ -147,7 +150,7 @@ function readDetail(detail: string | undefined): { name?: string | undefined; fi
   }
 }
 
-/** `jobs[3].run_at` → `jobs[3].runAt`: fields are named as the SDK's callers write them. */
+/** The name of a field as callers of the SDK write it: `jobs[3].run_at` → `jobs[3].runAt`. */
 function camelCased(field: string | undefined): string | undefined {
   return field?.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

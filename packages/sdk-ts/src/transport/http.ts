@@ -1,4 +1,7 @@
-/** Calls over HTTP, as PostgREST and Supabase offer them: POST /rest/v1/rpc/{function} with the named arguments as JSON. */
+/**
+ * Calls over HTTP in the form of PostgREST and Supabase: POST /rest/v1/rpc/{function}, with the named arguments as
+ * JSON.
+ */
 import { withDeadline } from "../deadline.ts";
 import {
   ConnectionError,
@@ -17,16 +20,16 @@ import type { CallArguments, CallOptions, Transport } from "./transport.ts";
 export interface HttpOptions {
   /** The server, such as `https://project.supabase.co` or `http://127.0.0.1:4470`; `/rest/v1` is added. */
   readonly url: string;
-  /** A JWT, or a function that answers one. It is asked before every call, and once more when a call was answered with 401. */
+  /** A JWT, or a function that returns one. The function is called before every call, and once more after a 401. */
   readonly token: string | (() => string | Promise<string>);
-  /** Sent as the header `apikey`, which Supabase wants. */
+  /** Sent as the header `apikey`, which Supabase requires. */
   readonly apiKey?: string | undefined;
-  /** The API schema that was chosen when migrating. Default `public`. */
+  /** The API schema that was chosen at migration. Default `public`. */
   readonly schema?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How long a call may take. Default 30 seconds. */
   readonly timeoutMs?: number | undefined;
-  /** Instead of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -35,12 +38,12 @@ export function httpTransport(options: HttpOptions): Transport {
   const { timeoutMs = defaultTimeoutMs } = options;
   return {
     call: async <T>(name: string, args: CallArguments, call: CallOptions = {}) => {
-      // A fetch that nobody waits for any more is stopped.
+      // Stops the fetch when the call gives up.
       const stop = new AbortController();
       const work = send(options, `${base}/rest/v1/rpc/${name}`, bodyOf(args), stop.signal);
-      const answer = await withDeadline(name, { timeoutMs, ...call }, work, () => stop.abort());
-      const isText = apiFunctions.get(name)?.returns === "text" && typeof answer === "string";
-      return (isText ? JSON.parse(answer) : answer) as T;
+      const reply = await withDeadline(name, { timeoutMs, ...call }, work, () => stop.abort());
+      const isText = apiFunctions.get(name)?.returns === "text" && typeof reply === "string";
+      return (isText ? JSON.parse(reply) : reply) as T;
     },
     close: async () => undefined,
   };
@@ -69,7 +72,7 @@ async function send(options: HttpOptions, url: string, body: string, signal: Abo
   try {
     return text === "" ? null : JSON.parse(text);
   } catch (cause) {
-    throw new ConnectionError(`${url} answered with something that is not JSON`, { retryable: false, cause });
+    throw new ConnectionError(`The response of ${url} is not JSON`, { retryable: false, cause });
   }
 }
 
@@ -92,14 +95,14 @@ async function attempt(
   return await fetchWith(url, { method: "POST", headers: sent, body, signal }).catch(failAsConnection);
 }
 
-/** `fetch failed` alone says nothing; its cause does. */
+/** The message `fetch failed` alone is useless, so the cause is added. */
 function failAsConnection(error: unknown): never {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
   const reason = cause?.message || cause?.code;
   throw new ConnectionError(`${message ?? String(error)}${reason ? `: ${reason}` : ""}`, { cause: error });
 }
 
-/** An error in PostgREST's form {code, message, details, hint}, or whatever a proxy on the way answered. */
+/** Reads an error in PostgREST's form {code, message, details, hint}, or whatever a proxy in between sent. */
 function errorOf(response: Response, text: string): JobForgeError {
   const body = readError(text);
   const message = body.message ?? `HTTP ${response.status} ${response.statusText}`.trim();
@@ -108,9 +111,9 @@ function errorOf(response: Response, text: string): JobForgeError {
     return fromSqlError({ code, message, detail: body.details, hint }, undefined);
   if (code === "PGRST202" || code === "PGRST205") return new NotInstalledError(message, { code });
   if (response.status === 401 || response.status === 403) return new ForbiddenError(message, { code, hint });
-  // The same request would be refused for ever: no outage.
+  // The same request would always be refused, so this is not a connection error.
   if (response.status === 413) return new PayloadTooLargeError(message, { hint });
-  // Overloaded, restarting, or its connection to the database is gone.
+  // The server is overloaded or restarting, or has lost its connection to the database.
   const retryable = [408, 429, 500, 502, 503, 504].includes(response.status);
   return new ConnectionError(message, { code, hint, retryable });
 }

@@ -1,7 +1,7 @@
 /**
- * The caller's own transaction, of whatever library it uses. Libraries are recognised by what they offer, because none of them is a
- * dependency: `with(tx)` then needs no import per library, and the types below say what is accepted. An object with
- * `query(text, values)` is taken as it is, so everything else is one line of the caller's.
+ * The caller's own transaction, of any library. Libraries are recognized by their methods, because none of them is a
+ * dependency: `with(tx)` needs no import per library, and the types below say what is accepted. An object with
+ * `query(text, values)` is used as it is, so the caller can adapt any other library in one line.
  */
 import { InvalidArgumentError } from "../errors.ts";
 import { isPool } from "./postgres/pg.ts";
@@ -30,7 +30,7 @@ export interface PrismaTransaction {
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>;
 }
 
-/** A transaction of the caller: a `pg` client (or anything with its `query`), or one of the libraries. */
+/** A transaction of the caller: a `pg` client, any object with its `query`, or a library's transaction. */
 export type Transaction =
   | SqlExecutor
   | DrizzleTransaction
@@ -38,7 +38,7 @@ export type Transaction =
   | KnexTransaction
   | PrismaTransaction;
 
-/** How to run statements in the transaction. Fails for what is no transaction but the whole database, where that can be seen. */
+/** Runs statements in the transaction. Throws if the object is recognizably a whole database and not a transaction. */
 export function executorOf(tx: Transaction): SqlExecutor {
   if ((typeof tx !== "object" && typeof tx !== "function") || tx === null) throw notATransaction();
   if ("$queryRawUnsafe" in tx) return fromPrisma(tx);
@@ -50,9 +50,9 @@ export function executorOf(tx: Transaction): SqlExecutor {
 }
 
 function notATransaction(): InvalidArgumentError {
-  return new InvalidArgumentError("This is not a transaction that JobForge knows how to use", {
+  return new InvalidArgumentError("This is not a transaction that JobForge can use", {
     field: "tx",
-    hint: "Pass the client or tx on which the transaction was begun, not the pool or the database; or { query(text, values) }.",
+    hint: "Pass the client or tx on which the transaction was begun, not the pool or the database, or pass { query(text, values) }.",
   });
 }
 
@@ -61,7 +61,7 @@ function fromPrisma(tx: PrismaTransaction): SqlExecutor {
   return { query: async (text, values) => ({ rows: rowsIn(await tx.$queryRawUnsafe(text, ...values)) }) };
 }
 
-/** A query of Kysely that is already SQL: what `CompiledQuery.raw` makes. */
+/** Passes a Kysely query that is already SQL, in the form that `CompiledQuery.raw` creates. */
 function fromKysely(tx: KyselyTransaction): SqlExecutor {
   if (!tx.isTransaction) throw notATransaction();
   return {
@@ -72,7 +72,10 @@ function fromKysely(tx: KyselyTransaction): SqlExecutor {
   };
 }
 
-/** Knex writes parameters as `?`. They occur in order in every statement of ours, and there is no other question mark. */
+/**
+ * Knex writes parameters as `?`. In every statement of the SDK they occur in order, and there is no other question
+ * mark.
+ */
 function fromKnex(tx: KnexTransaction): SqlExecutor {
   if (tx.isTransaction !== true) throw notATransaction();
   return {
@@ -80,7 +83,7 @@ function fromKnex(tx: KnexTransaction): SqlExecutor {
       try {
         return { rows: rowsIn(await tx.raw(text.replaceAll(/\$\d+/g, "?"), values)) };
       } catch (error) {
-        // It puts the statement before the message.
+        // Knex puts the statement before the message.
         if (error instanceof Error) error.message = error.message.replace(`${text} - `, "");
         throw error;
       }
@@ -88,7 +91,7 @@ function fromKnex(tx: KnexTransaction): SqlExecutor {
   };
 }
 
-/** What Drizzle asks of an SQL object: that it can be written as a query, whatever the dialect's settings. */
+/** Drizzle requires only that an SQL object can be written as a query, whatever the settings of the dialect are. */
 function fromDrizzle(tx: DrizzleTransaction): SqlExecutor {
   if (!("rollback" in tx)) throw notATransaction();
   return {
@@ -99,7 +102,7 @@ function fromDrizzle(tx: DrizzleTransaction): SqlExecutor {
   };
 }
 
-/** Drivers answer with rows, or with an object that has them. */
-function rowsIn(answer: unknown): readonly unknown[] {
-  return Array.isArray(answer) ? answer : (answer as { readonly rows: readonly unknown[] }).rows;
+/** The result of a driver is the rows, or an object that has them. */
+function rowsIn(result: unknown): readonly unknown[] {
+  return Array.isArray(result) ? result : (result as { readonly rows: readonly unknown[] }).rows;
 }

@@ -1,6 +1,6 @@
 /**
- * HTTP as PostgREST offers it, as far as the SDK uses it: the role and claims of a signed token, functions by their catalog
- * signature. It knows nothing of the SDK's own table of functions.
+ * The part of PostgREST that the SDK uses: the role and claims of a signed token, and functions by their catalog
+ * signature. It does not use the SDK's own table of functions.
  */
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -35,16 +35,16 @@ export interface Bridge extends AsyncDisposable {
   readonly requests: string[];
 }
 
-interface Answer {
+interface Reply {
   readonly status: number;
   readonly body: unknown;
 }
 
 class Refused extends Error {
-  readonly answer: Answer;
+  readonly reply: Reply;
   constructor(status: number, code: string, message: string) {
     super(message);
-    this.answer = { status, body: { code, message, details: null, hint: null } };
+    this.reply = { status, body: { code, message, details: null, hint: null } };
   }
 }
 
@@ -58,7 +58,7 @@ export async function startBridge(db: TestDatabase): Promise<Bridge> {
   ];
   const { url: login } = await db.createLogin(...roles);
   const pool = new pg.Pool({ connectionString: login, max: 5 });
-  // Its database is dropped at the end of a test, sometimes before the last connection is closed.
+  // The database is dropped at the end of a test, sometimes before the last connection is closed.
   pool.on("error", () => undefined);
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -69,7 +69,7 @@ export async function startBridge(db: TestDatabase): Promise<Bridge> {
         response.end(body === undefined ? undefined : JSON.stringify(body));
       },
       (error: unknown) => {
-        // A client that has gone before its request was read waits for no answer.
+        // A client that disconnected before its request was read waits for no response.
         if (!request.errored) throw error;
       },
     );
@@ -90,19 +90,19 @@ async function closeServer(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function serve(pool: pg.Pool, request: IncomingMessage): Promise<Answer> {
+async function serve(pool: pg.Pool, request: IncomingMessage): Promise<Reply> {
   const client = await pool.connect();
   try {
     const claims = readToken(request.headers.authorization ?? "");
     await client.query("begin");
     await client.query(`set local role ${pg.escapeIdentifier(claims.role)}`);
     await client.query("select set_config('request.jwt.claims', $1, true)", [JSON.stringify(claims)]);
-    const body = await answer(client, request);
+    const body = await bodyFor(client, request);
     await client.query("commit");
     return { status: body === undefined ? 204 : 200, body };
   } catch (error) {
     await client.query("rollback");
-    if (error instanceof Refused) return error.answer;
+    if (error instanceof Refused) return error.reply;
     if (!(error instanceof pg.DatabaseError)) throw error;
     const { code, message, detail = null, hint = null } = error;
     return { status: code === "42501" ? 403 : 400, body: { code, message, details: detail, hint } };
@@ -121,7 +121,7 @@ function readToken(authorization: string): Claims {
   return claims;
 }
 
-async function answer(client: pg.PoolClient, request: IncomingMessage): Promise<unknown> {
+async function bodyFor(client: pg.PoolClient, request: IncomingMessage): Promise<unknown> {
   const url = new URL(request.url ?? "", "http://bridge");
   const [, name = ""] = /^\/rest\/v1\/rpc\/(\w+)$/.exec(url.pathname) ?? [];
   const schema = String(request.headers["content-profile"] ?? "public");
@@ -151,8 +151,8 @@ async function callFunction(
   const call = `${schema}.${name}(${given.map((parameter) => `${parameter} => a.${parameter}`).join()})`;
   const from = given.length === 0 ? "(select 1) a" : `json_to_record($1::json) as a(${columns.join()})`;
   const sql = found.set
-    ? `select coalesce(json_agg(f), '[]') as answer from ${from}, lateral ${call} f`
-    : `select ${found.nothing ? call : `to_json(${call})`} as answer from ${from}`;
-  const answered = await client.query(sql, given.length === 0 ? [] : [body]);
-  return found.nothing ? undefined : answered.rows[0]?.answer;
+    ? `select coalesce(json_agg(f), '[]') as result from ${from}, lateral ${call} f`
+    : `select ${found.nothing ? call : `to_json(${call})`} as result from ${from}`;
+  const results = await client.query(sql, given.length === 0 ? [] : [body]);
+  return found.nothing ? undefined : results.rows[0]?.result;
 }

@@ -1,4 +1,4 @@
-/** The libraries whose transactions JobForge takes part in, each with a table of orders. */
+/** The libraries whose transactions JobForge supports, each with a table of orders. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -17,9 +17,9 @@ import { afterAll } from "vitest";
 import type { Transaction } from "../../src/index.ts";
 
 export interface Library extends AsyncDisposable {
-  /** Runs work in a transaction of the library; `order` writes a row in it, with the library's own means. */
+  /** Runs work in a transaction of the library. `order` writes a row in it with the library's own API. */
   transact<T>(work: (tx: Transaction, order: (id: number) => Promise<unknown>) => Promise<T>): Promise<T>;
-  /** What is no transaction. */
+  /** Objects of the library that are not transactions. */
   readonly wholes: readonly unknown[];
 }
 
@@ -38,9 +38,9 @@ const openPg: OpenLibrary = async (url) => {
       const client = await pool.connect();
       try {
         await client.query("begin");
-        const answer = await work(client, (id) => client.query("insert into orders values ($1)", [id]));
+        const result = await work(client, (id) => client.query("insert into orders values ($1)", [id]));
         await client.query("commit");
-        return answer;
+        return result;
       } catch (error) {
         await client.query("rollback");
         throw error;
@@ -103,11 +103,11 @@ const openPrisma: OpenLibrary = async (url) => {
   };
 };
 
-/** The client loads parts of itself when it is used. */
+/** Removed only at the end, because a client loads parts of itself while it is used. */
 const directories: string[] = [];
 afterAll(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))));
 
-/** Generates a client for a schema that has nothing in it. It needs no engine, so none is downloaded. */
+/** Generates a client for a minimal schema. It needs no engine, so none is downloaded. */
 async function generatePrisma(): Promise<new (options: object) => PrismaClient> {
   const directory = await mkdtemp(join(tmpdir(), "jobforge-prisma-"));
   directories.push(directory);

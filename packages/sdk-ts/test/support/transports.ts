@@ -1,4 +1,7 @@
-/** The same test on all transports: a JobForge with the rights of a role, over Postgres, over HTTP as PostgREST has it, or over our own server. */
+/**
+ * Runs a test on all transports: a JobForge with the rights of a role, over Postgres, over PostgREST, or over our own
+ * server.
+ */
 import { createServer } from "@jobforge/server";
 import type { TestDatabase } from "@jobforge/testing";
 import { pino } from "pino";
@@ -16,11 +19,11 @@ export interface Rights {
     | "jobforge_worker"
     | "jobforge_tenant"
     | "jobforge_reader";
-  /** The tenant in the claims; a login over Postgres names it call by call. */
+  /** The tenant in the claims. A login over Postgres names the tenant with each call. */
   readonly tenantId?: string;
 }
 
-/** Vitest's `test` with `db`, and `connect`, which opens clients of either transport and closes them after the test. */
+/** Vitest's `test` with `db`, and `connect`, which opens clients of any transport and closes them after the test. */
 export const test = base.extend<{ connect: (name: TransportName, rights: Rights) => Promise<JobForge> }>({
   connect: async ({ db }, use) => {
     const open: AsyncDisposable[] = [];
@@ -38,7 +41,7 @@ export const test = base.extend<{ connect: (name: TransportName, rights: Rights)
   },
 });
 
-/** With the rights that a server needs and no more. */
+/** Starts a server with only the rights that it needs. */
 async function startServer(db: TestDatabase): Promise<AsyncDisposable & { readonly url: string }> {
   const { url: database } = await db.createLogin(
     "jobforge_tenant",

@@ -1,4 +1,6 @@
-/** Where the transport gets its connections from: a pool, its own or the application's, or one client. */
+/**
+ * The source of the transport's connections: its own pool, the application's pool, or one client of the application.
+ */
 import { ConnectionError } from "../../errors.ts";
 import {
   isPool,
@@ -11,22 +13,22 @@ import {
 
 export interface Lent {
   readonly client: PgClient;
-  /** Gives the connection back; one that may be broken is not used again. */
+  /** Gives the connection back. A connection that may be broken is not used again. */
   release(broken: boolean): void;
-  /** Gives it back although a statement is under way on it, so it serves nobody else before that has ended. */
+  /** Gives the connection back while a statement runs on it. No other call gets it before the statement has ended. */
   abandon(running: Promise<unknown>): void;
 }
 
 export interface Connections {
   lend(): Promise<Lent>;
-  /** A new connection with the same settings, not yet connected; undefined where that is not possible. */
+  /** Creates a new client with the same settings, not yet connected. Undefined if that is not possible. */
   readonly another: (() => Promise<PgListenClient>) | undefined;
-  /** How many it lends at once; undefined where that is not known. */
+  /** The maximum number of connections that are lent at once; undefined if it is not known. */
   readonly most: number | undefined;
   close(): Promise<void>;
 }
 
-/** Connections of a pool that is made with the first call. It does not keep a process alive that has nothing else to do. */
+/** Connections of a pool that the first call creates. The pool does not keep an otherwise idle process alive. */
 export function ownPool(url: string, options: PgPoolOptions): Connections {
   let opened: Promise<PgPool> | undefined;
   const config = {
@@ -40,7 +42,7 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
   const pool = (): Promise<PgPool> => {
     opened ??= import("pg").then(({ default: pg }) => {
       const made = new pg.Pool(config);
-      // A connection that dies in the pool is replaced; whoever calls next notices nothing.
+      // The pool replaces a connection that is lost while idle, and the next call notices nothing.
       made.on("error", () => undefined);
       return made;
     });
@@ -65,14 +67,14 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
   };
 }
 
-/** What `pg.Pool` uses when it is told nothing. */
+/** The default of `pg.Pool`. */
 const defaultMost = 10;
 
 function mostOf({ max }: PgPoolOptions): number | undefined {
   return typeof max === "number" && max > 0 ? max : undefined;
 }
 
-/** Connections of the application's pool, which stays open. */
+/** Connections of the application's pool, which `close` leaves open. */
 export function foreignPool(pool: PgPool): Connections {
   return {
     lend: () => lendFrom(pool),
@@ -83,8 +85,9 @@ export function foreignPool(pool: PgPool): Connections {
 }
 
 /**
- * A connection of a pool, whose loss is borne: without a listener one that is lost between two statements would end the process. By a callback, because a
- * server that ends a session says so in the same packet as that it is ready, and a promise tells us only after both were read.
+ * Takes a connection from a pool and tolerates its loss: without a listener, a connection that is lost between two
+ * statements would end the process. It uses a callback, because a server that ends a session can send that in the same
+ * packet as its ready message, and a promise resolves only after both were read.
  */
 function connectedTo(pool: PgPool): Promise<PgPoolClient> {
   return new Promise((resolve, reject) => {
@@ -102,7 +105,7 @@ function connectedTo(pool: PgPool): Promise<PgPoolClient> {
 async function lendFrom(pool: PgPool): Promise<Lent> {
   const client = await connectedTo(pool);
   const release = (destroy: boolean): void => {
-    // One that is thrown away may still complain.
+    // A destroyed connection may still emit errors.
     if (!destroy) client.removeListener("error", ignore);
     client.release(destroy);
   };
@@ -113,7 +116,7 @@ function ignore(): void {}
 
 type ClientClass = new (options: unknown) => PgListenClient;
 
-/** Pools of `pg` keep the class and the settings of their clients. */
+/** Pools of `pg` have the class and the settings of their clients as properties. */
 function listenClientOf(pool: PgPool): (() => Promise<PgListenClient>) | undefined {
   const { Client, options } = pool as { Client?: ClientClass; options?: unknown };
   return typeof Client === "function" && typeof options === "object"
@@ -121,7 +124,7 @@ function listenClientOf(pool: PgPool): (() => Promise<PgListenClient>) | undefin
     : undefined;
 }
 
-/** One connection of the application, used by one call after the other. */
+/** One connection of the application. Calls use it one after the other. */
 export function singleConnection(client: PgClient): Connections {
   let last: Promise<void> = Promise.resolve();
   return {

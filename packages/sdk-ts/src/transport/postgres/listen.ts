@@ -1,6 +1,7 @@
 /**
- * LISTEN on a connection of its own. It is proven by a NOTIFY that must come back, checked now and then, and replaced when it is lost,
- * with growing and jittered pauses. Between `down` and `up` notifications may have been missed.
+ * LISTEN on a connection of its own. A NOTIFY that must arrive proves that it works. The connection is checked
+ * regularly and replaced when it is lost, with growing and jittered waits. Between `down` and `up`, notifications may
+ * have been missed.
  */
 import { randomBytes } from "node:crypto";
 import { withDeadline } from "../../deadline.ts";
@@ -13,12 +14,12 @@ import type { PgListenClient } from "./pg.ts";
 export interface ListenTiming {
   /** How often an idle connection is checked. */
   readonly checkEveryMs: number;
-  /** How long the server may take to answer. */
-  readonly answerWithinMs: number;
+  /** How long the server may take to respond. */
+  readonly respondWithinMs: number;
 }
 
-const usual: ListenTiming = { checkEveryMs: 30_000, answerWithinMs: 10_000 };
-const longestPauseMs = 10_000;
+const usual: ListenTiming = { checkEveryMs: 30_000, respondWithinMs: 10_000 };
+const longestWaitMs = 10_000;
 
 type Connect = () => Promise<PgListenClient>;
 
@@ -57,22 +58,22 @@ async function keepListening(
       tried();
     });
     if (closing.aborted) break;
-    // The first failure of an outage is told, the next ones only prolong it.
+    // Only the first failure of an outage is reported.
     if (failures === 0) events.onState?.("down", error);
     tried();
-    const longest = Math.min(longestPauseMs, 100 * 2 ** failures);
+    const longest = Math.min(longestWaitMs, 100 * 2 ** failures);
     failures += 1;
     await sleep(longest * (0.5 + Math.random() / 2), closing);
   }
   tried();
 }
 
-/** One connection, from the attempt to connect to its loss. Answers why it was lost. */
+/** Uses one connection, from the attempt to connect until its loss. Returns why it was lost. */
 async function listenOnce(
   another: Connect,
   channels: readonly string[],
   events: ListenEvents,
-  { checkEveryMs, answerWithinMs }: ListenTiming,
+  { checkEveryMs, respondWithinMs }: ListenTiming,
   closing: AbortSignal,
   onUp: () => void,
 ): Promise<JobForgeError> {
@@ -85,19 +86,19 @@ async function listenOnce(
       else events.onNotification(channel, payload);
     });
   });
-  const answered = <T>(what: string, work: Promise<T>): Promise<T> =>
-    withDeadline(what, { timeoutMs: answerWithinMs }, Promise.race([work, lost]));
+  const inTime = <T>(what: string, work: Promise<T>): Promise<T> =>
+    withDeadline(what, { timeoutMs: respondWithinMs }, Promise.race([work, lost]));
   try {
-    await answered("The connection to listen on", client.connect());
+    await inTime("The connection to listen on", client.connect());
     const listens = [...channels, proof].map((channel) => `listen "${channel.replaceAll('"', '""')}"`);
-    await answered("LISTEN", client.query(listens.join("; ")));
-    await answered("NOTIFY from another connection", notifyFromElsewhere(another, proof));
-    await answered("NOTIFY, which needs a session and no transaction-mode pooler,", proven);
-    await answered("UNLISTEN", client.query(`unlisten "${proof}"`));
+    await inTime("LISTEN", client.query(listens.join("; ")));
+    await inTime("NOTIFY from another connection", notifyFromElsewhere(another, proof));
+    await inTime("NOTIFY, which needs a session and no transaction-mode pooler,", proven);
+    await inTime("UNLISTEN", client.query(`unlisten "${proof}"`));
     onUp();
     for (;;) {
       await sleep(checkEveryMs, gone);
-      await answered("The connection that listens", client.query("select"));
+      await inTime("The connection that listens", client.query("select"));
     }
   } catch (error) {
     return fromDriverError(error);
@@ -107,8 +108,8 @@ async function listenOnce(
 }
 
 /**
- * Behind a pooler that shares sessions LISTEN works, and so does a NOTIFY to oneself, but nothing ever comes from others. So the proof is
- * sent from another connection.
+ * Behind a pooler that shares sessions, LISTEN works, and so does a NOTIFY from the same connection, but notifications
+ * from other connections never arrive. So the proof is sent from another connection.
  */
 async function notifyFromElsewhere(another: Connect, channel: string): Promise<void> {
   const client = await another();
@@ -121,7 +122,7 @@ async function notifyFromElsewhere(another: Connect, channel: string): Promise<v
   }
 }
 
-/** Fails, and aborts the signal, when the connection is lost or no longer wanted. */
+/** Rejects, and aborts the signal, when the connection is lost or the listener is closed. */
 function lossOf(client: PgListenClient, closing: AbortSignal): { signal: AbortSignal; lost: Promise<never> } {
   const gone = new AbortController();
   const lost = new Promise<never>((_, reject) => {

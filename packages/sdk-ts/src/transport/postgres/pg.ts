@@ -1,11 +1,11 @@
-/** What the SDK uses of `pg`, by structure, so that its declarations need no types of a driver. */
+/** The part of `pg` that the SDK uses, as structural types, so that its declarations need no types of a driver. */
 
 export interface PgQueryResult {
   readonly rows: readonly unknown[];
   readonly command?: string;
 }
 
-/** A connection of `pg`: a Client, or what a Pool lends. */
+/** A connection of `pg`: a Client, or a client of a Pool. */
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<PgQueryResult>;
 }
@@ -24,7 +24,7 @@ export interface PgPool {
   readonly totalCount: number;
 }
 
-/** A client as it is used for LISTEN. */
+/** A client for LISTEN. */
 export interface PgListenClient extends PgClient {
   connect(): Promise<unknown>;
   end(): Promise<void>;
@@ -36,7 +36,7 @@ export interface PgListenClient extends PgClient {
   ): unknown;
 }
 
-/** Options of `pg.Pool` that are handed on, such as `max` (10), `ssl` or `idleTimeoutMillis`. */
+/** Options that are passed on to `pg.Pool`, such as `max` (10), `ssl` or `idleTimeoutMillis`. */
 export type PgPoolOptions = Readonly<Record<string, unknown>>;
 
 export function isPool(value: object): value is PgPool {

@@ -1,7 +1,7 @@
 /**
- * Calls as SQL. Every parameter is a text or null, cast in the statement, and every answer is one text of JSON in a column
- * called `answer`; parameters are numbered in the order in which they occur. So nothing depends on how a driver or the library around it turns values into SQL and back, and an adapter
- * has nothing to do but pass texts.
+ * Calls as SQL. Every parameter is a text or null and is cast in the statement. Every result is one JSON text in a
+ * column called `result`. Parameters are numbered in the order in which they occur. So nothing depends on how a driver
+ * or the library around it converts values, and an adapter only passes texts.
  */
 import { InvalidArgumentError } from "../../errors.ts";
 import { JsonText } from "../../json.ts";
@@ -16,7 +16,7 @@ export interface Statement {
 export interface StatementOptions {
   /** The API schema. */
   readonly schema: string;
-  /** Whether calls for a tenant also name it in the setting `app.tenant_id`, when the caller has not. */
+  /** Whether calls for a tenant also set `app.tenant_id` to it, unless the caller has set it. */
   readonly nameTenant: boolean;
 }
 
@@ -39,7 +39,7 @@ export function statements(options: StatementOptions): Statements {
       const key = `${name} ${given.join()} ${first.length}`;
       let text = texts.get(key);
       if (text === undefined) {
-        text = named(first, answerOf(called, callText(schema, name, called, given, first.length)));
+        text = withTenant(first, resultOf(called, callText(schema, name, called, given, first.length)));
         texts.set(key, text);
       }
       return { text, values: [...first, ...values] };
@@ -60,21 +60,22 @@ function callText(
   return `${schema}.${name}(${named.join(", ")})`;
 }
 
-function answerOf(called: ApiFunction, call: string): string {
+function resultOf(called: ApiFunction, call: string): string {
   if (called.returns === "rows") return `(select coalesce(json_agg(r), '[]')::text from ${call} r)`;
-  // JSON writes a time as HTTP does, whatever the session's date style is.
+  // As JSON, a time has the same form as over HTTP, whatever the date style of the session is.
   return called.returns === "timestamptz" ? `to_json(${call})::text` : `${call}::text`;
 }
 
 /**
- * The statement that answers an expression. With a tenant, which is the first parameter then, it names the tenant while the
- * expression is evaluated, unless the session or transaction has named one itself, which then stands guard; afterwards the setting
- * is what it was before. A login with `jobforge_app` needs that; others are not affected. `offset 0` keeps the look before the change.
+ * The statement that selects an expression. With a tenant, which is then the first parameter, the statement sets
+ * `app.tenant_id` while the expression is evaluated, and restores it afterwards. A tenant that the session or
+ * transaction has set itself stays, as a guard. A login with `jobforge_app` needs the setting; others are not affected.
+ * `offset 0` makes Postgres read the setting before it is changed.
  */
-function named(tenant: readonly string[], expression: string): string {
-  if (tenant.length === 0) return `select ${expression} as answer`;
+function withTenant(tenant: readonly string[], expression: string): string {
+  if (tenant.length === 0) return `select ${expression} as result`;
   return (
-    `select set_config('app.tenant_id', coalesce(nullif(s.before, ''), $1), true), ${expression} as answer, ` +
+    `select set_config('app.tenant_id', coalesce(nullif(s.before, ''), $1), true), ${expression} as result, ` +
     `set_config('app.tenant_id', s.before, true) ` +
     `from (select coalesce(current_setting('app.tenant_id', true), '') as before offset 0) s`
   );

@@ -1,4 +1,7 @@
-/** Calls over Postgres connections: one unnamed, parameterised statement per call, so it works behind every kind of pooler. */
+/**
+ * Calls over Postgres connections. Each call is one unnamed statement with parameters, so it works behind every kind of
+ * pooler.
+ */
 import { withDeadline } from "../../deadline.ts";
 import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../../errors.ts";
 import { defaultTimeoutMs } from "../../words.ts";
@@ -10,21 +13,23 @@ import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryR
 import { type Statement, type Statements, statements } from "./statement.ts";
 
 export interface PostgresOptions {
-  /** A URL, a `pg.Pool`, or a connected `pg.Client`. A pool or client stays the caller's: `close` leaves it open. */
+  /**
+   * A URL, a `pg.Pool`, or a connected `pg.Client`. The caller closes its own pool or client: `close` leaves it open.
+   */
   readonly database: string | PgPool | PgClient;
-  /** `transaction` for a pooler in transaction mode: then there is no LISTEN, and waiting falls back to polling. */
+  /** `transaction` for a pooler in transaction mode: there is no LISTEN then, and waiting uses polling only. */
   readonly poolMode?: "session" | "transaction" | undefined;
-  /** Options of the `pg.Pool` that is made for a URL, such as `max` (10). */
+  /** Options of the `pg.Pool` that is created for a URL, such as `max` (10). */
   readonly pool?: PgPoolOptions | undefined;
-  /** The API schema that was chosen when migrating. Default `public`. */
+  /** The API schema that was chosen at migration. Default `public`. */
   readonly schema?: string | undefined;
-  /** How long a call may take, waiting for a connection included. Default 30 seconds. */
+  /** How long a call may take, including the wait for a connection. Default 30 seconds. */
   readonly timeoutMs?: number | undefined;
-  /** False leaves the setting `app.tenant_id` alone; logins with `jobforge_app` then name their tenant themselves. */
+  /** False leaves the setting `app.tenant_id` alone. Logins with `jobforge_app` must then set it themselves. */
   readonly nameTenant?: boolean | undefined;
 }
 
-/** Anything that runs a statement with parameters and answers rows: a driver's connection, or a transaction of a library. */
+/** Runs a statement with parameters and returns rows: a driver's connection, or a transaction of a library. */
 export interface SqlExecutor {
   query(text: string, values: (string | null)[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
@@ -54,7 +59,10 @@ export function statementsFor(options: Pick<PostgresOptions, "schema" | "nameTen
   return statements({ schema: options.schema ?? "public", nameTenant: options.nameTenant ?? true });
 }
 
-/** Calls in a transaction that somebody else begins and ends. One after the other, as connections are. */
+/**
+ * Calls in a transaction that the caller begins and ends. They run one after the other, because they share a
+ * connection.
+ */
 export function transactionTransport(
   executor: SqlExecutor,
   written: Statements,
@@ -63,10 +71,10 @@ export function transactionTransport(
   let last: Promise<unknown> = Promise.resolve();
   const execute = <T>(statement: Statement, what: string, call: CallOptions = {}): Promise<T> => {
     const run = async (): Promise<T> =>
-      answerIn<T>(await executor.query(statement.text, [...statement.values]).catch(failAsJobForge));
-    const answer = last.then(run, run);
-    last = answer.catch(() => undefined);
-    return withDeadline(what, { ...limits, ...call }, answer);
+      resultIn<T>(await executor.query(statement.text, [...statement.values]).catch(failAsJobForge));
+    const result = last.then(run, run);
+    last = result.catch(() => undefined);
+    return withDeadline(what, { ...limits, ...call }, result);
   };
   return {
     call: async (name, args, call) => execute(written.call(name, args), name, call),
@@ -90,7 +98,7 @@ function executeOn<T>(
   };
   const work = async (): Promise<T> => {
     const lent = await connections.lend().catch(failAsJobForge);
-    // Nobody waits for it any more.
+    // The call has given up in the meantime.
     if (abandoned) {
       lent.release(false);
       throw new ConnectionError("given up");
@@ -103,7 +111,7 @@ function executeOn<T>(
     try {
       const result = await running;
       if (!abandoned) lent.release(false);
-      return answerIn<T>(result);
+      return resultIn<T>(result);
     } catch (error) {
       const reason = fromDriverError(error);
       if (!abandoned) lent.release(isBroken(reason));
@@ -113,13 +121,13 @@ function executeOn<T>(
   return withDeadline(what, options, work(), () => abandon());
 }
 
-function answerIn<T>(result: Pick<PgQueryResult, "rows">): T {
-  const [row] = result.rows as readonly { readonly answer: string | null }[];
-  // A function that returns nothing answers an empty text.
-  return (row?.answer ? JSON.parse(row.answer) : null) as T;
+function resultIn<T>({ rows }: Pick<PgQueryResult, "rows">): T {
+  const [row] = rows as readonly { readonly result: string | null }[];
+  // The result of a void function is an empty text.
+  return (row?.result ? JSON.parse(row.result) : null) as T;
 }
 
-/** Whether the connection itself is at fault, not the statement or its time. */
+/** Whether the connection itself is broken, as opposed to a statement that failed or took too long. */
 function isBroken(error: JobForgeError): boolean {
   return error instanceof ConnectionError && error.code !== "57014";
 }
@@ -134,16 +142,16 @@ async function inTransaction<T>(
   const { client } = lent;
   try {
     await client.query("begin").catch(failAsJobForge);
-    const answer = await work(client, transactionTransport(client, written, { timeoutMs }));
+    const result = await work(client, transactionTransport(client, written, { timeoutMs }));
     const ended = await client.query("commit").catch(failAsJobForge);
     if (ended.command === "ROLLBACK")
       throw new DatabaseError("The transaction was rolled back, because a statement in it had failed", {
         code: "25P02",
       });
     lent.release(false);
-    return answer;
+    return result;
   } catch (error) {
-    // A connection that is busy or dead does not get to it, and is dropped.
+    // A busy or dead connection cannot run the rollback in time, and is dropped.
     const usable = await withDeadline("rollback", { timeoutMs: 5000 }, client.query("rollback")).then(
       () => true,
       () => false,

@@ -1,4 +1,4 @@
-/** What operators do, the same over Postgres and over HTTP. */
+/** The groups of operator calls and sync, over every transport. */
 import { describe, expect } from "vitest";
 import { claim, complete, T, U, workerHeartbeat } from "../../../sql/test/support/kernel.ts";
 import {
@@ -15,7 +15,7 @@ import { toKeys } from "../src/rows.ts";
 import { cleanUp, sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 
-test("the presets are the kernel's", async ({ db }) => {
+test("the retry presets equal those of the kernel", async ({ db }) => {
   for (const name of Object.keys(retryPresets) as RetryPreset[])
     expect(toKeys(retryPresets[name])).toEqual(await db.value("select jobforge.preset($1)", [name]));
 });
@@ -35,7 +35,7 @@ const report = defineJob({
 describe.each(transports)("over %s", (transport) => {
   const operator = { role: "jobforge_operator" } as const;
 
-  test("limits are set, read and removed, by what they count", async ({ connect }) => {
+  test("limits of every scope are set, read and removed", async ({ connect }) => {
     const forge = await connect(transport, operator);
     const limits: [LimitScope, string, string][] = [
       [{ type: "mail.send" }, "type", "mail.send"],
@@ -63,7 +63,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.limits.set({ key: "k" }, { rate: 1 })).rejects.toMatchObject({ field: "per" });
   });
 
-  test("a sync writes what definitions say, shows it, and does nothing the second time", async ({
+  test("a sync writes the policies of definitions, returns the changes, and does nothing the second time", async ({
     db,
     connect,
   }) => {
@@ -110,7 +110,9 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
-  test("a sync writes also what equals the default, which may change later", async ({ connect }) => {
+  test("a sync also writes settings that equal the default, because the default may change later", async ({
+    connect,
+  }) => {
     const forge = await connect(transport, operator);
     const usual = defineJob({ type: "usual", retry: "jobforge" });
     const created = [{ type: "usual", action: "created", changes: [] }];
@@ -121,7 +123,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await forge.sync([usual])).toMatchObject([{ action: "unchanged" }]);
   });
 
-  test("a sync leaves alone what a definition does not mention", async ({ connect }) => {
+  test("a sync leaves settings alone that a definition does not mention", async ({ connect }) => {
     const forge = await connect(transport, operator);
     await forge.policies.set("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });
     expect(await forge.sync([sendMail])).toMatchObject([{ action: "changed" }]);
@@ -132,7 +134,7 @@ describe.each(transports)("over %s", (transport) => {
     });
   });
 
-  test("a sync needs an operator, a look at the differences does not; contradictions are refused", async ({
+  test("a sync needs an operator, a dry run does not, and contradictory definitions are refused", async ({
     connect,
   }) => {
     const worker = await connect(transport, { role: "jobforge_worker" });
@@ -142,7 +144,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(worker.sync([sendMail, other])).rejects.toThrow(InvalidArgumentError);
   });
 
-  test("everything, a type or a tenant is paused and resumed", async ({ db, connect }) => {
+  test("everything, a type or a tenant can be paused and resumed", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
     await forge.enqueue(cleanUp, {}, { tenantId: T });
     const until = new Date("2099-01-01T00:00:00.000Z");
@@ -190,7 +192,7 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
-  test("the audit log is read page by page, by what it is about", async ({ db, connect }) => {
+  test("the audit log is read page by page, and by every filter", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
     await forge.policies.set("a", { auditAction: "A_DONE" });
     const { id } = await forge.enqueue(defineJob({ type: "a" }), {}, { tenantId: T });
@@ -225,7 +227,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(tenant.audit.list().page()).rejects.toThrow(ForbiddenError);
   });
 
-  test("connectors are configured by an application for its tenant", async ({ connect }) => {
+  test("an application configures connectors for its tenant", async ({ connect }) => {
     const forge = await connect(transport, { role: "jobforge_app", tenantId: T });
     const reader = await connect(transport, operator);
     const hook = { tenantId: T, type: "webhook" };
@@ -239,7 +241,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await reader.connectors.get(hook)).toBeUndefined();
   });
 
-  test("a login is bound to a tenant, and maintenance can be called", async ({ db, connect }) => {
+  test("a login is bound to a tenant and unbound, and maintenance can be called", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
     const { role } = await db.createLogin("jobforge_tenant");
     const bound = (): Promise<string | undefined> =>
