@@ -11,7 +11,7 @@ describe("a first migration", () => {
   test("installs JobForge in an empty database", async ({ empty }) => {
     const result = await migrate({ database: empty.url });
     expect(result).toMatchObject({ version, apiSchema: "public", refreshed: true });
-    expect(result.applied[0]).toBe("0001_kernel.sql");
+    expect(result.applied[0]).toBe("0001_installation.sql");
     const job = await empty.value<{ status: string }>("select jobforge_enqueue_job($1, 'mail')", [tenant]);
     expect(job.status).toBe("queued");
   });

@@ -60,7 +60,7 @@ describe("a migration is refused", () => {
     const before = await fingerprint(db);
     const error = await refusal(migrate({ database: db.url }));
     expect(error.code).toBe("changed_migration");
-    expect(error.message).toContain("0001_kernel.sql");
+    expect(error.message).toContain("0001_installation.sql");
     expect(await fingerprint(db)).toEqual(before);
   });
 });

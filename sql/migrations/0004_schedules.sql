@@ -1,14 +1,36 @@
--- Recurring work: one row per task, and the ties between a schedule and its runs.
+-- Schedules: recurring work, and the ends of its runs.
 
--- One row per task. Nothing accumulates here: a run is a job, and its end is written back.
---   kind     cron: cron and timezone · every: every, counted from anchor, up to jitter later · dynamic: the handler says when
---   next_run_at  the next due time; null while a dynamic schedule waits for its handler to say it, and when there is none
---   due_at   when a claim has to look at the row; null: not at all. It is next_run_at or later while the schedule is enabled, the
---            time of the request when a run was asked for, and null while the row waits for a run to end. Later than
---            next_run_at means: one run, whatever was missed
---   overlap  what becomes of a due time that comes while a run is live: skip it, queue one, or allow both
---   missed   what becomes of due times that no worker was there for: skip, run once, or run all, the last missed_limit of them
---   last_*   of the last run that succeeded or failed; last_run_at is when it ended
+-- A cron expression that was parsed: one bit for each value that a field allows.
+--   days     bit 32 stands for the last day of the month
+--   weekdays six weeks of weekdays, each from Sunday on: the first, second, third, fourth, fifth and last of each in a
+--            month
+--   every    the interval of an @every expression, whose other attributes are null
+-- Days and weekdays are alternatives: the expression allows a day when one of the two does.
+create type jobforge.cron as (
+  seconds  bit(60),
+  minutes  bit(60),
+  hours    bit(24),
+  days     bit(32),
+  months   bit(12),
+  weekdays bit(42),
+  every    interval
+);
+
+-- Schedules, one row each. Nothing accumulates here: a run of a schedule is a job, and its end is written back to this
+-- row.
+--   kind        cron: by cron and timezone · every: by an interval, counted from anchor and up to jitter later ·
+--               dynamic: the handler says when
+--   next_run_at the next due time; null when there is none, or while a dynamic schedule waits for its handler to say it
+--   due_at      when a claim has to look at the row; null: never. While the schedule is enabled it is next_run_at or
+--               later. After a request to run it is the time of the request. It is null while the schedule waits for a
+--               run to end. When it is later than next_run_at, the schedule runs once, however many due times it has
+--               missed
+--   overlap     what happens to a due time that comes while a run is live: skip it, queue one run, or allow both
+--   missed      what happens to due times that passed without a worker: skip them, run once, or run all, at most
+--               missed_limit
+--   last_*      describe the last run that succeeded or failed; last_run_at is when it ended
+--   declared_by the application that declares the schedule in its code, and whose next version disables it by not
+--               declaring it; null when it was created at run time
 create table jobforge.schedules (
   id                   uuid primary key,
   tenant_id            uuid not null,
@@ -41,13 +63,16 @@ create table jobforge.schedules (
   tags                 text[] not null,
   subject              text,
   concurrency_key      text,
+  declared_by          text check (declared_by <> '' and octet_length(declared_by) <= 200),
   created_at           timestamptz not null,
   updated_at           timestamptz not null,
-  constraint a_cron_has_a_zone check ((kind = 'cron') = (cron is not null) and (kind = 'cron') = (timezone is not null)),
+  constraint a_cron_has_a_zone check (
+    (kind = 'cron') = (cron is not null) and (kind = 'cron') = (timezone is not null)),
   constraint an_interval_has_an_anchor check (
     (kind = 'every') = (every is not null) and (kind = 'every') = (anchor is not null)),
   constraint an_interval_is_not_too_short check (every between interval '1 second' and interval '366 days'),
-  constraint jitter_is_part_of_an_interval check (jitter is null or (kind = 'every' and jitter > interval '0' and jitter < every)),
+  constraint jitter_is_part_of_an_interval check (
+    jitter is null or (kind = 'every' and jitter > interval '0' and jitter < every)),
   constraint it_starts_before_it_ends check (starts_at < ends_at),
   constraint no_run_is_due_after_the_end check (next_run_at <= ends_at),
   constraint only_what_may_run_is_due check (due_at is null or run_requested or (enabled and next_run_at is not null)),
@@ -61,9 +86,12 @@ create table jobforge.schedules (
 
 create unique index schedules_key on jobforge.schedules (tenant_id, type, key);
 create index schedules_due on jobforge.schedules (type, due_at) where due_at is not null;
+create index schedules_declared_by on jobforge.schedules (declared_by) where declared_by is not null;
 
--- How a run of a schedule ended: status is succeeded, failed or canceled. next_run_at is the handler's time when it is exact,
--- else what is to be when there is no other.
+-- How a run of a schedule ended.
+--   status      succeeded, failed or canceled
+--   next_run_at when exact: the time that the handler named, which always counts. Otherwise it counts only when the
+--               schedule has no next time
 create type jobforge.schedule_end as (
   schedule_id   uuid,
   tenant_id     uuid,
@@ -75,8 +103,8 @@ create type jobforge.schedule_end as (
   exact         boolean
 );
 
--- Ends of runs whose schedule an application's open transaction held: folded in a little later, so that no settle waits. The
--- columns are those of schedule_end.
+-- Ends of runs whose schedule was locked by an application's open transaction. They are written to the schedule a
+-- little later, so that no settle waits. The columns are those of schedule_end.
 create table jobforge.schedule_ends (
   id            bigint generated always as identity primary key,
   schedule_id   uuid not null,
@@ -86,31 +114,8 @@ create table jobforge.schedule_ends (
   status        text not null check (status in ('succeeded', 'failed', 'canceled')),
   error         text,
   next_run_at   timestamptz,
-  exact         boolean not null check (not exact or next_run_at is not null)
+  exact         boolean not null,
+  constraint an_exact_end_has_a_time check (not exact or next_run_at is not null)
 );
 
 create index schedule_ends_schedule on jobforge.schedule_ends (schedule_id, id);
-
--- A run is a job that knows its schedule and the due time it is for.
-alter table jobforge.jobs
-  add column schedule_id uuid,
-  add column scheduled_for timestamptz,
-  add constraint a_run_has_a_due_time check ((schedule_id is null) = (scheduled_for is null));
-
-create index jobs_schedule on jobforge.jobs (schedule_id) where schedule_id is not null;
-
-alter table jobforge.archive
-  add column schedule_id uuid,
-  add column scheduled_for timestamptz;
-
--- The history of a schedule's runs. Other jobs are not in it.
-create index archive_schedule on jobforge.archive (schedule_id, id) where schedule_id is not null;
-
--- One reason more: failed, of a run whose schedule goes on. Not checked against the rows there are, which obey a stricter rule.
-alter table jobforge.archive
-  drop constraint archive_reason_check,
-  add constraint archive_reason_check
-    check (reason in ('done', 'refused', 'failed', 'exhausted', 'crashed', 'canceled', 'expired')) not valid;
-
--- The next time that the handler of a run says.
-alter type jobforge.run_end add attribute next_run_at timestamptz;
