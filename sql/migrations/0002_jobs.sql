@@ -1,20 +1,22 @@
 -- Live jobs, everything that belongs to a job but not to its row, and the workers that run jobs.
 
--- A job to enqueue, as the caller asked for it. ord is its position in the call.
+-- A job to enqueue, as the caller asked for it. ord is its position in the call. Its values have not been checked, so
+-- their types are not domains. Keys have the collation of the tables' columns: transactions must take keys in one
+-- order, whether they sort new jobs or rows.
 create type jobforge.new_job as (
   ord             integer,
   id              uuid,
-  type            text,
+  type            text collate "C",
   payload         jsonb,
-  idempotency_key text,
+  idempotency_key text collate "C",
   run_at          timestamptz,
   max_attempts    integer,
   priority        integer,
-  dedupe_key      text,
+  dedupe_key      text collate "C",
   dedupe_mode     text,
-  tags            text[],
-  subject         text,
-  concurrency_key text,
+  tags            text[] collate "C",
+  subject         text collate "C",
+  concurrency_key text collate "C",
   expires_at      timestamptz,
   traceparent     text
 );
@@ -53,7 +55,7 @@ create type jobforge.run_outcome as (
   status    text,
   run_at    timestamptz,
   tenant_id uuid,
-  type      text
+  type      text collate "C"
 );
 
 -- The jobs that a list or a bulk change selects. A null attribute does not filter. error_group: see
@@ -73,6 +75,14 @@ create type jobforge.job_filter as (
   row_offset      integer,
   error_group     text
 );
+
+-- The state of a live job: see jobforge.jobs.
+create domain jobforge.job_state as text collate "C"
+  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked', 'running'));
+
+-- A number of runs that a job has been granted.
+create domain jobforge.run_budget as integer
+  constraint run_budget_is_positive check (value >= 1);
 
 -- Live jobs: queued and running ones. The table is small and hot. A job leaves it when it finishes, and claims, settles
 -- and enqueues write to it all the time, so every further column and index has a price. Most of the indexes are
@@ -97,28 +107,28 @@ create table jobforge.jobs (
   seq             bigint generated always as identity,
   tenant_id       uuid not null,
   lane            bigint not null,
-  type            text not null check (type <> '' and length(type) <= 200),
-  state           text not null check (state in ('ready', 'waiting', 'parked', 'running')),
+  type            jobforge.type_name not null,
+  state           jobforge.job_state not null,
   rank            integer not null default 0,
-  attempts        integer not null default 0 check (attempts >= 0),
-  uncounted       integer not null default 0,
-  failures        integer not null default 0 check (failures >= 0),
-  losses          integer not null default 0 check (losses >= 0),
-  max_attempts    integer not null check (max_attempts >= 1),
-  budget          integer not null check (budget >= 1),
-  run_at          timestamptz not null check (isfinite(run_at)),
+  attempts        jobforge.run_count not null default 0,
+  uncounted       jobforge.run_count not null default 0,
+  failures        jobforge.run_count not null default 0,
+  losses          jobforge.run_count not null default 0,
+  max_attempts    jobforge.run_budget not null,
+  budget          jobforge.run_budget not null,
+  run_at          jobforge.finite_time not null,
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  expires_at      timestamptz check (isfinite(expires_at)),
+  expires_at      jobforge.finite_time,
   started_at      timestamptz,
   heartbeat_at    timestamptz,
-  worker_id       text,
+  worker_id       jobforge.worker_name,
   payload         jsonb,
-  idempotency_key text,
-  dedupe_key      text,
-  concurrency_key text,
-  subject         text,
-  tags            text[] not null default '{}',
+  idempotency_key jobforge.key_text,
+  dedupe_key      jobforge.key_text,
+  concurrency_key jobforge.key_text,
+  subject         jobforge.key_text,
+  tags            jobforge.tag_list not null default '{}',
   traceparent     text,
   progress        jsonb,
   error           jsonb,
@@ -131,7 +141,7 @@ create table jobforge.jobs (
   constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
   constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
   constraint running_has_started check (state <> 'running' or (started_at is not null and attempts > 0)),
-  constraint uncounted_runs_are_attempts check (uncounted between 0 and attempts),
+  constraint uncounted_runs_are_attempts check (uncounted <= attempts),
   constraint a_run_has_a_due_time check ((schedule_id is null) = (scheduled_for is null)),
   constraint parked_in_a_bucket check (state <> 'parked' or parked_in is not null),
   constraint what_counts_runs check (not counted or state = 'running')
@@ -180,8 +190,8 @@ create table jobforge.payloads (
 --   forget_at set for a job whose type keeps no history
 create table jobforge.job_keys (
   tenant_id       uuid not null,
-  type            text not null,
-  idempotency_key text not null,
+  type            jobforge.type_name not null,
+  idempotency_key jobforge.key_text not null,
   job_id          uuid not null,
   forget_at       timestamptz,
   primary key (tenant_id, type, idempotency_key)
@@ -195,20 +205,28 @@ create index job_keys_forget on jobforge.job_keys (forget_at) where forget_at is
 create table jobforge.cancel_requests (
   job_id       uuid primary key,
   tenant_id    uuid not null,
-  worker_id    text not null,
+  worker_id    jobforge.worker_name not null,
   requested_at timestamptz not null,
   requested_by text not null
 );
 
 create index cancel_requests_worker on jobforge.cancel_requests (worker_id);
 
+-- The number of a run of a job.
+create domain jobforge.attempt_number as integer
+  constraint attempt_number_is_positive check (value >= 1);
+
+-- How a run ended.
+create domain jobforge.run_status as text collate "C"
+  constraint run_status_is_known check (value in ('succeeded', 'failed', 'lost', 'deferred', 'released'));
+
 -- Runs that did not finish their job. The run that did is part of the job's row in the archive.
 create table jobforge.attempts (
   job_id      uuid not null,
-  attempt_no  integer not null check (attempt_no > 0),
+  attempt_no  jobforge.attempt_number not null,
   tenant_id   uuid not null,
-  status      text not null check (status in ('failed', 'lost', 'deferred', 'released', 'succeeded', 'canceled')),
-  worker_id   text not null,
+  status      jobforge.run_status not null,
+  worker_id   jobforge.worker_name not null,
   started_at  timestamptz not null,
   finished_at timestamptz not null,
   error       jsonb,
@@ -235,9 +253,9 @@ create table jobforge.outbox (
 --   scope the tenant that the worker's role is bound to, or all ones. A bound worker keeps no other tenant's lease
 --         alive
 create table jobforge.workers (
-  id         text not null,
+  id         jobforge.worker_name not null,
   scope      uuid not null,
-  instance   text,
+  instance   text collate "C",
   started_at timestamptz not null,
   seen_at    timestamptz not null,
   info       jsonb not null default '{}',
@@ -246,8 +264,8 @@ create table jobforge.workers (
 
 -- Idle workers that want a wake-up for jobs of a type. '*' stands for any type.
 create table jobforge.idle_workers (
-  type      text not null,
-  worker_id text not null,
+  type      jobforge.type_name not null,
+  worker_id jobforge.worker_name not null,
   since     timestamptz not null,
   primary key (type, worker_id)
 );
@@ -259,7 +277,7 @@ create sequence jobforge.turns minvalue 0 start 0 cycle;
 
 -- The ready jobs of one type, rank and lane, from (from_at, from_seq) on. Claims take jobs from streams.
 create type jobforge.stream as (
-  type     text,
+  type     text collate "C",
   rank     integer,
   lane     bigint,
   from_at  timestamptz,

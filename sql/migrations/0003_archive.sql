@@ -1,10 +1,28 @@
 -- The archive: finished jobs, and the partitions that hold them.
 
+-- The status of a finished job.
+create domain jobforge.finished_status as text collate "C"
+  constraint finished_status_is_known check (value in ('succeeded', 'failed', 'dead', 'canceled'));
+
+-- Why a job finished, in one word: succeeded because it was done; failed because its handler refused a retry, or
+-- because a run of a schedule failed and the schedule goes on; dead because its attempts were exhausted or its workers
+-- crashed; canceled because a caller canceled it or it expired.
+create domain jobforge.finish_reason as text collate "C"
+  constraint finish_reason_is_known
+  check (value in ('done', 'refused', 'failed', 'exhausted', 'crashed', 'canceled', 'expired'));
+
+-- A shelf of the archive: for how many days its jobs are kept.
+create domain jobforge.shelf_days as integer
+  constraint shelf_days_is_positive check (value >= 1);
+
+-- A branch of the archive: the name of its partition.
+create domain jobforge.archive_branch as text collate "C"
+  constraint archive_branch_is_known check (value in ('finished_jobs', 'dead_jobs'));
+
 -- Finished jobs. Rows are only added, and leave with their partition. The archive has two branches: finished_jobs holds
 -- successes and cancellations; dead_jobs holds failures, which are few, are searched most and may return to the queue.
 -- A branch has a shelf for every retention in use, and a shelf has leaves by finished_at. So retention drops whole
 -- leaves and deletes no rows.
---   reason    why the job finished, in one word
 --   last_run  how the run ended that finished the job; null when no run did, because the job was canceled or expired in
 --             the queue
 --   payload   null when the payload is in jobforge.payloads
@@ -13,29 +31,28 @@ create table jobforge.archive (
   id              uuid not null,
   seq             bigint not null,
   tenant_id       uuid not null,
-  type            text not null,
-  status          text not null check (status in ('succeeded', 'failed', 'dead', 'canceled')),
-  reason          text not null
-    check (reason in ('done', 'refused', 'failed', 'exhausted', 'crashed', 'canceled', 'expired')),
-  last_run        text check (last_run in ('succeeded', 'failed', 'lost', 'deferred', 'released')),
+  type            jobforge.type_name not null,
+  status          jobforge.finished_status not null,
+  reason          jobforge.finish_reason not null,
+  last_run        jobforge.run_status,
   rank            integer not null,
-  attempts        integer not null,
-  uncounted       integer not null,
-  failures        integer not null,
-  max_attempts    integer not null,
-  budget          integer not null,
-  run_at          timestamptz not null,
+  attempts        jobforge.run_count not null,
+  uncounted       jobforge.run_count not null,
+  failures        jobforge.run_count not null,
+  max_attempts    jobforge.run_budget not null,
+  budget          jobforge.run_budget not null,
+  run_at          jobforge.finite_time not null,
   created_at      timestamptz not null,
   started_at      timestamptz,
   finished_at     timestamptz not null,
-  expires_at      timestamptz,
-  worker_id       text,
+  expires_at      jobforge.finite_time,
+  worker_id       jobforge.worker_name,
   payload         jsonb,
-  idempotency_key text,
-  dedupe_key      text,
-  concurrency_key text,
-  subject         text,
-  tags            text[] not null,
+  idempotency_key jobforge.key_text,
+  dedupe_key      jobforge.key_text,
+  concurrency_key jobforge.key_text,
+  subject         jobforge.key_text,
+  tags            jobforge.tag_list not null,
   traceparent     text,
   progress        jsonb,
   error           jsonb,
@@ -45,7 +62,7 @@ create table jobforge.archive (
   cost_cents      integer,
   schedule_id     uuid,
   scheduled_for   timestamptz,
-  keep_days       integer not null check (keep_days > 0),
+  keep_days       jobforge.shelf_days not null,
   constraint a_run_has_a_worker check (last_run is null or (worker_id is not null and started_at is not null)),
   constraint a_result_has_an_id check (result_id is not null or (result is null and artifact_ref is null))
 ) partition by list (status);
@@ -74,9 +91,9 @@ create index archive_time on jobforge.archive using brin (finished_at) with (pag
 --   cleared_to the last row whose key, payload and attempts are deleted
 --   emptied_at when the leaf was truncated
 create table jobforge.leaves (
-  name       text primary key,
-  branch     text not null check (branch in ('finished_jobs', 'dead_jobs')),
-  keep_days  integer not null,
+  name       text collate "C" primary key,
+  branch     jobforge.archive_branch not null,
+  keep_days  jobforge.shelf_days not null,
   from_at    timestamptz not null,
   to_at      timestamptz not null,
   cleared_to tid not null default '(0,0)',

@@ -16,6 +16,26 @@ create type jobforge.cron as (
   every    interval
 );
 
+-- What decides when a schedule is due: see jobforge.schedules.
+create domain jobforge.schedule_kind as text collate "C"
+  constraint schedule_kind_is_known check (value in ('cron', 'every', 'dynamic'));
+
+-- What happens to a due time that comes while a run is live: skip it, queue one run, or allow both.
+create domain jobforge.overlap_rule as text collate "C"
+  constraint overlap_rule_is_known check (value in ('skip', 'queue', 'allow'));
+
+-- What happens to due times that passed without a worker: skip them, run once, or run all of them.
+create domain jobforge.missed_rule as text collate "C"
+  constraint missed_rule_is_known check (value in ('skip', 'once', 'all'));
+
+-- How the last run of a schedule ended. A canceled run says nothing about the schedule.
+create domain jobforge.schedule_status as text collate "C"
+  constraint schedule_status_is_known check (value in ('succeeded', 'failed'));
+
+-- How a run of a schedule ended.
+create domain jobforge.schedule_run_status as text collate "C"
+  constraint schedule_run_status_is_known check (value in ('succeeded', 'failed', 'canceled'));
+
 -- Schedules, one row each. Nothing accumulates here: a run of a schedule is a job, and its end is written back to this
 -- row.
 --   kind        cron: by cron and timezone · every: by an interval, counted from anchor and up to jitter later ·
@@ -25,45 +45,43 @@ create type jobforge.cron as (
 --               later. After a request to run it is the time of the request. It is null while the schedule waits for a
 --               run to end. When it is later than next_run_at, the schedule runs once, however many due times it has
 --               missed
---   overlap     what happens to a due time that comes while a run is live: skip it, queue one run, or allow both
---   missed      what happens to due times that passed without a worker: skip them, run once, or run all, at most
---               missed_limit
+--   missed_limit the most runs that the rule `all` makes up for
 --   last_*      describe the last run that succeeded or failed; last_run_at is when it ended
 --   declared_by the application that declares the schedule in its code, and whose next version disables it by not
 --               declaring it; null when it was created at run time
 create table jobforge.schedules (
   id                   uuid primary key,
   tenant_id            uuid not null,
-  type                 text not null check (btrim(type) <> '' and length(type) <= 200),
-  key                  text not null check (key <> '' and octet_length(key) <= 1024),
-  kind                 text not null check (kind in ('cron', 'every', 'dynamic')),
+  type                 jobforge.type_name not null,
+  key                  jobforge.key_text not null,
+  kind                 jobforge.schedule_kind not null,
   cron                 text,
   timezone             text,
   every                interval,
-  anchor               timestamptz check (isfinite(anchor)),
+  anchor               jobforge.finite_time,
   jitter               interval,
   enabled              boolean not null,
-  next_run_at          timestamptz check (isfinite(next_run_at)),
-  due_at               timestamptz check (isfinite(due_at)),
+  next_run_at          jobforge.finite_time,
+  due_at               jobforge.finite_time,
   run_requested        boolean not null default false,
   last_run_at          timestamptz,
   last_scheduled_for   timestamptz,
-  last_status          text check (last_status in ('succeeded', 'failed')),
+  last_status          jobforge.schedule_status,
   last_error           text,
-  consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
-  overlap              text not null check (overlap in ('skip', 'queue', 'allow')),
-  missed               text not null check (missed in ('skip', 'once', 'all')),
+  consecutive_failures jobforge.run_count not null default 0,
+  overlap              jobforge.overlap_rule not null,
+  missed               jobforge.missed_rule not null,
   missed_limit         integer not null check (missed_limit between 1 and 100),
-  starts_at            timestamptz check (isfinite(starts_at)),
-  ends_at              timestamptz check (isfinite(ends_at)),
+  starts_at            jobforge.finite_time,
+  ends_at              jobforge.finite_time,
   retry_runs           boolean not null,
   priority             integer not null check (priority between -1000000 and 1000000),
   max_attempts         integer check (max_attempts between 1 and 100000),
   payload              jsonb not null,
-  tags                 text[] not null,
-  subject              text,
-  concurrency_key      text,
-  declared_by          text check (declared_by <> '' and octet_length(declared_by) <= 200),
+  tags                 jobforge.tag_list not null,
+  subject              jobforge.key_text,
+  concurrency_key      jobforge.key_text,
+  declared_by          text collate "C" check (declared_by <> '' and octet_length(declared_by) <= 200),
   created_at           timestamptz not null,
   updated_at           timestamptz not null,
   constraint a_cron_has_a_zone check (
@@ -111,9 +129,9 @@ create table jobforge.schedule_ends (
   tenant_id     uuid not null,
   scheduled_for timestamptz not null,
   ended_at      timestamptz not null,
-  status        text not null check (status in ('succeeded', 'failed', 'canceled')),
+  status        jobforge.schedule_run_status not null,
   error         text,
-  next_run_at   timestamptz,
+  next_run_at   jobforge.finite_time,
   exact         boolean not null,
   constraint an_exact_end_has_a_time check (not exact or next_run_at is not null)
 );

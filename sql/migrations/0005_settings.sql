@@ -8,7 +8,7 @@
 --   max_priority the highest priority that a caller may ask for
 --   redact       further keys whose values are masked in errors
 create table jobforge.policies (
-  type           text primary key check (type <> '' and length(type) <= 200),
+  type           jobforge.type_name primary key,
   base_ms        bigint not null default 1000 check (base_ms between 0 and 31536000000),
   cap_ms         bigint default 3600000 check (cap_ms between 0 and 31536000000),
   factor         double precision not null default 2 check (factor between 1 and 100),
@@ -16,7 +16,7 @@ create table jobforge.policies (
   max_attempts   integer not null default 5 check (max_attempts between 1 and 100000),
   timeout_ms     bigint check (timeout_ms between 1 and 31536000000),
   lease_ms       bigint check (lease_ms between 1000 and 31536000000),
-  audit_action   text check (audit_action <> '' and length(audit_action) <= 200),
+  audit_action   text collate "C" check (audit_action <> '' and length(audit_action) <= 200),
   keep_history   boolean not null default true,
   retention_days integer check (retention_days between 1 and 3650),
   max_priority   integer check (max_priority between -1000000 and 1000000),
@@ -27,10 +27,14 @@ create table jobforge.policies (
 
 insert into jobforge.policies (type) values ('*');
 
+-- What a gate pauses.
+create domain jobforge.gate_scope as text collate "C"
+  constraint gate_scope_is_known check (value in ('all', 'type', 'tenant'));
+
 -- Gates that are closed: each pauses everything, a type or a tenant. The row ('all', '') pauses everything.
 create table jobforge.gates (
-  scope  text not null check (scope in ('all', 'type', 'tenant')),
-  key    text not null,
+  scope  jobforge.gate_scope not null,
+  key    text collate "C" not null,
   reason text,
   until  timestamptz,
   set_at timestamptz not null,
@@ -38,6 +42,10 @@ create table jobforge.gates (
   primary key (scope, key),
   constraint all_has_no_key check ((scope = 'all') = (key = ''))
 );
+
+-- What a limit counts by.
+create domain jobforge.limit_scope as text collate "C"
+  constraint limit_scope_is_known check (value in ('type', 'tenant', 'type_tenant', 'key'));
 
 -- Limits at claim time: how many jobs run at once, and how many start in a time. A row applies to one type, tenant,
 -- type of a tenant or concurrency key. The key '*' is the default of those without a row of their own, each of which
@@ -48,8 +56,8 @@ create table jobforge.gates (
 --   in_force whether the indexes of counted jobs hold every run. The runs that began before the first limit are not in
 --            them until a claim has marked those runs
 create table jobforge.limits (
-  scope       text not null check (scope in ('type', 'tenant', 'type_tenant', 'key')),
-  key         text not null check (key <> '' and octet_length(key) <= 1024),
+  scope       jobforge.limit_scope not null,
+  key         jobforge.key_text not null,
   max_running integer check (max_running >= 0),
   rate        integer check (rate between 1 and 1000000),
   per         interval check (per between interval '1 millisecond' and interval '366 days'),
@@ -63,9 +71,9 @@ create table jobforge.limits (
 
 -- The attributes of a job that limits look at.
 create type jobforge.slot as (
-  type            text,
+  type            text collate "C",
   tenant_id       uuid,
-  concurrency_key text
+  concurrency_key text collate "C"
 );
 
 -- One thing that a limit counts in, and that limit: a type, a tenant, a type of a tenant, or a concurrency key of a
@@ -73,10 +81,10 @@ create type jobforge.slot as (
 -- concurrency key.
 create type jobforge.bucket as (
   id              bigint,
-  scope           text,
-  type            text,
+  scope           text collate "C",
+  type            text collate "C",
   tenant_id       uuid,
-  concurrency_key text,
+  concurrency_key text collate "C",
   max_running     integer,
   rate            integer,
   per             interval,
@@ -89,9 +97,9 @@ create type jobforge.bucket as (
 create type jobforge.candidate as (
   place           tid,
   id              uuid,
-  type            text,
+  type            text collate "C",
   tenant_id       uuid,
-  concurrency_key text,
+  concurrency_key text collate "C",
   rank            integer,
   run_at          timestamptz,
   seq             bigint

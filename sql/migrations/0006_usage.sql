@@ -6,7 +6,7 @@
 create table jobforge.usage_deltas (
   id         bigint generated always as identity primary key,
   tenant_id  uuid not null,
-  type       text not null,
+  type       jobforge.type_name not null,
   hour       timestamptz not null,
   runs       integer not null,
   succeeded  integer not null,
@@ -35,7 +35,7 @@ create table jobforge.usage_deltas (
 create table jobforge.usage (
   tenant_id      uuid not null,
   hour           timestamptz not null,
-  type           text not null,
+  type           jobforge.type_name not null,
   runs           bigint not null,
   succeeded      bigint not null,
   failed         bigint not null,
@@ -57,7 +57,7 @@ create index usage_hour on jobforge.usage (hour);
 -- How many live jobs of a type a tenant has. exact is false for an estimate.
 create type jobforge.live_count as (
   tenant_id     uuid,
-  type          text,
+  type          text collate "C",
   queued        bigint,
   scheduled     bigint,
   running       bigint,

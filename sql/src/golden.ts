@@ -22,12 +22,14 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
   ],
   [
     "Columns",
-    `select format('%s.%s %s%s%s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+    `select format('%s.%s %s%s%s%s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+        case when a.attcollation <> t.typcollation then ' collate ' || a.attcollation::regcollation else '' end,
         case when a.attnotnull then ' not null' else '' end,
         case a.attidentity when 'a' then ' identity' else '' end,
         coalesce(case a.attgenerated when 's' then ' generated ' else ' default ' end || pg_get_expr(d.adbin, d.adrelid), '')) as line
      from pg_attribute a
      join pg_class c on c.oid = a.attrelid
+     join pg_type t on t.oid = a.atttypid
      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        and a.attnum > 0 and not a.attisdropped`,
@@ -47,10 +49,24 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
      where c.relnamespace = 'jobforge'::regnamespace and not c.relispartition`,
   ],
   [
+    "Domains",
+    `select format('%s as %s%s %s', t.oid::regtype, format_type(t.typbasetype, t.typtypmod),
+        case when t.typcollation <> b.typcollation then ' collate ' || t.typcollation::regcollation else '' end,
+        (select coalesce(string_agg(format('%I %s', o.conname, pg_get_constraintdef(o.oid)), ', ' order by o.conname), 'without a check')
+         from pg_constraint o where o.contypid = t.oid)) as line
+     from pg_type t
+     join pg_type b on b.oid = t.typbasetype
+     where t.typnamespace = 'jobforge'::regnamespace and t.typtype = 'd'`,
+  ],
+  [
     "Types",
     `select format('%s (%s)', t.oid::regtype,
-        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
-         from pg_attribute a where a.attrelid = t.typrelid)) as line
+        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+             || case when a.attcollation <> y.typcollation then ' collate ' || a.attcollation::regcollation else '' end,
+           ', ' order by a.attnum)
+         from pg_attribute a
+         join pg_type y on y.oid = a.atttypid
+         where a.attrelid = t.typrelid)) as line
      from pg_type t
      join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
      where t.typnamespace = 'jobforge'::regnamespace`,

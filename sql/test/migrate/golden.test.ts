@@ -19,6 +19,7 @@ describe("the description of a schema", () => {
   test.for([
     ["a column", "alter table jobforge.jobs add column extra text"],
     ["a constraint", "alter table jobforge.jobs drop constraint running_has_a_worker"],
+    ["a domain", "alter domain jobforge.job_state drop constraint job_state_is_known"],
     ["an index", "drop index jobforge.jobs_ready"],
     ["an option of a table", "alter table jobforge.jobs set (fillfactor = 50)"],
     ["row security", "alter table jobforge.jobs disable row level security"],
