@@ -1,12 +1,12 @@
 /**
- * Describes everything JobForge has in a database as text, one fact a line, from the catalog: the same on every server
- * version. Checked in as schema.golden.txt, so that a change of the schema is seen in review; compared by tests, and to
- * find drift.
+ * Describes all of JobForge's objects in a database as text, one fact per line, read from the catalog. The text is the
+ * same on every server version. It is checked in as schema.golden.txt, so that a review shows every change of the
+ * schema. Tests compare a database with it, and `schemaDrift` reports how an installation differs from it.
  */
 import { readFileSync } from "node:fs";
 import type { ClientBase } from "pg";
 
-/** Each query gives lines, sorted by the database in C order. $1 is the API schema. */
+/** Each query returns lines, which the database sorts in the collation C. $1 is the API schema. */
 const sections: readonly (readonly [title: string, sql: string])[] = [
   [
     "Tables",
@@ -17,7 +17,7 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
         || coalesce(' with ' || nullif(array_to_string(array(select unnest(c.reloptions) order by 1), ', '), ''), '') as line
      from pg_class c
      where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')
-       -- Leaves of a time span come and go with the calendar.
+       -- Leaves come and go with the calendar.
        and coalesce(pg_get_expr(c.relpartbound, c.oid), '') not like 'FOR VALUES FROM%'`,
   ],
   [
@@ -112,7 +112,7 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
 
 export async function describeSchema(client: ClientBase, apiSchema: string): Promise<string> {
   const parts: string[] = [];
-  // Names are printed with their schema: nothing of ours may be on the path.
+  // With this search path Postgres prints the schema of every name that is not its own.
   await client.query("begin read only");
   try {
     await client.query("set local search_path = pg_catalog");
@@ -130,16 +130,16 @@ export async function describeSchema(client: ClientBase, apiSchema: string): Pro
   return parts.join("\n");
 }
 
-/** Shelves of the archive come and go with the policies' times of keeping. */
+/** Shelves of the archive come and go with the retention in the policies. */
 const shelf = /^jobforge\.(finished|dead)_jobs_\d+(_default)? /;
 
-/** How a database differs from the schema that this package makes: lines that are missing, and lines that should not be. */
+/** How a database differs from the schema of this package: lines that are missing, and lines that should not exist. */
 export interface SchemaDrift {
   readonly missing: readonly string[];
   readonly unexpected: readonly string[];
 }
 
-/** Compares a database to `schema.golden.txt`. Means something only when its migrations are up to date. */
+/** Compares a database with `schema.golden.txt`. The result is meaningful only when its migrations are up to date. */
 export async function schemaDrift(client: ClientBase, apiSchema: string): Promise<SchemaDrift> {
   const golden = readFileSync(new URL("../schema.golden.txt", import.meta.url), "utf8");
   const wanted = factsIn(golden);
