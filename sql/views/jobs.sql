@@ -1,6 +1,7 @@
--- What the tables mean in public words. The private views are the owner's, whom row security does not bind: only the
--- kernel's functions read them. The API views below have the same text and another owner.
+-- Jobs with the columns and types of the API. These private views belong to the owner of the tables, who is not subject
+-- to row security, so only the kernel's functions read them. The views in api.sql have the same text and another owner.
 
+-- Queued and running jobs.
 create or replace view jobforge.live_jobs as
 select
   j.id,
@@ -39,6 +40,7 @@ select
   j.scheduled_for
 from jobforge.jobs j;
 
+-- Finished jobs.
 create or replace view jobforge.ended_jobs as
 select
   f.id,
@@ -77,6 +79,7 @@ select
   f.scheduled_for
 from jobforge.archive f;
 
+-- All jobs.
 do $$
 begin
   execute format('create or replace view jobforge.all_jobs as %s union all %s',

@@ -1,5 +1,5 @@
--- Schedules in public words. running_since is read from the run itself: a claim that wrote it here would have to wait for
--- whoever holds the row.
+-- Schedules with the columns and types of the API, including ends of runs that are not written to their row yet.
+-- running_since is read from the run itself: a claim that wrote it here would wait for transactions that hold the row.
 create or replace view jobforge.all_schedules as
 select
   s.id,
@@ -39,8 +39,9 @@ select
   s.declared_by
 from jobforge.schedules s
 cross join lateral (
-  select array_agg(row(e.schedule_id, e.tenant_id, e.scheduled_for, e.ended_at, e.status, e.error, e.next_run_at, e.exact)
-    ::jobforge.schedule_end order by e.id) as ends
+  select array_agg(row(
+      e.schedule_id, e.tenant_id, e.scheduled_for, e.ended_at, e.status, e.error, e.next_run_at, e.exact
+    )::jobforge.schedule_end order by e.id) as ends
   from jobforge.schedule_ends e
   where e.schedule_id = s.id
 ) p
@@ -50,7 +51,7 @@ do $$
 declare
   v_path text := current_setting('search_path');
 begin
-  -- So that every name in the text has its schema.
+  -- With this search path every name in the copied text has its schema.
   perform set_config('search_path', 'pg_catalog', true);
   execute format('create or replace view %I.jobforge_schedules as %s', :'api_schema',
     pg_get_viewdef('jobforge.all_schedules'::regclass));
