@@ -38,17 +38,17 @@ create domain jobforge.schedule_run_status as text collate "C"
 
 -- Schedules, one row each. Nothing accumulates here: a run of a schedule is a job, and its end is written back to this
 -- row.
---   kind        cron: by cron and timezone · every: by an interval, counted from anchor and up to jitter later ·
---               dynamic: the handler says when
---   next_run_at the next due time; null when there is none, or while a dynamic schedule waits for its handler to say it
---   due_at      when a claim has to look at the row; null: never. While the schedule is enabled it is next_run_at or
---               later. After a request to run it is the time of the request. It is null while the schedule waits for a
---               run to end. When it is later than next_run_at, the schedule runs once, however many due times it has
---               missed
+--   kind         cron: by cron and timezone · every: by an interval, counted from anchor and up to jitter later ·
+--                dynamic: the handler says when
+--   next_run_at  the next due time; null when there is none, or while a dynamic schedule waits for its handler to say it
+--   due_at       when a claim has to look at the row; null: never. While the schedule is enabled it is next_run_at or
+--                later. After a request to run it is the time of the request. It is null while the schedule waits for a
+--                run to end. When it is later than next_run_at, the schedule runs once, however many due times it has
+--                missed
+--   last_*       describe the last run that succeeded or failed; last_run_at is when it ended
 --   missed_limit the most runs that the rule `all` makes up for
---   last_*      describe the last run that succeeded or failed; last_run_at is when it ended
---   declared_by the application that declares the schedule in its code, and whose next version disables it by not
---               declaring it; null when it was created at run time
+--   declared_by  the application that declares the schedule in its code. When it stops declaring the schedule, the
+--                schedule is disabled. Null when the schedule was created at run time
 create table jobforge.schedules (
   id                   uuid primary key,
   tenant_id            uuid not null,
