@@ -1,5 +1,6 @@
--- Who may do what, in one list. Everything else is closed, also what default privileges opened (Supabase grants every new
--- object in public to anon, authenticated and service_role): a grantee that is not on the list is revoked.
+-- The list of all rights on JobForge's objects. Everything else is closed: a grantee that is not on the list loses its
+-- rights. That includes grants by default privileges: Supabase grants every new object in public to anon, authenticated
+-- and service_role.
 create or replace function jobforge.rights() returns table (object text, kind text, grantees text[])
 language sql stable as $$
   values
@@ -76,13 +77,13 @@ language sql stable as $$
     ('jobforge_audit_log', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_schedules', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_usage', 'view', '{jobforge_tenant,jobforge_operator}'),
-    -- A view's functions run with the rights of whoever reads it.
+    -- The functions in a view run with the rights of the role that reads the view.
     ('visible_from', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('visible_to', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('trace_id', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('folded', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('percentile', 'private', '{jobforge_tenant,jobforge_operator}'),
-    -- What the API views read, on behalf of their owner.
+    -- The API views read these tables with the rights of their owner.
     ('jobs', 'table', '{jobforge_view}'),
     ('payloads', 'table', '{jobforge_view}'),
     ('cancel_requests', 'table', '{jobforge_view}'),
@@ -95,7 +96,8 @@ language sql stable as $$
     ('usage', 'table', '{jobforge_view}')
 $$;
 
--- Everything of JobForge that can be granted, with the grantees it should have and has. Read by the walk below and by tests.
+-- Every object of JobForge that rights can be granted on, with the grantees that it should have and those that it has.
+-- The block below, jobforge_health and tests read it.
 create or replace function jobforge.grants(p_api_schema text)
 returns table (name text, object text, kind text, owner oid, wanted text[], granted text[])
 language sql stable as $$

@@ -1,6 +1,7 @@
--- Every table of the kernel has row security, leaves and tables to come included. Where an API view reads one, its
--- owner jobforge_view sees the caller's tenant, or every tenant for an operator who names none. The rule is a range, not an
--- "or", so that it stays an index condition.
+-- Gives every table of the kernel row security, also leaves and tables of later versions. On the tables that API views
+-- read, a policy lets the owner of the views, jobforge_view, see the rows of the caller's tenant, or of every tenant
+-- for an operator who names no tenant. The policy compares with a range and has no "or", so that it remains an index
+-- condition.
 do $$
 declare
   v_table record;

@@ -1,10 +1,12 @@
--- Roles, and the two schemas. Runs as whoever migrates: a superuser, or an owner of the database who may create roles.
--- Roles belong to the whole cluster, so another database's migration may be creating the same ones at this moment.
+-- Creates the roles and the two schemas. Runs as the role that migrates: a superuser, or an owner of the database with
+-- the right to create roles. Roles belong to the whole cluster, so a migration of another database may create the same
+-- ones at this moment.
 do $$
 declare
   v_role text;
-  -- From 16 on, who creates a role may administer it, and counts as a member, but may not act as it yet.
-  v_may_act_as constant text := case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end;
+  -- From 16 on, the creator of a role may administer it and counts as a member, but may not act as it yet.
+  v_may_act_as constant text :=
+    case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end;
 begin
   foreach v_role in array array[
     'jobforge_owner', 'jobforge_view', 'jobforge_tenant', 'jobforge_app', 'jobforge_worker', 'jobforge_operator',
@@ -18,7 +20,7 @@ begin
       end;
     end if;
   end loop;
-  -- Whoever migrates creates the objects as jobforge_owner, and may operate what it has installed.
+  -- The role that migrates creates the objects as jobforge_owner, and may operate its installation.
   if not pg_has_role(current_user, 'jobforge_owner', v_may_act_as) then
     execute format('grant jobforge_owner, jobforge_operator, jobforge_worker to %I', current_user);
   end if;
@@ -33,13 +35,13 @@ end $$;
 create schema if not exists :"api_schema";
 create schema if not exists jobforge authorization jobforge_owner;
 
--- For the length of this transaction: the kernel's roles create their objects in the API schema themselves.
+-- The kernel's roles create their objects in the API schema themselves. after.sql takes the right to create back.
 grant usage, create on schema :"api_schema" to jobforge_owner, jobforge_view;
 grant usage on schema :"api_schema" to jobforge_tenant, jobforge_worker, jobforge_operator, jobforge_reader;
 
 set local role jobforge_owner;
 
--- The private schema is closed, whatever default privileges made of it.
+-- Closes the private schema, also to roles for which default privileges have opened it.
 do $$
 declare
   v_grantee text;

@@ -1,4 +1,4 @@
-/** Why a migration was refused, in a word a program can test. */
+/** The reason why a migration was refused, for programs. */
 export type MigrationErrorCode =
   | "server_too_old"
   | "newer_jobforge"
@@ -8,7 +8,7 @@ export type MigrationErrorCode =
   | "insufficient_privilege"
   | "locked";
 
-/** A migration that was refused or undone. Nothing has changed in the database; `hint` says what to do. */
+/** A migration that was refused or rolled back. Nothing has changed in the database. `hint` says what to do. */
 export class MigrationError extends Error {
   override readonly name: string = "MigrationError";
   readonly code: MigrationErrorCode;

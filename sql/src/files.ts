@@ -1,6 +1,6 @@
 /**
- * The SQL files of the kernel, read from the package. `:"api_schema"` and `:'api_schema'` (psql's notation for a
- * quoted identifier and a quoted text) stand for the API schema.
+ * Reads the SQL files of the kernel from the package. In the files, `:"api_schema"` and `:'api_schema'` stand for the
+ * API schema. They are psql's notation for a quoted identifier and a quoted text.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { escapeIdentifier, escapeLiteral } from "pg";
 const root: URL = new URL("../", import.meta.url);
 
 export interface SqlFile {
-  /** The path below this package, such as `functions/claim/look.sql`; the file name only for migrations. */
+  /** The path below this package, such as `functions/claim/look.sql`. For a migration, only the file name. */
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
@@ -19,16 +19,16 @@ export interface NumberedFile extends SqlFile {
   readonly number: number;
 }
 
-/** Repeatable files in the order of `apply-order.txt`. */
+/** The repeatable files, in the order in which they are applied: see `apply-order.txt`. */
 export interface RepeatableFiles {
-  /** Functions that tables refer to. */
+  /** Functions that the definitions of tables use. */
   readonly beforeTables: readonly SqlFile[];
   readonly afterTables: readonly SqlFile[];
-  /** Row security and grants, which look at every object that exists. */
+  /** Row security and grants, which are set on every object that exists. */
   readonly last: readonly SqlFile[];
 }
 
-/** JobForge's version: that of this package. */
+/** The version of JobForge, which is the version of this package. */
 export const version: string = JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version;
 
 /** The oldest client that works with this schema. */
@@ -64,12 +64,12 @@ export function repeatableFiles(apiSchema: string): RepeatableFiles {
   };
 }
 
-/** Roles and schemas, around everything else. */
+/** The file that runs before all others, or after them: roles, schemas, and the right to create objects in them. */
 export function setupFile(part: "before" | "after", apiSchema: string): string {
   return readFile(`setup/${part}.sql`, apiSchema).sql;
 }
 
-/** The paths of a folder's SQL files below it, sorted the same on every machine. */
+/** The SQL files of a folder, as paths below it, in the same order on every machine. */
 function sqlFilesIn(folder: string): string[] {
   return readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))

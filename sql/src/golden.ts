@@ -1,12 +1,12 @@
 /**
- * Describes everything JobForge has in a database as text, one fact a line, from the catalog: the same on every server
- * version. Checked in as schema.golden.txt, so that a change of the schema is seen in review; compared by tests, and to
- * find drift.
+ * Describes all of JobForge's objects in a database as text, one fact per line, read from the catalog. The text is the
+ * same on every server version. It is checked in as schema.golden.txt, so that a review shows every change of the
+ * schema. Tests compare a database with it, and `schemaDrift` reports how an installation differs from it.
  */
 import { readFileSync } from "node:fs";
 import type { ClientBase } from "pg";
 
-/** Each query gives lines, sorted by the database in C order. $1 is the API schema. */
+/** Each query returns lines, which the database sorts in the collation C. $1 is the API schema. */
 const sections: readonly (readonly [title: string, sql: string])[] = [
   [
     "Tables",
@@ -17,17 +17,19 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
         || coalesce(' with ' || nullif(array_to_string(array(select unnest(c.reloptions) order by 1), ', '), ''), '') as line
      from pg_class c
      where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')
-       -- Leaves of a time span come and go with the calendar.
+       -- Leaves come and go with the calendar.
        and coalesce(pg_get_expr(c.relpartbound, c.oid), '') not like 'FOR VALUES FROM%'`,
   ],
   [
     "Columns",
-    `select format('%s.%s %s%s%s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+    `select format('%s.%s %s%s%s%s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+        case when a.attcollation <> t.typcollation then ' collate ' || a.attcollation::regcollation else '' end,
         case when a.attnotnull then ' not null' else '' end,
         case a.attidentity when 'a' then ' identity' else '' end,
         coalesce(case a.attgenerated when 's' then ' generated ' else ' default ' end || pg_get_expr(d.adbin, d.adrelid), '')) as line
      from pg_attribute a
      join pg_class c on c.oid = a.attrelid
+     join pg_type t on t.oid = a.atttypid
      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        and a.attnum > 0 and not a.attisdropped`,
@@ -47,10 +49,24 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
      where c.relnamespace = 'jobforge'::regnamespace and not c.relispartition`,
   ],
   [
+    "Domains",
+    `select format('%s as %s%s %s', t.oid::regtype, format_type(t.typbasetype, t.typtypmod),
+        case when t.typcollation <> b.typcollation then ' collate ' || t.typcollation::regcollation else '' end,
+        (select coalesce(string_agg(format('%I %s', o.conname, pg_get_constraintdef(o.oid)), ', ' order by o.conname), 'without a check')
+         from pg_constraint o where o.contypid = t.oid)) as line
+     from pg_type t
+     join pg_type b on b.oid = t.typbasetype
+     where t.typnamespace = 'jobforge'::regnamespace and t.typtype = 'd'`,
+  ],
+  [
     "Types",
     `select format('%s (%s)', t.oid::regtype,
-        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
-         from pg_attribute a where a.attrelid = t.typrelid)) as line
+        (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+             || case when a.attcollation <> y.typcollation then ' collate ' || a.attcollation::regcollation else '' end,
+           ', ' order by a.attnum)
+         from pg_attribute a
+         join pg_type y on y.oid = a.atttypid
+         where a.attrelid = t.typrelid)) as line
      from pg_type t
      join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
      where t.typnamespace = 'jobforge'::regnamespace`,
@@ -96,7 +112,7 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
 
 export async function describeSchema(client: ClientBase, apiSchema: string): Promise<string> {
   const parts: string[] = [];
-  // Names are printed with their schema: nothing of ours may be on the path.
+  // With this search path Postgres prints the schema of every name that is not its own.
   await client.query("begin read only");
   try {
     await client.query("set local search_path = pg_catalog");
@@ -114,16 +130,16 @@ export async function describeSchema(client: ClientBase, apiSchema: string): Pro
   return parts.join("\n");
 }
 
-/** Shelves of the archive come and go with the policies' times of keeping. */
+/** Shelves of the archive come and go with the retention in the policies. */
 const shelf = /^jobforge\.(finished|dead)_jobs_\d+(_default)? /;
 
-/** How a database differs from the schema that this package makes: lines that are missing, and lines that should not be. */
+/** How a database differs from the schema of this package: lines that are missing, and lines that should not exist. */
 export interface SchemaDrift {
   readonly missing: readonly string[];
   readonly unexpected: readonly string[];
 }
 
-/** Compares a database to `schema.golden.txt`. Means something only when its migrations are up to date. */
+/** Compares a database with `schema.golden.txt`. The result is meaningful only when its migrations are up to date. */
 export async function schemaDrift(client: ClientBase, apiSchema: string): Promise<SchemaDrift> {
   const golden = readFileSync(new URL("../schema.golden.txt", import.meta.url), "utf8");
   const wanted = factsIn(golden);

@@ -1,7 +1,8 @@
 /**
- * Brings a database to this JobForge: numbered files once, repeatable ones whenever one of them has changed, all in one
- * transaction. Promises: safe when many processes migrate at once, nothing changes when it throws, and running workers
- * are not stopped by waiting for their locks for more than a few seconds.
+ * Brings a database to this version of JobForge, in one transaction. Each numbered file is applied once. All repeatable
+ * files are applied again when one of them has changed. Many processes may migrate at the same time. When `migrate`
+ * throws, nothing has changed. It waits for a lock for at most five seconds, so it never stops running workers for
+ * long.
  */
 import pg, { type ClientBase } from "pg";
 import { MigrationError } from "./errors.ts";
@@ -11,7 +12,7 @@ import { type Plan, plan, readInstalled } from "./state.ts";
 export interface MigrateOptions {
   /** A connection URL, or a connected client whose session may be used. */
   readonly database: string | ClientBase;
-  /** Where functions and views go. Default: where they are, else `public`. */
+  /** The schema for functions and views. Default: the schema in which they are installed, else `public`. */
   readonly apiSchema?: string | undefined;
   readonly onProgress?: ((message: string) => void) | undefined;
 }
@@ -19,9 +20,9 @@ export interface MigrateOptions {
 export interface MigrateResult {
   readonly version: string;
   readonly apiSchema: string;
-  /** Names of the numbered migrations applied by this call. */
+  /** The names of the numbered files that this call applied. */
   readonly applied: readonly string[];
-  /** Whether functions, views and grants were applied again. */
+  /** Whether this call applied functions, views and grants. */
   readonly refreshed: boolean;
 }
 
@@ -33,23 +34,24 @@ export interface MigrationStatus {
   readonly upToDate: boolean;
 }
 
-const attempts = 5;
+const maxTries = 5;
 
+/** Brings a database to this version of JobForge. Throws a MigrationError when it refuses. */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   return await withClient(options.database, async (client) => {
     await requireServer(client);
-    for (let attempt = 1; ; attempt++) {
+    for (let tries = 1; ; tries++) {
       try {
         return await migrateOnce(client, options);
       } catch (error) {
-        if (attempt < attempts && isPassing(error)) continue;
+        if (tries < maxTries && isTransient(error)) continue;
         throw explain(error);
       }
     }
   });
 }
 
-/** What `migrate` would do, without doing it. */
+/** Returns what `migrate` would do, and changes nothing. */
 export async function migrationStatus(options: MigrateOptions): Promise<MigrationStatus> {
   return await withClient(options.database, async (client) => {
     await requireServer(client);
@@ -66,7 +68,7 @@ export async function migrationStatus(options: MigrateOptions): Promise<Migratio
   });
 }
 
-/** The SQL of a first installation, as one script. */
+/** Returns the SQL of a first installation as one script. */
 export function migrationScript(apiSchema: string = "public"): string {
   return ["begin;", ...statements(plan(undefined, apiSchema)), "commit;", ""].join("\n");
 }
@@ -76,14 +78,15 @@ async function migrateOnce(client: ClientBase, options: MigrateOptions): Promise
   if (first.upToDate) return result(first);
   await client.query("begin");
   try {
-    // Held to the end of the transaction: processes migrate one after the other, also through a pooler.
+    // Held until the transaction ends, so that processes migrate one after the other, also through a pooler.
     await client.query("select pg_advisory_xact_lock(hashtextextended('jobforge.migrate', 0))");
     const todo = await readPlan(client, options.apiSchema);
     if (todo.upToDate) {
       await client.query("rollback");
       return result(todo);
     }
-    // Workers hold their locks for milliseconds; whoever holds one longer is not worth stopping all work for.
+    // Workers hold their locks for milliseconds. When another transaction holds one for longer, the migration gives up:
+    // all work would have to wait behind it.
     await client.query("set local lock_timeout = '5s'");
     for (const name of todo.migrations.map((file) => file.name)) options.onProgress?.(`Applying ${name}`);
     if (todo.migrations.length === 0) options.onProgress?.("Refreshing functions, views and grants");
@@ -121,7 +124,7 @@ values (${literal(version)}, ${literal(todo.apiSchema)}, ${literal(minClient)})
 on conflict (only_row) do update
 set version = excluded.version, min_client = excluded.min_client, updated_at = clock_timestamp();`,
     ...afterTables.map(withName),
-    // A new installation has its first leaves before its first job finishes. Later, maintenance makes them.
+    // A new installation needs its first leaves before its first job finishes. Maintenance makes all later ones.
     ...(todo.installed === undefined ? ["select jobforge.maintain_leaves(jobforge.now());"] : []),
     dropReplacedFunctions(todo.apiSchema),
     ...last.map(withName),
@@ -139,9 +142,9 @@ function withName(file: SqlFile): string {
 }
 
 /**
- * Every function of the kernel has just been written by this transaction, so one that has not been is an old signature
- * or was removed. Left in place, a signature with fewer parameters would make calls ambiguous. Comes before the grants,
- * which write to every function as well.
+ * Drops functions that this version does not have. The transaction has just written every function of the kernel, so
+ * any other one was removed or is an old signature. An old signature with fewer parameters would make calls ambiguous.
+ * Runs before the grants, which write to every function as well.
  */
 function dropReplacedFunctions(apiSchema: string): string {
   return `do $$
@@ -178,8 +181,11 @@ async function requireServer(client: ClientBase): Promise<void> {
   }
 }
 
-/** Another database of the cluster changed the same roles at the same moment, or a lock was held for long. */
-function isPassing(error: unknown): boolean {
+/**
+ * Whether a retry can succeed: another database of the cluster changed the same roles at the same moment, or another
+ * transaction held a lock for too long.
+ */
+function isTransient(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return (
     ["40001", "40P01", "55P03"].includes(error.code ?? "") ||
@@ -194,18 +200,18 @@ function explain(error: unknown): unknown {
     return new MigrationError(
       "insufficient_privilege",
       `This role may not install JobForge: ${error.message}`,
-      "Migrate as the owner of the database with the right to create roles (alter role NAME createrole), or let a superuser " +
-        "run the output of `jobforge migrate --print`. Where another role installed JobForge in this cluster before, it must " +
-        "also grant jobforge_owner, jobforge_view, jobforge_tenant, jobforge_app, jobforge_worker, jobforge_operator and " +
-        "jobforge_reader to this one with admin option.",
+      "Migrate as the owner of the database with the right to create roles (alter role NAME createrole), or let a " +
+        "superuser run the output of `jobforge migrate --print`. If another role has installed JobForge in this cluster " +
+        "before, that role must also grant jobforge_owner, jobforge_view, jobforge_tenant, jobforge_app, " +
+        "jobforge_worker, jobforge_operator and jobforge_reader to this one with admin option.",
       error,
     );
   }
   if (error.code === "55P03") {
     return new MigrationError(
       "locked",
-      "A transaction holds a lock on JobForge's tables for too long",
-      "Find it in pg_stat_activity (the oldest xact_start), end it, and migrate again.",
+      "Another transaction has held a lock on JobForge's tables for too long",
+      "Find that transaction in pg_stat_activity (the oldest xact_start), end it, and migrate again.",
       error,
     );
   }

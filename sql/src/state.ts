@@ -1,4 +1,4 @@
-/** What a database holds of JobForge, and how that compares to this package's files. */
+/** Reads which JobForge a database holds, and compares it with the files of this package. */
 import type { ClientBase } from "pg";
 import { MigrationError } from "./errors.ts";
 import { type NumberedFile, numberedFiles, type RepeatableFiles, repeatableFiles, version } from "./files.ts";
@@ -14,14 +14,14 @@ export interface Plan {
   readonly apiSchema: string;
   readonly installed: Installed | undefined;
   readonly migrations: readonly NumberedFile[];
-  /** All of them, because they refer to each other: applied together when one has changed. */
+  /** All repeatable files. They refer to each other, so they are applied together when one has changed. */
   readonly repeatables: RepeatableFiles;
   readonly upToDate: boolean;
 }
 
-/** Reads what is installed; undefined when nothing is. */
+/** Reads what is installed. Returns undefined when nothing is. */
 export async function readInstalled(client: ClientBase): Promise<Installed | undefined> {
-  // Not to_regclass(): after waiting for another migration it may answer from a cache of before.
+  // Not to_regclass(): after a wait for another migration it may read an outdated cache.
   const { rows: found } = await client.query<{ found: boolean }>(`
     select exists (
       select from pg_catalog.pg_class c
@@ -52,7 +52,7 @@ interface RawInstalled {
   repeatables: { name: string; checksum: string }[];
 }
 
-/** Compares what is installed to the files. Throws when going on would lose something. */
+/** Compares what is installed with the files. Throws when migrating would lose something. */
 export function plan(installed: Installed | undefined, wantedSchema: string | undefined): Plan {
   const apiSchema = wantedSchema ?? installed?.apiSchema ?? "public";
   checkApiSchema(apiSchema, installed);
@@ -78,7 +78,7 @@ function checkApiSchema(apiSchema: string, installed: Installed | undefined): vo
     throw new MigrationError(
       "invalid_api_schema",
       `"${apiSchema}" cannot be the API schema`,
-      "Use letters, digits and underscores; not a name of the system's, nor jobforge, which holds the tables.",
+      "Use letters, digits and underscores. Names of the system and the name jobforge are reserved.",
     );
   }
   if (installed && installed.apiSchema !== apiSchema) {
@@ -96,7 +96,7 @@ function checkHistory(installed: Installed, numbered: readonly NumberedFile[]): 
     throw new MigrationError(
       "newer_jobforge",
       `This database was migrated by JobForge ${installed.version}; this is ${version}`,
-      `Use JobForge ${installed.version} or newer. Older workers may keep running; they only cannot migrate.`,
+      `Use JobForge ${installed.version} or newer. Older workers may keep running, but they cannot migrate.`,
     );
   }
   for (const file of numbered) {
@@ -104,14 +104,14 @@ function checkHistory(installed: Installed, numbered: readonly NumberedFile[]): 
     if (applied && applied.checksum !== file.checksum) {
       throw new MigrationError(
         "changed_migration",
-        `Migration ${file.name} is not the one that was applied to this database`,
-        "Restore the file. A numbered migration never changes after it was released; write a new one.",
+        `Migration ${file.name} differs from the one that was applied to this database`,
+        "Restore the file. A numbered migration never changes after its release. Write a new one instead.",
       );
     }
   }
 }
 
-/** Orders two versions of the form 1.2.3 or 1.2.3-beta.4; a release comes after its pre-releases. */
+/** Orders two versions of the form 1.2.3 or 1.2.3-beta.4. A release comes after its pre-releases. */
 export function compareVersions(a: string, b: string): number {
   const [coreA, preA] = splitVersion(a);
   const [coreB, preB] = splitVersion(b);

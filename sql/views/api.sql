@@ -1,7 +1,7 @@
--- The API's read-only views. Columns are only ever appended. They must read the tables themselves (a view of the owner's in
--- between would lift row security), so the texts of the private views are copied by the database, not by hand. Live jobs are
--- read in two halves: a tenant's queued jobs are found by their index; those that run, few at any time, by the index of all
--- that run.
+-- The read-only views of the API. Columns are only appended. These views must read the tables themselves, because a
+-- view of the owner in between would lift row security. So the database copies the text of the private views. Live jobs
+-- are read in two parts: a tenant's queued jobs are found by the index jobs_tenant, and running jobs, which are few at
+-- any time, by jobs_running.
 do $$
 declare
   v_path text := current_setting('search_path');
@@ -9,7 +9,7 @@ declare
   v_ended text;
   v_attempts text;
 begin
-  -- So that every name in the texts has its schema.
+  -- With this search path every name in the copied text has its schema.
   perform set_config('search_path', 'pg_catalog', true);
   v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.jobs j', $half$FROM (
     select q.* from jobforge.jobs q where q.state <> 'running'
@@ -38,7 +38,7 @@ create or replace view :"api_schema".jobforge_audit_log as
 select at, tenant_id, actor, action, entity_type, entity_id, message, meta, id
 from jobforge.audit_log;
 
--- Owned by a role that is neither the tables' owner nor free of row security, so that the policies apply below them.
+-- The owner of the views neither owns the tables nor bypasses row security, so the policies apply to what a view reads.
 alter view :"api_schema".jobforge_jobs owner to jobforge_view;
 alter view :"api_schema".jobforge_job_attempts owner to jobforge_view;
 alter view :"api_schema".jobforge_job_results owner to jobforge_view;

@@ -1,3 +1,4 @@
+-- The runs of all jobs: those that did not finish their job, those that are running, and those that finished their job.
 create or replace view jobforge.all_attempts as
 select
   r.job_id, r.tenant_id, r.attempt_no, r.status, r.worker_id,
@@ -6,19 +7,26 @@ select
   (extract(epoch from r.finished_at - r.started_at) * 1000)::bigint as duration_ms,
   r.error
 from (
-  select a.job_id, a.tenant_id, a.attempt_no, a.status, a.worker_id, a.started_at, a.finished_at, a.error
+  select
+    a.job_id, a.tenant_id, a.attempt_no::integer, a.status::text, a.worker_id::text, a.started_at, a.finished_at,
+    a.error
   from jobforge.attempts a
   union all
-  select j.id, j.tenant_id, j.attempts, 'running', j.worker_id, j.started_at, null, null
+  select j.id, j.tenant_id, j.attempts::integer, 'running', j.worker_id::text, j.started_at, null, null
   from jobforge.jobs j
   where j.state = 'running'
   union all
   select
-    f.id, f.tenant_id, f.attempts,
-    case when f.status = 'canceled' and f.last_run not in ('succeeded', 'lost') then 'canceled' else f.last_run end,
-    f.worker_id, f.started_at, f.finished_at,
-    -- A run that was only put off when somebody canceled the job leaves the error of the one before.
-    case when f.last_run in ('failed', 'lost') or (f.last_run <> 'succeeded' and f.status <> 'canceled') then f.error end
+    f.id, f.tenant_id, f.attempts::integer,
+    case
+      when f.status = 'canceled' and f.last_run not in ('succeeded', 'lost') then 'canceled'
+      else f.last_run::text
+    end,
+    f.worker_id::text, f.started_at, f.finished_at,
+    -- When a job was canceled while its run was deferred or released, its error is the one of an earlier run.
+    case
+      when f.last_run in ('failed', 'lost') or (f.last_run <> 'succeeded' and f.status <> 'canceled') then f.error
+    end
   from jobforge.archive f
   where f.last_run is not null
 ) r;

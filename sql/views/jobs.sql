@@ -1,26 +1,27 @@
--- What the tables mean in public words. The private views are the owner's, whom row security does not bind: only the
--- kernel's functions read them. The API views below have the same text and another owner.
+-- Jobs with the columns and types of the API. These private views belong to the owner of the tables, who is not subject
+-- to row security, so only the kernel's functions read them. The views in api.sql have the same text and another owner.
 
+-- Queued and running jobs.
 create or replace view jobforge.live_jobs as
 select
   j.id,
   j.tenant_id,
-  j.type,
+  j.type::text,
   coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)) as payload,
   case j.state when 'running' then 'running' else 'queued' end as status,
   -j.rank as priority,
-  j.attempts,
-  j.max_attempts,
-  j.run_at,
-  j.worker_id as locked_by,
+  j.attempts::integer,
+  j.max_attempts::integer,
+  j.run_at::timestamptz,
+  j.worker_id::text as locked_by,
   case j.state when 'running' then j.started_at end as locked_at,
   case j.state when 'running' then coalesce(j.heartbeat_at, j.started_at) end as heartbeat_at,
   j.started_at,
   null::timestamptz as finished_at,
-  j.idempotency_key,
-  j.dedupe_key,
-  j.subject,
-  j.tags,
+  j.idempotency_key::text,
+  j.dedupe_key::text,
+  j.subject::text,
+  j.tags::text[],
   j.progress,
   exists (select from jobforge.cancel_requests c where c.job_id = j.id) as cancel_requested,
   j.error,
@@ -29,9 +30,9 @@ select
   j.cost_cents,
   j.created_at,
   j.updated_at,
-  j.uncounted,
-  j.expires_at,
-  j.concurrency_key,
+  j.uncounted::integer,
+  j.expires_at::timestamptz,
+  j.concurrency_key::text,
   j.traceparent,
   case when j.attempts > 0 then jobforge.trace_id(j.id, j.attempts) end as trace_id,
   null::text as reason,
@@ -39,26 +40,27 @@ select
   j.scheduled_for
 from jobforge.jobs j;
 
+-- Finished jobs.
 create or replace view jobforge.ended_jobs as
 select
   f.id,
   f.tenant_id,
-  f.type,
+  f.type::text,
   coalesce(f.payload, (select p.payload from jobforge.payloads p where p.job_id = f.id)) as payload,
-  f.status,
+  f.status::text,
   -f.rank as priority,
-  f.attempts,
-  f.max_attempts,
-  f.run_at,
+  f.attempts::integer,
+  f.max_attempts::integer,
+  f.run_at::timestamptz,
   null::text as locked_by,
   null::timestamptz as locked_at,
   null::timestamptz as heartbeat_at,
   f.started_at,
   f.finished_at,
-  f.idempotency_key,
-  f.dedupe_key,
-  f.subject,
-  f.tags,
+  f.idempotency_key::text,
+  f.dedupe_key::text,
+  f.subject::text,
+  f.tags::text[],
   f.progress,
   f.status = 'canceled' and f.last_run is not null as cancel_requested,
   f.error,
@@ -67,16 +69,17 @@ select
   f.cost_cents,
   f.created_at,
   f.finished_at as updated_at,
-  f.uncounted,
-  f.expires_at,
-  f.concurrency_key,
+  f.uncounted::integer,
+  f.expires_at::timestamptz,
+  f.concurrency_key::text,
   f.traceparent,
   case when f.attempts > 0 then jobforge.trace_id(f.id, f.attempts) end as trace_id,
-  f.reason,
+  f.reason::text,
   f.schedule_id,
   f.scheduled_for
 from jobforge.archive f;
 
+-- All jobs.
 do $$
 begin
   execute format('create or replace view jobforge.all_jobs as %s union all %s',

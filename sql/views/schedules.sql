@@ -1,46 +1,47 @@
--- Schedules in public words. running_since is read from the run itself: a claim that wrote it here would have to wait for
--- whoever holds the row.
+-- Schedules with the columns and types of the API, including ends of runs that are not written to their row yet.
+-- running_since is read from the run itself: a claim that wrote it here would wait for transactions that hold the row.
 create or replace view jobforge.all_schedules as
 select
   s.id,
   s.tenant_id,
-  s.type,
-  s.key,
-  s.kind,
+  s.type::text,
+  s.key::text,
+  s.kind::text,
   s.cron,
   s.timezone,
   s.every,
-  s.anchor,
+  s.anchor::timestamptz,
   s.jitter,
   s.enabled,
-  f.next_run_at,
+  f.next_run_at::timestamptz,
   (select min(j.started_at) from jobforge.jobs j where j.schedule_id = s.id and j.state = 'running') as running_since,
   f.last_run_at,
   f.last_scheduled_for,
-  f.last_status,
+  f.last_status::text,
   f.last_error,
-  f.consecutive_failures,
+  f.consecutive_failures::integer,
   s.run_requested,
   (select count(*)::integer from jobforge.jobs j where j.schedule_id = s.id) as live_runs,
-  s.overlap,
-  s.missed,
+  s.overlap::text,
+  s.missed::text,
   s.missed_limit,
-  s.starts_at,
-  s.ends_at,
+  s.starts_at::timestamptz,
+  s.ends_at::timestamptz,
   s.retry_runs,
   s.priority,
   s.max_attempts,
   s.payload,
-  s.tags,
-  s.subject,
-  s.concurrency_key,
+  s.tags::text[],
+  s.subject::text,
+  s.concurrency_key::text,
   s.created_at,
   s.updated_at,
   s.declared_by
 from jobforge.schedules s
 cross join lateral (
-  select array_agg(row(e.schedule_id, e.tenant_id, e.scheduled_for, e.ended_at, e.status, e.error, e.next_run_at, e.exact)
-    ::jobforge.schedule_end order by e.id) as ends
+  select array_agg(row(
+      e.schedule_id, e.tenant_id, e.scheduled_for, e.ended_at, e.status, e.error, e.next_run_at, e.exact
+    )::jobforge.schedule_end order by e.id) as ends
   from jobforge.schedule_ends e
   where e.schedule_id = s.id
 ) p
@@ -50,7 +51,7 @@ do $$
 declare
   v_path text := current_setting('search_path');
 begin
-  -- So that every name in the text has its schema.
+  -- With this search path every name in the copied text has its schema.
   perform set_config('search_path', 'pg_catalog', true);
   execute format('create or replace view %I.jobforge_schedules as %s', :'api_schema',
     pg_get_viewdef('jobforge.all_schedules'::regclass));

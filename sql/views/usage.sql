@@ -1,8 +1,9 @@
--- Usage per tenant, type and hour, as far as it has been merged: up to ten seconds ago while workers run. Columns are only
--- ever appended.
+-- Usage per tenant, type and hour, as far as maintenance has merged it. While workers run, it is at most about ten
+-- seconds behind. Columns are only appended.
 create or replace view :"api_schema".jobforge_usage as
 select
-  u.tenant_id, u.type, u.hour, u.runs, u.succeeded, u.failed, u.lost, u.deferred, u.retries, u.dead, u.cost_cents, u.wait_ms, u.run_ms,
+  u.tenant_id, u.type::text, u.hour, u.runs, u.succeeded, u.failed, u.lost, u.deferred, u.retries, u.dead, u.cost_cents,
+  u.wait_ms, u.run_ms,
   jobforge.percentile(u.wait_histogram, 0.5) as wait_p50_ms,
   jobforge.percentile(u.wait_histogram, 0.95) as wait_p95_ms,
   jobforge.percentile(u.wait_histogram, 0.99) as wait_p99_ms,

@@ -10,7 +10,7 @@ describe("jobforge migrate", () => {
     const { exitCode, stdout, stderr } = await run(["migrate", "--database-url", empty.url]);
     expect(exitCode).toBe(0);
     expect(stdout).toBe(`The database is now at JobForge ${version} (API schema "public").\n`);
-    expect(stderr).toContain("Applying 0001_kernel.sql\n");
+    expect(stderr).toContain("Applying 0001_installation.sql\n");
     expect(await migrationStatus({ database: empty.url })).toMatchObject({ upToDate: true });
   });
 
@@ -38,7 +38,7 @@ describe("jobforge migrate", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const document: unknown = JSON.parse(stdout);
     expect(document).toMatchObject({ version, apiSchema: "public", refreshed: true });
-    expect(document).toHaveProperty("applied.0", "0001_kernel.sql");
+    expect(document).toHaveProperty("applied.0", "0001_installation.sql");
   });
 
   test("--status exits with 1 while something is pending, and with 0 afterwards", async ({ empty }) => {
@@ -46,7 +46,7 @@ describe("jobforge migrate", () => {
     const before = await run(["migrate", "--status"], env);
     expect(before.exitCode).toBe(1);
     expect(before.stdout).toMatch(/^Installed: +not installed$/m);
-    expect(before.stdout).toMatch(/^Pending: +0001_kernel\.sql/m);
+    expect(before.stdout).toMatch(/^Pending: +0001_installation\.sql/m);
     await run(["migrate"], env);
     const after = await run(["migrate", "--status"], env);
     expect(after.exitCode).toBe(0);

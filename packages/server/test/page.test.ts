@@ -59,7 +59,6 @@ test("the page shows times that JavaScript cannot represent", async ({ db }) => 
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   await db.query("select jobforge_enqueue_job($1, 'late')", [T]);
   // The kernel rejects such a time, but older rows may contain one.
-  await db.query("alter table jobforge.jobs drop constraint if exists jobs_run_at_check");
   await db.query("update jobforge.jobs set run_at = '200000-01-01Z'");
   const response = await http.request("/");
   expect(response.status).toBe(200);

@@ -12,7 +12,7 @@ begin
   select s.first::integer, x.places, x.last_at, x.last_seq
   from unnest(p_streams, p_lasts, p_shares) with ordinality s(type, rank, lane, from_at, from_seq, last, share, first)
   cross join lateral (
-    select array_agg(y.ctid) as places, (array_agg(y.run_at))[count(*)] as last_at, (array_agg(y.seq))[count(*)] as last_seq
+    select array_agg(y.ctid) as places, (array_agg(y.run_at::timestamptz))[count(*)] as last_at, (array_agg(y.seq))[count(*)] as last_seq
     from (
       select j.ctid, j.run_at, j.seq
       from jobforge.jobs j

@@ -17,7 +17,7 @@ language sql stable as $$
   select case
     when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
     when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
-    when p_job.type ~ '[[:cntrl:]]' then array['type', 'type must not have control characters']
+    when p_job.type ~ '[\u0001-\u001f\u007f-\u009f]' then array['type', 'type must not have control characters']
     when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
     when not coalesce(p_job.max_attempts, 1) between 1 and 100000
       then array['max_attempts', 'max_attempts must be between 1 and 100000']

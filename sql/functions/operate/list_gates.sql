@@ -21,7 +21,7 @@ begin
   end if;
   v_live := live_counts(v_bound, 10000, true, v_now);
   return query
-  select g.scope, g.key, g.reason, g.until, g.set_at, g.set_by, w.waiting, w.exact
+  select g.scope::text, g.key, g.reason, g.until, g.set_at, g.set_by, w.waiting, w.exact
   from gates g
   cross join lateral waiting_behind(g.scope, g.key, v_bound, v_live, v_now) w
   where (g.until is null or g.until > v_now)

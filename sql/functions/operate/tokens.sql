@@ -55,7 +55,8 @@ set search_path = jobforge, pg_temp as $$
 begin
   perform require_operator();
   return query
-  select t.id, t.name, t.prefix, t.role, t.tenant_id, t.created_at, t.created_by, t.expires_at, t.last_used_at, t.revoked_at
+  select t.id, t.name, t.prefix, t.role::text, t.tenant_id, t.created_at, t.created_by, t.expires_at::timestamptz, t.last_used_at,
+    t.revoked_at
   from tokens t
   order by t.created_at desc, t.id;
 end $$;

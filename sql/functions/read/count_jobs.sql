@@ -24,7 +24,7 @@ begin
   with page as materialized (
     select p.id, p.finished_at from find_narrowed(p_tenant_id, v_filter) p
   )
-  select j.tenant_id, j.type, j.status, count(*)::integer
+  select j.tenant_id, j.type::text, j.status, count(*)::integer
   from (
     select l.tenant_id, l.type, case l.state when 'running' then 'running' else 'queued' end as status
     from page p

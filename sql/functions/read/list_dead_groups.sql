@@ -24,7 +24,7 @@ begin
   v_groups := v_filter.row_limit;
   v_filter.row_limit := 100000;
   return query
-  select d.error_group, d.type, (array_agg(d.message order by d.id desc))[1], count(*)::integer,
+  select d.error_group, d.type::text, (array_agg(d.message order by d.id desc))[1], count(*)::integer,
     array_agg(distinct d.tenant_id), min(d.finished_at), max(d.finished_at), (array_agg(d.id order by d.id desc))[1]
   from (
     select a.id, a.tenant_id, a.type, a.finished_at, error_group(a.error) as error_group,

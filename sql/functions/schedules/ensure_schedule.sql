@@ -5,6 +5,7 @@ language plpgsql as $$
 declare
   v jobforge.schedules;
 begin
+  perform jobforge.require_schedule_name(p_type, p_key);
   v.tenant_id := p_tenant_id;
   v.type := p_type;
   v.key := p_key;

@@ -10,6 +10,19 @@ begin
   return p_options ->> p_key;
 end $$;
 
+-- Reads an option that is a key; null if it is not given. The check is here, because the columns of a schedule accept
+-- no other text.
+create or replace function jobforge.option_key(p_options jsonb, p_key text) returns text
+language plpgsql immutable as $$
+declare
+  v_text text := jobforge.option_text(p_options, p_key);
+begin
+  if not jobforge.is_key(v_text) then
+    perform jobforge.fail_schedule(p_key, p_key || ' must have 1 to 1024 bytes', 'See the table of options in the reference.');
+  end if;
+  return v_text;
+end $$;
+
 -- Reads an option that is one of several words; the first word if it is not given.
 create or replace function jobforge.option_word(p_options jsonb, p_key text, p_words text[]) returns text
 language plpgsql immutable as $$
@@ -179,9 +192,9 @@ begin
   v.max_attempts := case when p_options ? 'max_attempts'
     then jobforge.option_number(p_options, 'max_attempts', null) else v.max_attempts end;
   v.tags := case when p_options ? 'tags' then jobforge.option_tags(p_options) else v.tags end;
-  v.subject := case when p_options ? 'subject' then jobforge.option_text(p_options, 'subject') else v.subject end;
+  v.subject := case when p_options ? 'subject' then jobforge.option_key(p_options, 'subject') else v.subject end;
   v.concurrency_key := case when p_options ? 'concurrency_key'
-    then jobforge.option_text(p_options, 'concurrency_key') else v.concurrency_key end;
+    then jobforge.option_key(p_options, 'concurrency_key') else v.concurrency_key end;
   perform jobforge.require_schedule(v, p_now);
   return v;
 end $$;
@@ -195,17 +208,32 @@ exception when sqlstate 'JF002' then
   perform jobforge.fail_schedule('tags', 'tags must be an array of texts', 'See the table of options in the reference.');
 end $$;
 
--- Raises if a schedule is invalid, or if its runs could not be enqueued. JF002 for its type and key, JF008 for a
--- payload over the cap.
+-- Raises JF002 if no schedule can have this type or key. The check comes before they become columns of a schedule,
+-- which accept no other text.
+create or replace function jobforge.require_schedule_name(p_type text, p_key text) returns void
+language plpgsql stable as $$
+declare
+  v_run jobforge.new_job;
+  v_problem text[];
+begin
+  if p_key is null or not jobforge.is_key(p_key) then
+    perform jobforge.fail_argument('key', 'key must have 1 to 1024 bytes');
+  end if;
+  v_run.type := p_type;
+  v_problem := jobforge.problem_with(v_run, null);
+  if v_problem is not null then
+    perform jobforge.fail_argument('type', v_problem[2]);
+  end if;
+end $$;
+
+-- Raises if a schedule is invalid, or if its runs could not be enqueued. JF008 for a payload over the cap.
 create or replace function jobforge.require_schedule(p_schedule jobforge.schedules, p_now timestamptz) returns void
 language plpgsql stable as $$
 declare
   v_run jobforge.new_job;
   v_problem text[];
 begin
-  if not coalesce(p_schedule.key <> '' and octet_length(p_schedule.key) <= 1024, false) then
-    perform jobforge.fail_argument('key', 'key must have 1 to 1024 bytes');
-  elsif p_schedule.missed_limit not between 1 and 100 then
+  if p_schedule.missed_limit not between 1 and 100 then
     perform jobforge.fail_schedule('missed_limit', 'missed_limit must be between 1 and 100', 'Runs that are older are left out.');
   elsif p_schedule.starts_at >= p_schedule.ends_at then
     perform jobforge.fail_schedule('ends_at', 'ends_at must be later than starts_at', 'It would never run.');
@@ -221,8 +249,6 @@ begin
   if v_problem[1] = 'payload' then
     perform jobforge.fail('JF008', 'Payload too large: payload is over 1 MiB', 'payload_too_large', 'payload',
       'Store it elsewhere and pass a reference.');
-  elsif v_problem[1] = 'type' then
-    perform jobforge.fail_argument('type', v_problem[2]);
   elsif v_problem is not null then
     perform jobforge.fail_schedule(v_problem[1], v_problem[2], 'See the table of options in the reference.');
   end if;

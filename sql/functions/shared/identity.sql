@@ -45,11 +45,10 @@ begin
   if not exists (select from role_bindings) then
     return null;
   end if;
-  -- A name has a collation of its own, which the index of texts does not serve.
   return (
     select b.tenant_id
     from role_bindings b
-    where b.role in (session_user::text collate "default", caller() collate "default")
+    where b.role in (session_user::text, caller())
     order by b.role = session_user desc
     limit 1);
 end $$;

@@ -120,7 +120,7 @@ begin
       and f.status in ('failed', 'dead')
       and f.finished_at >= (select min(d.finished_at) from dead d)
   )
-  select b.id, b.type, b.max_attempts from back b;
+  select b.id, b.type::text, b.max_attempts::integer from back b;
   get diagnostics v_back = row_count;
   perform jobforge.note_pending(p_tenant_id, v_back);
 end $$;

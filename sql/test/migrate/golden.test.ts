@@ -8,7 +8,7 @@ async function described(db: TestDatabase, apiSchema = "public"): Promise<string
   return await describeSchema(client, apiSchema);
 }
 
-test("the schema is the one in sql/schema.golden.txt (if the change is meant: npm run golden)", async ({
+test("the schema equals sql/schema.golden.txt (after an intended change: npm run golden)", async ({
   empty,
 }) => {
   await migrate({ database: empty.url });
@@ -19,6 +19,7 @@ describe("the description of a schema", () => {
   test.for([
     ["a column", "alter table jobforge.jobs add column extra text"],
     ["a constraint", "alter table jobforge.jobs drop constraint running_has_a_worker"],
+    ["a domain", "alter domain jobforge.job_state drop constraint job_state_is_known"],
     ["an index", "drop index jobforge.jobs_ready"],
     ["an option of a table", "alter table jobforge.jobs set (fillfactor = 50)"],
     ["row security", "alter table jobforge.jobs disable row level security"],
@@ -50,7 +51,7 @@ describe("the description of a schema", () => {
     expect(await describeSchema(client, "public")).toBe(before);
   });
 
-  test("differs in the name only when the API is in another schema", async ({ db, empty }) => {
+  test("differs only in the name of the schema when the API is in another one", async ({ db, empty }) => {
     await migrate({ database: empty.url, apiSchema: "jobs_api" });
     const lines = (text: string): string[] => text.split("\n").sort();
     expect(lines((await described(empty, "jobs_api")).replaceAll("jobs_api.", "public."))).toEqual(

@@ -11,7 +11,7 @@ describe("a first migration", () => {
   test("installs JobForge in an empty database", async ({ empty }) => {
     const result = await migrate({ database: empty.url });
     expect(result).toMatchObject({ version, apiSchema: "public", refreshed: true });
-    expect(result.applied[0]).toBe("0001_kernel.sql");
+    expect(result.applied[0]).toBe("0001_installation.sql");
     const job = await empty.value<{ status: string }>("select jobforge_enqueue_job($1, 'mail')", [tenant]);
     expect(job.status).toBe("queued");
   });
@@ -26,7 +26,7 @@ describe("a first migration", () => {
     ]);
   });
 
-  test("uses the session of a client it is given, and leaves it as it was", async ({ empty }) => {
+  test("uses the session of a given client, and leaves its settings unchanged", async ({ empty }) => {
     const { client, value } = await empty.connect();
     const before = await value(
       "select session_user || current_setting('role') || current_setting('search_path')",
@@ -39,14 +39,17 @@ describe("a first migration", () => {
     expect(await value("select current_setting('check_function_bodies')")).toBe("on");
   });
 
-  test("tells what it is doing", async ({ empty }) => {
-    const said: string[] = [];
-    const { applied } = await migrate({ database: empty.url, onProgress: (message) => said.push(message) });
-    expect(said).toEqual(applied.map((name) => `Applying ${name}`));
+  test("reports its progress", async ({ empty }) => {
+    const messages: string[] = [];
+    const { applied } = await migrate({
+      database: empty.url,
+      onProgress: (message) => messages.push(message),
+    });
+    expect(messages).toEqual(applied.map((name) => `Applying ${name}`));
   });
 
   test("that fails half way leaves nothing behind", async ({ empty }) => {
-    // The kernel's own view cannot be made where a table has its name.
+    // The view of this name cannot be created, because there is a table.
     await empty.query("create table public.jobforge_jobs (x integer)");
     expect(await outcome(migrate({ database: empty.url }))).not.toBe("accepted");
     expect(await empty.value("select to_regnamespace('jobforge')")).toBeNull();
@@ -59,10 +62,10 @@ describe("migrating again", () => {
     await migrate({ database: empty.url });
     const state = "select jsonb_agg(r order by name) from jobforge.repeatables r";
     const before = await empty.value(state);
-    const said: string[] = [];
-    const result = await migrate({ database: empty.url, onProgress: (message) => said.push(message) });
+    const messages: string[] = [];
+    const result = await migrate({ database: empty.url, onProgress: (message) => messages.push(message) });
     expect(result).toEqual({ version, apiSchema: "public", applied: [], refreshed: false });
-    expect(said).toEqual([]);
+    expect(messages).toEqual([]);
     expect(await empty.value(state)).toEqual(before);
   });
 
@@ -85,14 +88,14 @@ describe("migrating again", () => {
 });
 
 describe("migrating at the same time", () => {
-  test("ten processes on one database: one applies, all succeed", async ({ empty }) => {
+  test("by ten processes on one database: one applies the files, and all succeed", async ({ empty }) => {
     const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ database: empty.url })));
     expect(results.filter((result) => result.applied.length > 0)).toHaveLength(1);
     expect(results.filter((result) => result.refreshed)).toHaveLength(1);
     expect(await migrationStatus({ database: empty.url })).toMatchObject({ upToDate: true });
   });
 
-  test("two databases of one cluster: both are complete", async ({ empty }) => {
+  test("in two databases of one cluster completes both", async ({ empty }) => {
     await using second = await emptyDatabase();
     await Promise.all([empty, second].map((db) => migrate({ database: db.url })));
     for (const db of [empty, second]) {
@@ -102,7 +105,7 @@ describe("migrating at the same time", () => {
 });
 
 describe("the status", () => {
-  test("names every pending file before, and none after", async ({ empty }) => {
+  test("names every pending file before a migration, and none after it", async ({ empty }) => {
     const before = await migrationStatus({ database: empty.url });
     expect(before).toMatchObject({ version, installedVersion: null, apiSchema: "public", upToDate: false });
     const { applied } = await migrate({ database: empty.url });
@@ -126,7 +129,7 @@ describe("the status", () => {
     expect(await migrationStatus({ database: db.url })).toMatchObject({ pending: [], upToDate: false });
   });
 
-  test("explains itself to a role that may not look", async ({ db }) => {
+  test("cannot be read by a role without rights, and the error says so", async ({ db }) => {
     const { url } = await db.createLogin();
     expect(await refusal(migrationStatus({ database: url }))).toMatchObject({
       code: "insufficient_privilege",
@@ -136,7 +139,7 @@ describe("the status", () => {
 
 describe("another API schema", () => {
   test.for(["jobs_api", "_x", "MixedCase", "select", "a".repeat(63)])(
-    "%s holds all functions and views, and public none",
+    "%s holds all functions and views, and public holds none",
     async (apiSchema, { empty }) => {
       expect(await migrate({ database: empty.url, apiSchema })).toMatchObject({ apiSchema });
       const schema = await empty.value<string>("select quote_ident($1)", [apiSchema]);
@@ -146,7 +149,7 @@ describe("another API schema", () => {
     },
   );
 
-  test("works from enqueue to result for the roles of the kernel", async ({ empty }) => {
+  test("works for the client roles, from enqueue to result", async ({ empty }) => {
     await migrate({ database: empty.url, apiSchema: "Jobs" });
     const app = await empty.connect((await empty.createLogin("jobforge_app")).url);
     const worker = await empty.connect((await empty.createLogin("jobforge_worker")).url);
@@ -169,7 +172,7 @@ describe("another API schema", () => {
     expect((await apiObjects(empty)).map((row) => row.schema)).toEqual(["jobs_api", "jobs_api"]);
   });
 
-  test("with an awkward name is refused before anything is done", async ({ empty }) => {
+  test("with an invalid name is refused before anything changes", async ({ empty }) => {
     const reserved = ["pg_x", "PG_TEMP", "jobforge", "JobForge", "information_schema"];
     const malformed = [
       "",
@@ -246,7 +249,7 @@ describe("versions", () => {
     expect([...ordered].reverse().sort(compareVersions)).toEqual(ordered);
   });
 
-  test("are equal to themselves only", () => {
+  test("are equal only to themselves", () => {
     for (const a of ordered) {
       expect(ordered.filter((b) => compareVersions(a, b) === 0)).toEqual([a]);
     }

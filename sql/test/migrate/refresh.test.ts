@@ -7,7 +7,7 @@ import { outdate, refresh, test } from "../support/migrations.ts";
 const tenant = "11111111-1111-4111-8111-111111111111";
 
 describe("a refresh of functions and views", () => {
-  test("writes back what was changed by hand", async ({ db }) => {
+  test("overwrites changes that were made by hand", async ({ db }) => {
     await db.query(
       "create or replace function jobforge.caller() returns text language sql stable as $$ select 'nobody' $$",
     );
@@ -41,7 +41,7 @@ describe("a refresh of functions and views", () => {
     expect(await db.value("select to_regprocedure('jobforge.gone()')")).toBeNull();
   });
 
-  test("leaves functions alone that are not the kernel's, whatever their names", async ({ db }) => {
+  test("keeps functions that do not belong to the kernel, whatever their names", async ({ db }) => {
     await db.query("create function public.jobforge_mine() returns int language sql as 'select 1'");
     await db.query("create function public.theirs() returns int language sql as 'select 1'");
     await db.query("alter function public.theirs() owner to jobforge_owner");
@@ -75,7 +75,7 @@ describe("a refresh of functions and views", () => {
     expect(await db.value("select n from my_counts")).toBe(2);
   });
 
-  test("that cannot drop an old signature because a user's view needs it changes nothing", async ({ db }) => {
+  test("changes nothing when a user's view depends on an old signature", async ({ db }) => {
     await db.query(
       `create function public.jobforge_cancel_job(p_job_id uuid) returns jsonb language sql as $$ select '"old"'::jsonb $$;
        alter function public.jobforge_cancel_job(uuid) owner to jobforge_owner;
@@ -120,7 +120,7 @@ describe("workers during a refresh", () => {
     ]);
   });
 
-  test("keep their sessions when a column is appended to the view below", async ({ db }) => {
+  test("keep their sessions when a column is added to the table", async ({ db }) => {
     const worker = await db.connect((await db.createLogin("jobforge_worker")).url);
     await db.query("select jobforge_enqueue_job($1, 'mail') from generate_series(1, 6)", [tenant]);
     expect((await claim(worker)).rows).toHaveLength(5);
@@ -129,7 +129,7 @@ describe("workers during a refresh", () => {
     expect((await claim(worker)).rows).toHaveLength(1);
   });
 
-  test("finish every job, whatever is refreshed meanwhile", async ({ db }) => {
+  test("finish every job while refreshes run", async ({ db }) => {
     const jobs = 300;
     await db.query("select jobforge_enqueue_job($1, 'mail') from generate_series(1, $2)", [tenant, jobs]);
     const { url } = await db.createLogin("jobforge_worker");

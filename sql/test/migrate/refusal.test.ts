@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { refusal } from "../support/failures.ts";
 import { outdate, test } from "../support/migrations.ts";
 
-/** Everything a migration could change, to see that it did not. */
+/** Everything that a migration could change, to check that it changed nothing. */
 async function fingerprint(db: TestDatabase): Promise<unknown> {
   return await db.value(
     `select jsonb_build_array(
@@ -16,7 +16,7 @@ async function fingerprint(db: TestDatabase): Promise<unknown> {
 }
 
 describe("a migration is refused", () => {
-  test("when the database holds a migration this JobForge does not know", async ({ db }) => {
+  test("when the database holds a migration that this JobForge does not know", async ({ db }) => {
     await db.query(
       "insert into jobforge.migrations (number, name, checksum) values (9999, '9999_later.sql', 'x')",
     );
@@ -32,14 +32,14 @@ describe("a migration is refused", () => {
     expect(await fingerprint(db)).toEqual(before);
   });
 
-  test("when an unknown migration carries this very version", async ({ db }) => {
+  test("when an unknown migration was applied by the same version", async ({ db }) => {
     await db.query(
       "insert into jobforge.migrations (number, name, checksum) values (9999, '9999_fork.sql', 'x')",
     );
     expect(await refusal(migrate({ database: db.url }))).toMatchObject({ code: "newer_jobforge" });
   });
 
-  test.for(["999.0.0", `${version}9`])("when version %s installed it", async (newer, { db }) => {
+  test.for(["999.0.0", `${version}9`])("when the newer version %s installed it", async (newer, { db }) => {
     await db.query("update jobforge.installation set version = $1", [newer]);
     const before = await fingerprint(db);
     expect(await refusal(migrate({ database: db.url }))).toMatchObject({ code: "newer_jobforge" });
@@ -60,12 +60,12 @@ describe("a migration is refused", () => {
     const before = await fingerprint(db);
     const error = await refusal(migrate({ database: db.url }));
     expect(error.code).toBe("changed_migration");
-    expect(error.message).toContain("0001_kernel.sql");
+    expect(error.message).toContain("0001_installation.sql");
     expect(await fingerprint(db)).toEqual(before);
   });
 });
 
-describe("a migration goes on", () => {
+describe("a migration proceeds", () => {
   test("from an older version", async ({ db }) => {
     await db.query("update jobforge.installation set version = '0.0.9'");
     expect(await migrationStatus({ database: db.url })).toMatchObject({

@@ -1,4 +1,4 @@
-/** Roles bound to a tenant: nothing that the login does afterwards makes it another. */
+/** Logins that are bound to a tenant. Nothing that such a login does makes it act for another tenant. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { outcome } from "../support/failures.ts";
@@ -8,7 +8,7 @@ const enqueue = "select jobforge_enqueue_job($1, 'mail')";
 const claim = "select tenant_id from jobforge_claim_jobs('w2', 100)";
 
 describe("a bound login", () => {
-  test("is its tenant without naming it", async ({ db }) => {
+  test("acts for its tenant without naming it", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     expect(await seen(tenant)).toEqual(only(T));
@@ -17,7 +17,7 @@ describe("a bound login", () => {
   });
 
   test.for([["jobforge_tenant"], ["jobforge_app"], ["jobforge_app", "jobforge_operator"]])(
-    "with %j stays its tenant whatever it sets",
+    "with %j acts for its tenant, whatever it sets",
     async (roles, { db }) => {
       await populate(db);
       const tenant = await boundLogin(db, T, ...roles);
@@ -34,7 +34,7 @@ describe("a bound login", () => {
     },
   );
 
-  test("with jobforge_app does not become another tenant by taking that role", async ({ db }) => {
+  test("with jobforge_app cannot act for another tenant after SET ROLE", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_app");
     await tenant.query("set role jobforge_app");
@@ -43,7 +43,7 @@ describe("a bound login", () => {
     expect(await outcome(tenant.query(enqueue, [U]))).toBe("42501");
   });
 
-  test("with jobforge_worker does not claim for others by taking that role", async ({ db }) => {
+  test("with jobforge_worker cannot claim for other tenants after SET ROLE", async ({ db }) => {
     await populate(db);
     const worker = await boundLogin(db, T, "jobforge_worker");
     await worker.query("set role jobforge_worker");
@@ -51,7 +51,7 @@ describe("a bound login", () => {
     expect(await outcome(worker.query(enqueue, [U]))).toBe("42501");
   });
 
-  test("with jobforge_operator is no operator, also not by taking that role", async ({ db }) => {
+  test("with jobforge_operator has no rights of an operator, not even after SET ROLE", async ({ db }) => {
     await populate(db);
     const { role, url } = await db.createLogin("jobforge_operator");
     await db.query("select jobforge_bind_role($1, $2)", [role, T]);
@@ -65,7 +65,7 @@ describe("a bound login", () => {
     }
   });
 
-  test("with jobforge_operator or jobforge_reader learns nothing of other tenants' gates and workers", async ({
+  test("with jobforge_operator or jobforge_reader learns nothing about other tenants' gates and workers", async ({
     db,
   }) => {
     await db.query("select jobforge_set_gate('tenant', $1, true)", [U]);
@@ -88,7 +88,7 @@ describe("a bound login", () => {
     expect(await outcome(stranger.query(enqueue, [T]))).toBe("42501");
   });
 
-  test("can also be a role that another login becomes", async ({ db }) => {
+  test("can also be a role that another login sets", async ({ db }) => {
     await populate(db);
     const { role } = await db.createLogin("jobforge_app");
     await db.query("select jobforge_bind_role($1, $2)", [role, T]);
@@ -100,7 +100,7 @@ describe("a bound login", () => {
 });
 
 describe("binding", () => {
-  test("counts from the next call of an open connection, and so does its end", async ({ db }) => {
+  test("takes effect with the next call of an open connection, and so does unbinding", async ({ db }) => {
     await populate(db);
     const { role, url } = await db.createLogin("jobforge_tenant");
     const tenant = await db.connect(url);
@@ -112,7 +112,7 @@ describe("binding", () => {
   });
 
   test.for(["jobforge_tenant", "jobforge_app", "jobforge_worker", "jobforge_reader"])(
-    "is not for %s",
+    "is refused to %s",
     async (granted, { db }) => {
       const { role, url } = await db.createLogin(granted);
       const connection = await db.connect(url);

@@ -1,4 +1,4 @@
-/** Ways around the functions: a search_path full of lies, the tables themselves, the clock. */
+/** Attempts to get around the functions: a hostile search_path, direct access to tables, and a moved clock. */
 import type { TestConnection } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -17,9 +17,9 @@ import {
 } from "../support/tenants.ts";
 
 describe("a hostile search_path", () => {
-  /** Things with the kernel's names, and with names of the system's that the kernel uses. */
+  /** Creates objects with the names of the kernel's objects and of system functions that the kernel uses. */
   async function plant(connection: TestConnection, schema: string): Promise<void> {
-    const lies: readonly (readonly [signature: string, returns: string, body: string])[] = [
+    const fakes: readonly (readonly [signature: string, returns: string, body: string])[] = [
       ["current_setting(text)", "text", "'jobforge_operator'"],
       ["current_setting(text, boolean)", "text", `'${U}'`],
       ["pg_has_role(text, text, text)", "boolean", "true"],
@@ -35,7 +35,7 @@ describe("a hostile search_path", () => {
       ["clock_timestamp()", "timestamptz", "'2000-01-01'::timestamptz"],
       ["uuid_equal(uuid, uuid)", "boolean", "true"],
     ];
-    for (const [signature, returns, body] of lies) {
+    for (const [signature, returns, body] of fakes) {
       await connection.query(
         `create function ${schema}.${signature} returns ${returns} language sql as $$ select ${body} $$`,
       );
@@ -64,7 +64,7 @@ describe("a hostile search_path", () => {
     ["a schema of its own, before the system's", "hostile", "hostile, pg_catalog, public"],
     ["a schema of its own", "hostile", "hostile, public"],
     ["the temporary schema", "pg_temp", "pg_temp, pg_catalog, public"],
-  ])("with lies in %s changes nothing", async ([, schema, path], { db }) => {
+  ])("with false objects in %s changes nothing", async ([, schema, path], { db }) => {
     const { u } = await populate(db);
     const { role, url } = await db.createLogin("jobforge_tenant");
     await db.query("select jobforge_bind_role($1, $2)", [role, T]);
@@ -90,7 +90,7 @@ describe("a hostile search_path", () => {
 });
 
 describe("clients that go past the functions", () => {
-  test("write to no view and to no table", async ({ db }) => {
+  test("cannot write to any view or table", async ({ db }) => {
     await populate(db);
     const relations = await db.query<{ relation: string; first: string }>(
       `select format('%I.%I', n.nspname, c.relname) as relation, quote_ident(a.attname) as first
@@ -113,7 +113,7 @@ describe("clients that go past the functions", () => {
           `do 'begin lock table ${relation}; end'`,
           `truncate ${relation}`,
         ];
-        // Some views nobody could write to, and no view can be truncated: that is found out before the rights are.
+        // Some views are not updatable, and no view can be truncated. Postgres reports that before it checks rights.
         const refused = relation.startsWith("jobforge.") ? /^42501$/ : /^(42501|55000|42809)$/;
         for (const write of writes)
           expect(await outcome(client.query(write)), `${granted}: ${write}`).toMatch(refused);
@@ -121,7 +121,7 @@ describe("clients that go past the functions", () => {
     }
   });
 
-  test("read no table of the kernel and call none of its private functions", async ({ db }) => {
+  test("cannot read the tables or call the private functions of the kernel", async ({ db }) => {
     await populate(db);
     const tables = await db.query<{ name: string }>(
       "select format('jobforge.%I', c.relname) as name from pg_class c where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p', 'v')",
@@ -144,7 +144,7 @@ describe("clients that go past the functions", () => {
     }
   });
 
-  test("do not move the kernel's clock where time travel is not allowed", async ({ db }) => {
+  test("cannot move the kernel's clock where time travel is not allowed", async ({ db }) => {
     await db.query("select jobforge.allow_time_travel(false)");
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     await tenant.travel("1000 years");
@@ -152,7 +152,7 @@ describe("clients that go past the functions", () => {
     expect(new Date(job.created_at).getFullYear()).toBeLessThan(3000);
   });
 
-  test("with jobforge_reader see no job, no payload and no result", async ({ db }) => {
+  test("with jobforge_reader cannot see any job, payload or result", async ({ db }) => {
     await populate(db);
     const reader = await login(db, "jobforge_reader");
     await set(reader, "app.tenant_id", T);

@@ -1,11 +1,11 @@
-/** Every right of the installation, from the catalog: what is not listed here is closed. */
+/** All rights on JobForge's objects, read from the catalog. A right that is not listed here must not exist. */
 import { migrate } from "@jobforge/sql";
 import type { Row, TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { refresh, test } from "../support/migrations.ts";
 import { clientRoles } from "../support/tenants.ts";
 
-/** Rights that someone other than an object's owner has on anything of JobForge's, read without the kernel's help. */
+/** The rights on JobForge's objects that roles other than the owner have, read without the kernel's functions. */
 async function rights(db: TestDatabase, apiSchema: string): Promise<(Row & Right)[]> {
   return await db.query<Row & Right>(
     `with objects as (
@@ -48,8 +48,8 @@ interface Right {
   readonly grantable: boolean;
 }
 
-/** Whether a right is one that this installation means to give. */
-function isMeant({ kind, object, grantee, privilege, grantable }: Right): boolean {
+/** Whether an installation is meant to grant this right. */
+function isIntended({ kind, object, grantee, privilege, grantable }: Right): boolean {
   if (grantable) return false;
   const isApi = object.startsWith("jobforge_");
   switch (kind) {
@@ -75,7 +75,7 @@ function isMeant({ kind, object, grantee, privilege, grantable }: Right): boolea
 }
 
 describe("the list of grants", () => {
-  test("is what is granted, object by object", async ({ db }) => {
+  test("equals the rights that are granted, object by object", async ({ db }) => {
     const objects = await db.query<{ name: string; wanted: string[]; granted: string[] }>(
       "select name, wanted, granted from jobforge.grants('public')",
     );
@@ -98,11 +98,11 @@ describe("the list of grants", () => {
       await migrate({ database: empty.url, apiSchema });
       const found = await rights(empty, apiSchema);
       expect(found.length).toBeGreaterThan(20);
-      expect(found.filter((right) => !isMeant(right))).toEqual([]);
+      expect(found.filter((right) => !isIntended(right))).toEqual([]);
     },
   );
 
-  test("gives back what was revoked, and takes what was granted by hand", async ({ db }) => {
+  test("is restored by a refresh after rights were granted and revoked by hand", async ({ db }) => {
     const before = await rights(db, "public");
     await db.query("grant all on jobforge_jobs, jobforge.jobs to jobforge_reader, public");
     await db.query("grant select on jobforge_jobs to jobforge_worker with grant option");
@@ -114,7 +114,7 @@ describe("the list of grants", () => {
     expect(await rights(db, "public")).toEqual(before);
   });
 
-  test("keeps duties apart", async ({ db }) => {
+  test("separates the duties of the roles", async ({ db }) => {
     const refused: readonly (readonly [role: string, functions: readonly string[]])[] = [
       [
         "jobforge_app",
@@ -223,13 +223,13 @@ describe("default privileges that open everything", () => {
 
   test("give strangers no right on a new installation", async ({ empty }) => {
     const strangers = await openEverything(empty);
-    // They do open what others create: the test can fail.
+    // They do open other objects, so this test can fail.
     await empty.query("create table public.opened ()");
     expect((await openTo(empty, strangers)).map((row) => row["name"])).toEqual(strangers.map(() => "opened"));
     await empty.query("drop table public.opened");
     await migrate({ database: empty.url });
     expect(await openTo(empty, strangers)).toEqual([]);
-    expect((await rights(empty, "public")).filter((right) => !isMeant(right))).toEqual([]);
+    expect((await rights(empty, "public")).filter((right) => !isIntended(right))).toEqual([]);
   });
 
   test("give strangers no right after a refresh", async ({ db }) => {
@@ -240,7 +240,7 @@ describe("default privileges that open everything", () => {
     expect(await openTo(db, strangers)).toEqual([]);
   });
 
-  test("give strangers no right on tables that maintenance makes later", async ({ db }) => {
+  test("give strangers no right on tables that maintenance creates later", async ({ db }) => {
     const strangers = await openEverything(db);
     await db.travel("400 days");
     await db.query("select jobforge_maintain()");

@@ -1,4 +1,4 @@
-/** Which tenant a connection is, and every way to pretend to be another. */
+/** Which tenant a connection acts for, and attempts to act for another. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { outcome } from "../support/failures.ts";
@@ -9,7 +9,7 @@ const setting = "app.tenant_id";
 const enqueue = "select jobforge_enqueue_job($1, 'mail')";
 
 describe("a login with jobforge_app", () => {
-  test("is the tenant it names in app.tenant_id", async ({ db }) => {
+  test("acts for the tenant that it names in app.tenant_id", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     await set(app, setting, T);
@@ -26,7 +26,7 @@ describe("a login with jobforge_app", () => {
     ["tenant_id rather than app_metadata", { tenant_id: T, app_metadata: { tenant_id: U } }],
     ["tenant_id rather than user_metadata", { tenant_id: T, user_metadata: { tenant_id: U } }],
     ["app_metadata when tenant_id is null", { tenant_id: null, app_metadata: { tenant_id: T } }],
-  ] as const)("is the tenant of its claims: %s", async ([, value], { db }) => {
+  ] as const)("acts for the tenant of its claims: %s", async ([, value], { db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     await set(app, claims, JSON.stringify(value));
@@ -35,7 +35,7 @@ describe("a login with jobforge_app", () => {
     expect(await outcome(app.query(enqueue, [U]))).toBe("42501");
   });
 
-  test("is never the tenant of user_metadata, which users edit", async ({ db }) => {
+  test("never acts for the tenant in user_metadata, which users can edit", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     await set(app, claims, JSON.stringify({ role: "authenticated", user_metadata: { tenant_id: T } }));
@@ -43,7 +43,7 @@ describe("a login with jobforge_app", () => {
     expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
   });
 
-  test("follows its claims and not app.tenant_id when both are set", async ({ db }) => {
+  test("uses its claims and not app.tenant_id when both are set", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     await set(app, setting, U);
@@ -52,7 +52,7 @@ describe("a login with jobforge_app", () => {
     expect(await outcome(app.query(enqueue, [U]))).toBe("42501");
   });
 
-  test("follows app.tenant_id when claims are empty, as they are after a transaction of PostgREST", async ({
+  test("uses app.tenant_id when the claims are empty, as they are after a transaction of PostgREST", async ({
     db,
   }) => {
     await populate(db);
@@ -63,7 +63,7 @@ describe("a login with jobforge_app", () => {
   });
 });
 
-describe("no tenant: nothing is visible and nothing may be done", () => {
+describe("without a tenant nothing is visible and nothing is allowed", () => {
   test("when the setting was never set", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
@@ -71,7 +71,7 @@ describe("no tenant: nothing is visible and nothing may be done", () => {
     expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
   });
 
-  test("when app.tenant_id is empty or no uuid", async ({ db }) => {
+  test("when app.tenant_id is empty or not a uuid", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     const bare = T.replaceAll("-", "");
@@ -94,7 +94,7 @@ describe("no tenant: nothing is visible and nothing may be done", () => {
     }
   });
 
-  test("when the claims are malformed or name none, even if app.tenant_id names one", async ({ db }) => {
+  test("when the claims are malformed or name no tenant, even if app.tenant_id names one", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     await set(app, setting, T);
@@ -121,7 +121,7 @@ describe("no tenant: nothing is visible and nothing may be done", () => {
     }
   });
 
-  test("when a plain jobforge_tenant login names one, by setting or by claims", async ({ db }) => {
+  test("when a login with only jobforge_tenant names a tenant, by setting or by claims", async ({ db }) => {
     await populate(db);
     const tenant = await login(db, "jobforge_tenant");
     const attempts: [string, string][] = [
@@ -139,7 +139,7 @@ describe("no tenant: nothing is visible and nothing may be done", () => {
     }
   });
 
-  test("when a worker names one: it reads no view", async ({ db }) => {
+  test("when a worker names a tenant: workers may not read views", async ({ db }) => {
     const worker = await login(db, "jobforge_worker");
     await set(worker, setting, T);
     expect(await outcome(worker.query("select from jobforge_jobs"))).toBe("42501");
@@ -148,7 +148,7 @@ describe("no tenant: nothing is visible and nothing may be done", () => {
 
 describe("a tenant named for one transaction", () => {
   test.for([setting, claims])(
-    "by %s is gone in the next one of the same connection",
+    "by %s does not apply to the next transaction of the connection",
     async (name, { db }) => {
       await populate(db);
       const app = await login(db, "jobforge_app");
@@ -165,7 +165,7 @@ describe("a tenant named for one transaction", () => {
     },
   );
 
-  test("does not change the one a prepared statement sees later", async ({ db }) => {
+  test("does not change which tenant a prepared statement sees later", async ({ db }) => {
     await populate(db);
     const app = await login(db, "jobforge_app");
     const tenants = async (): Promise<string[]> => {
@@ -175,7 +175,7 @@ describe("a tenant named for one transaction", () => {
       });
       return rows.map((row) => row.tenant_id);
     };
-    // More often than the five runs after which Postgres may keep one plan for all.
+    // More than the five executions after which Postgres may use a generic plan.
     for (let round = 0; round < 8; round++) {
       const tenant = round % 2 === 0 ? T : U;
       await app.query("begin");
@@ -187,8 +187,10 @@ describe("a tenant named for one transaction", () => {
   });
 });
 
-describe("PostgREST: a login without rights that becomes another role", () => {
-  test("is the tenant of the claims while it is authenticated, and nobody otherwise", async ({ db }) => {
+describe("PostgREST: a login without rights that sets another role", () => {
+  test("acts for the tenant of the claims as the authenticated role, and has no rights otherwise", async ({
+    db,
+  }) => {
     await populate(db);
     const authenticated = (await db.createLogin("jobforge_app")).role;
     const anonymous = (await db.createLogin()).role;
@@ -199,7 +201,7 @@ describe("PostgREST: a login without rights that becomes another role", () => {
       "jobforge_worker",
     );
     await db.query(`alter role ${authenticator.role} noinherit`);
-    // From 16 on the grant decides whether rights are inherited, not the role.
+    // From 16 on, the grant and not the role decides whether rights are inherited.
     for (const role of [authenticated, anonymous, "jobforge_operator", "jobforge_worker"]) {
       await db.query(`revoke ${role} from ${authenticator.role}`);
       await db.query(`grant ${role} to ${authenticator.role}`);
@@ -211,7 +213,7 @@ describe("PostgREST: a login without rights that becomes another role", () => {
     expect(await seen(rest)).toEqual(only(T));
     expect(await outcome(rest.query(enqueue, [T]))).toBe("accepted");
     expect(await outcome(rest.query(enqueue, [U]))).toBe("42501");
-    // The login could become an operator or a worker, but it has not.
+    // The login could set the role of an operator or a worker, but it has not done so.
     expect(await outcome(rest.query("select jobforge_set_policy('mail', '{}')"))).toBe("42501");
     expect(await outcome(rest.query("select from jobforge_claim_jobs('w')"))).toBe("42501");
     await rest.query(`set role ${anonymous}`);
@@ -239,7 +241,7 @@ describe("an operator", () => {
     expect(await seen(await login(db, "jobforge_operator"))).toEqual(only(T, U));
   });
 
-  test("who may name a tenant sees that one only", async ({ db }) => {
+  test("that names a tenant sees only that tenant", async ({ db }) => {
     await populate(db);
     const operator = await login(db, "jobforge_operator", "jobforge_app");
     expect(await seen(operator)).toEqual(only(T, U));

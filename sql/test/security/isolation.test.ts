@@ -1,4 +1,4 @@
-/** What one tenant can find out about, or do to, another: nothing. */
+/** A tenant can find out nothing about another tenant, and can change nothing of it. */
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -24,7 +24,7 @@ async function everything(db: TestDatabase): Promise<unknown> {
 }
 
 describe("a tenant that names another", () => {
-  test("is refused to list, cancel, reschedule and enqueue", async ({ db }) => {
+  test("cannot list, cancel, reschedule or enqueue", async ({ db }) => {
     const { u } = await populate(db);
     const before = await everything(db);
     const app = await login(db, "jobforge_app");
@@ -40,20 +40,20 @@ describe("a tenant that names another", () => {
     expect(await everything(db)).toEqual(before);
   });
 
-  test("is refused by every function that takes a tenant, before its other arguments are looked at", async ({
+  test("is refused by every function that takes a tenant, before the function checks other arguments", async ({
     db,
   }) => {
     const calls = await callsNaming(db, U, "jobforge_app");
     expect(calls.length).toBeGreaterThanOrEqual(4);
     const tenant = await boundLogin(db, T, "jobforge_app");
-    const nobody = await login(db, "jobforge_app");
+    const anonymous = await login(db, "jobforge_app");
     for (const call of calls) {
       expect(await outcome(tenant.query(call)), call).toBe("42501");
-      expect(await outcome(nobody.query(call)), call).toBe("42501");
+      expect(await outcome(anonymous.query(call)), call).toBe("42501");
     }
   });
 
-  test("is told to name one when it names none", async ({ db }) => {
+  test("gets JF001 when it names no tenant", async ({ db }) => {
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     expect(await outcome(tenant.query("select jobforge_enqueue_job(null, 'mail')"))).toBe("JF001");
     expect(await outcome(tenant.query("select jobforge_list_jobs(null)"))).toBe("JF001");
@@ -61,7 +61,7 @@ describe("a tenant that names another", () => {
 });
 
 describe("a tenant that knows another's job id", () => {
-  test("learns no more than that there is no such job of its own", async ({ db }) => {
+  test("gets the same result as for a job that does not exist", async ({ db }) => {
     const { u } = await populate(db);
     const before = await everything(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
@@ -80,7 +80,7 @@ describe("a tenant that knows another's job id", () => {
     expect(await everything(db)).toEqual(before);
   });
 
-  test("changes its own jobs only when it changes many at once", async ({ db }) => {
+  test("changes only its own jobs in a bulk change", async ({ db }) => {
     const { t } = await populate(db);
     const before = await everything(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
@@ -112,29 +112,29 @@ describe("row security", () => {
   test("hides other tenants from a function in WHERE, however cheap it claims to be", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
-    const heard: string[] = [];
-    tenant.client.on("notice", (notice) => heard.push(notice.message ?? ""));
+    const notices: string[] = [];
+    tenant.client.on("notice", (notice) => notices.push(notice.message ?? ""));
     await tenant.query(
       `create function pg_temp.leak(p text) returns boolean language plpgsql cost 0.0000001
        as $$ begin raise notice '%', p; return true; end $$`,
     );
     for (const view of tenantViews) {
-      heard.length = 0;
+      notices.length = 0;
       const rows = await tenant.query(`select from ${view} v where pg_temp.leak(v::text)`);
       expect(rows.length, view).toBeGreaterThan(0);
-      expect(heard.length, view).toBeGreaterThan(0);
+      expect(notices.length, view).toBeGreaterThan(0);
       expect(
-        heard.filter((line) => line.includes(U)),
+        notices.filter((line) => line.includes(U)),
         view,
       ).toEqual([]);
     }
   });
 
-  test("hides other tenants from a function in a join, an order and an aggregate", async ({ db }) => {
+  test("hides other tenants from a function in a join, an ORDER BY and an aggregate", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
-    const heard: string[] = [];
-    tenant.client.on("notice", (notice) => heard.push(notice.message ?? ""));
+    const notices: string[] = [];
+    tenant.client.on("notice", (notice) => notices.push(notice.message ?? ""));
     await tenant.query(
       `create function pg_temp.leak(p text) returns text language plpgsql cost 0.0000001
        as $$ begin raise notice '%', p; return p; end $$`,
@@ -145,11 +145,11 @@ describe("row security", () => {
        join jobforge_job_attempts a on pg_temp.leak(a.job_id::text || a.tenant_id) = j.id::text || j.tenant_id
        order by pg_temp.leak(j.payload::text)`,
     );
-    expect(heard.length).toBeGreaterThan(0);
-    expect(heard.filter((line) => line.includes(U))).toEqual([]);
+    expect(notices.length).toBeGreaterThan(0);
+    expect(notices.filter((line) => line.includes(U))).toEqual([]);
   });
 
-  test("hides other tenants from an error that their rows would raise", async ({ db }) => {
+  test("keeps the rows of other tenants from raising errors", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     const probe =
@@ -158,7 +158,7 @@ describe("row security", () => {
     expect(await outcome(tenant.query(probe, [T]))).toBe("22012");
   });
 
-  test("cannot be switched off by a client: the view refuses to answer", async ({ db }) => {
+  test("cannot be switched off by a client: the views then refuse to be read", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     await set(tenant, "row_security", "off");
@@ -167,7 +167,7 @@ describe("row security", () => {
     }
   });
 
-  test("holds in every plan the planner can be pushed to", async ({ db }) => {
+  test("holds in every plan that settings can force", async ({ db }) => {
     await populate(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     for (const off of [

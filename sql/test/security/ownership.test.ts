@@ -1,10 +1,10 @@
-/** How the kernel's objects are made, from the catalog. */
+/** Owners, security settings and memberships of the kernel's objects and roles, read from the catalog. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { clientRoles } from "../support/tenants.ts";
 
 describe("the kernel's objects", () => {
-  test("every API function is a definer's, the owner's, and pins a search_path that ends in pg_temp", async ({
+  test("every API function is a security definer function of jobforge_owner, and fixes a search_path that ends in pg_temp", async ({
     db,
   }) => {
     const functions = await db.query<{ name: string; definer: boolean; owner: string; path: string | null }>(
@@ -28,7 +28,7 @@ describe("the kernel's objects", () => {
     ).toEqual([]);
   });
 
-  test("every private definer function pins its search_path too", async ({ db }) => {
+  test("every private security definer function fixes its search_path too", async ({ db }) => {
     expect(
       await db.query(
         `select p.proname from pg_proc p
@@ -38,7 +38,7 @@ describe("the kernel's objects", () => {
     ).toEqual([]);
   });
 
-  test("everything private belongs to jobforge_owner, and every API view to jobforge_view", async ({
+  test("every private object belongs to jobforge_owner, and every API view to jobforge_view", async ({
     db,
   }) => {
     expect(
@@ -70,7 +70,9 @@ describe("the kernel's objects", () => {
     ]);
   });
 
-  test("tables that maintenance makes later are the owner's, and have row security too", async ({ db }) => {
+  test("tables that maintenance creates later belong to jobforge_owner and have row security too", async ({
+    db,
+  }) => {
     const tables = `select count(*)::int as all, count(*) filter (where relrowsecurity and relowner = 'jobforge_owner'::regrole)::int as good
       from pg_class where relnamespace = 'jobforge'::regnamespace and relkind in ('r', 'p')`;
     const [before] = await db.query<{ all: number; good: number }>(tables);
@@ -81,7 +83,7 @@ describe("the kernel's objects", () => {
     expect(after?.good).toBe(after?.all);
   });
 
-  test("the roles cannot log in, bypass row security or make roles, and include each other only as designed", async ({
+  test("the roles cannot log in, bypass row security or create roles, and are members of each other only as designed", async ({
     db,
   }) => {
     const roles = ["jobforge_owner", "jobforge_view", ...clientRoles];

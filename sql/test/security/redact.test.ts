@@ -1,4 +1,4 @@
-/** Secrets are masked before an error is stored, wherever an error is stored. */
+/** Secrets are masked before an error is stored, wherever it is stored. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { redactionCases } from "../../../test/redaction-cases.ts";
@@ -17,7 +17,7 @@ import { settle } from "../support/settle.ts";
 
 test("the kernel masks what the worker's log masks", async ({ db }) => {
   for (const { name, value, masked, listed = [] } of redactionCases) {
-    // What is masked stays as it is.
+    // A masked document stays unchanged.
     for (const document of [value, masked]) {
       const answer = await db.value("select jobforge.redact($1, $2)", [JSON.stringify(document), listed]);
       expect(answer, name).toEqual(masked);
@@ -25,7 +25,7 @@ test("the kernel masks what the worker's log masks", async ({ db }) => {
   }
 });
 
-test("a stored error has no secret: on the job, its attempts, in the archive and the audit log", async ({
+test("a stored error holds no secret: on the job, its attempts, in the archive and in the audit log", async ({
   db,
 }) => {
   await setPolicy(db, "a", { redact: ["iban"], max_attempts: 2 });
@@ -56,7 +56,7 @@ test("a stored error has no secret: on the job, its attempts, in the archive and
   expect(everything).not.toMatch(/DE123|pw123/);
 });
 
-test("an error over 16 kB is cut where no secret is halved", async ({ db }) => {
+test("an error over 16 kB is cut so that no part of a secret remains", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const message = `${"x".repeat(1985)} postgres://me:verysecretpassword@db/${"y".repeat(20_000)}`;
@@ -66,17 +66,17 @@ test("an error over 16 kB is cut where no secret is halved", async ({ db }) => {
   expect(JSON.stringify(error)).not.toMatch(/very|"p"/);
 });
 
-test("no error is too odd to be stored", async ({ db }) => {
+test("every error is stored, however unusual", async ({ db }) => {
   await setPolicy(db, "a", { redact: ["", "a(b", "[", "x|y"] });
   const deep = `${'{"a":'.repeat(1000)}"password=x"${"}".repeat(1000)}`;
-  const odd = [deep, "[[[1]]]", '"password="', "null", "12", '{"": ""}', '{"message": {"token": "x"}}'];
-  for (const error of odd) {
+  const errors = [deep, "[[[1]]]", '"password="', "null", "12", '{"": ""}', '{"message": {"token": "x"}}'];
+  for (const error of errors) {
     const { id } = await enqueue(db);
     await claim(db);
     await db.query("select jobforge_complete_job($1, 'w1', 'failed', $2::jsonb)", [id, error]);
     expect((await find(db, id)).error).toMatchObject({ attemptedAt: expect.any(String) });
   }
   expect(await db.value("select count(*)::int from jobforge_jobs where tenant_id = $1", [T])).toBe(
-    odd.length,
+    errors.length,
   );
 });

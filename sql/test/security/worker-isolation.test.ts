@@ -1,4 +1,4 @@
-/** Which tenants' work a worker may touch: everybody's, or one tenant's when its role is bound. */
+/** Which tenants' jobs a worker may claim and change: all of them, or one tenant's when its role is bound. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { load } from "../support/cost.ts";
@@ -20,7 +20,7 @@ describe("workers", () => {
     expect(await outcome(worker.query(enqueue, [U]))).toBe("accepted");
   });
 
-  test("that ask for one tenant get that one's jobs", async ({ db }) => {
+  test("that ask for one tenant get that tenant's jobs", async ({ db }) => {
     await populate(db);
     const worker = await login(db, "jobforge_worker");
     expect(await worker.query("select tenant_id from jobforge_claim_jobs('w2', 100, null, $1)", [U])).toEqual(
@@ -40,7 +40,7 @@ describe("workers", () => {
     expect(await outcome(worker.query(enqueue, [U]))).toBe("42501");
   });
 
-  test("that are bound cannot touch another tenant's run, even under its worker's name", async ({ db }) => {
+  test("that are bound cannot change another tenant's run, even under its worker's name", async ({ db }) => {
     const { t, u } = await populate(db);
     const worker = await boundLogin(db, T, "jobforge_worker");
     const before = await db.query("select * from jobforge.jobs where id = $1", [u.running]);
@@ -107,7 +107,7 @@ describe("workers", () => {
     ]);
   });
 
-  test("that are bound get their own tenant's jobs, whatever hint they were handed", async ({ db }) => {
+  test("that are bound get only their own tenant's jobs, whatever hint they pass", async ({ db }) => {
     await populate(db);
     await db.query("select jobforge_enqueue_job($1, 'waits') from generate_series(1, 5)", [U]);
     const settleAndClaim = "select jobforge_settle_jobs($1, '[]', $2, array['waits'], p_hint => $3)";
@@ -118,11 +118,11 @@ describe("workers", () => {
     expect(new Set(jobs.map((job) => job.tenant_id))).toEqual(new Set([T]));
   });
 
-  test("that are bound do not read of other tenants' types in the hint that they keep", async ({ db }) => {
+  test("that are bound find no types of other tenants in their hint", async ({ db }) => {
     const worker = await boundLogin(db, T, "jobforge_worker");
     await db.query(enqueue, [T]);
     await db.query("select jobforge_enqueue_job($1, 'secret', p_priority => -1)", [U]);
-    // What has ended under an open snapshot makes it costly to find the types that there are, so they are remembered.
+    // Rows that were deleted under an open snapshot make it costly to find the types, so the hint remembers them.
     await pinSnapshot(db);
     await load(db, { count: 10_000, type: "secret" });
     await db.query("delete from jobforge.jobs where type = 'secret' and rank = 0");
@@ -132,7 +132,7 @@ describe("workers", () => {
     expect(await hintOf(worker)).not.toContain("secret");
   });
 
-  test("that are bound cannot tell whether another tenant's job is there by naming its next run", async ({
+  test("that are bound cannot use p_next_run_at to find out whether another tenant's job exists", async ({
     db,
   }) => {
     const { u } = await populate(db);
@@ -141,7 +141,7 @@ describe("workers", () => {
     expect(await outcome(worker.query(end, [u.running]))).toBe("JF003");
   });
 
-  test("that are bound cannot end the leases of another tenant's worker by taking its name", async ({
+  test("that are bound cannot end the leases of another tenant's worker by using its name", async ({
     db,
   }) => {
     const { t, u } = await populate(db);
@@ -159,7 +159,7 @@ describe("workers", () => {
     ).toMatchObject([{ id: t.running }, { id: u.running, status: "running" }]);
   });
 
-  test("that are bound cannot keep another tenant's silent worker alive by taking its name", async ({
+  test("that are bound cannot keep another tenant's silent worker alive by using its name", async ({
     db,
   }) => {
     const { u } = await populate(db);
@@ -174,7 +174,7 @@ describe("workers", () => {
     ]);
   });
 
-  test("that are bound cannot give a child to another tenant", async ({ db }) => {
+  test("that are bound cannot enqueue a child for another tenant", async ({ db }) => {
     const { t } = await populate(db);
     const worker = await boundLogin(db, T, "jobforge_worker");
     const children = [{ type: "child", tenant_id: U }];

@@ -1,0 +1,298 @@
+-- Live jobs, everything that belongs to a job but not to its row, and the workers that run jobs.
+
+-- A job to enqueue, as the caller asked for it. ord is its position in the call. Its values have not been checked, so
+-- their types are not domains. Keys have the collation of the tables' columns: transactions must take keys in one
+-- order, whether they sort new jobs or rows.
+create type jobforge.new_job as (
+  ord             integer,
+  id              uuid,
+  type            text collate "C",
+  payload         jsonb,
+  idempotency_key text collate "C",
+  run_at          timestamptz,
+  max_attempts    integer,
+  priority        integer,
+  dedupe_key      text collate "C",
+  dedupe_mode     text,
+  tags            text[] collate "C",
+  subject         text collate "C",
+  concurrency_key text collate "C",
+  expires_at      timestamptz,
+  traceparent     text
+);
+
+-- How one run ended. ord is its position in the call.
+--   status      succeeded, failed, deferred or released, as the worker reports it; or lost
+--   retry       false: a failure is final
+--   run_at      when a failed or deferred job is due again; null: after its backoff
+--   counts      false: a deferral uses up no attempt
+--   children    jobs to enqueue with a success
+--   next_run_at when the schedule of the run is due next, as its handler says
+create type jobforge.run_end as (
+  ord          integer,
+  id           uuid,
+  attempt      integer,
+  status       text,
+  error        jsonb,
+  result       jsonb,
+  artifact_ref text,
+  retry        boolean,
+  run_at       timestamptz,
+  counts       boolean,
+  cost_cents   integer,
+  children     jobforge.new_job[],
+  next_run_at  timestamptz
+);
+
+-- The result of settling one run.
+--   outcome ok: settled now · already: this run was settled before · stale: the fence refused it
+--   status, run_at, tenant_id and type describe the job after ok and are null otherwise
+create type jobforge.run_outcome as (
+  ord       integer,
+  id        uuid,
+  attempt   integer,
+  outcome   text,
+  status    text,
+  run_at    timestamptz,
+  tenant_id uuid,
+  type      text collate "C"
+);
+
+-- The jobs that a list or a bulk change selects. A null attribute does not filter. error_group: see
+-- jobforge.error_group.
+create type jobforge.job_filter as (
+  statuses        text[],
+  types           text[],
+  tags            text[],
+  subject         text,
+  error_contains  text,
+  created_after   timestamptz,
+  created_before  timestamptz,
+  finished_after  timestamptz,
+  finished_before timestamptz,
+  before_id       uuid,
+  row_limit       integer,
+  row_offset      integer,
+  error_group     text
+);
+
+-- The state of a live job: see jobforge.jobs.
+create domain jobforge.job_state as text collate "C"
+  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked', 'running'));
+
+-- A number of runs that a job has been granted.
+create domain jobforge.run_budget as integer
+  constraint run_budget_is_positive check (value >= 1);
+
+-- Live jobs: queued and running ones. The table is small and hot. A job leaves it when it finishes, and claims, settles
+-- and enqueues write to it all the time, so every further column and index has a price. Most of the indexes are
+-- partial: a row has an entry only in those of its state, and in those of keys that it has.
+--   seq           the order of enqueueing; breaks ties of run_at
+--   lane          a 64-bit hash of the tenant. Lanes take turns; a hash gives no tenant a better place than another
+--   state         ready: may be claimed · waiting: run_at is in the future · parked: may be claimed, but a limit has no
+--                 room for it · running: a worker holds the lease. The first three are queued
+--   rank          -priority, so that the most urgent job is the first in every ascending index
+--   attempts      the number of runs so far, and while a job runs the number of its run, which is part of the fence
+--   uncounted     runs that used up no attempt, because they were released or deferred without counting
+--   failures      runs that failed or were lost: the n of the backoff
+--   losses        runs that were lost in a row
+--   max_attempts  the number of counted runs after which the job is dead
+--   budget        the number of runs granted at enqueue, and again by a reschedule
+--   payload       null when the payload is in jobforge.payloads
+--   scheduled_for the due time that a run of a schedule is for
+--   parked_in     the bucket that had no room for the job. It means something only while the job is parked
+--   counted       the job runs, and limits find it through the indexes below
+create table jobforge.jobs (
+  id              uuid primary key,
+  seq             bigint generated always as identity,
+  tenant_id       uuid not null,
+  lane            bigint not null,
+  type            jobforge.type_name not null,
+  state           jobforge.job_state not null,
+  rank            integer not null default 0,
+  attempts        jobforge.run_count not null default 0,
+  uncounted       jobforge.run_count not null default 0,
+  failures        jobforge.run_count not null default 0,
+  losses          jobforge.run_count not null default 0,
+  max_attempts    jobforge.run_budget not null,
+  budget          jobforge.run_budget not null,
+  run_at          jobforge.finite_time not null,
+  created_at      timestamptz not null,
+  updated_at      timestamptz not null,
+  expires_at      jobforge.finite_time,
+  started_at      timestamptz,
+  heartbeat_at    timestamptz,
+  worker_id       jobforge.worker_name,
+  payload         jsonb,
+  idempotency_key jobforge.key_text,
+  dedupe_key      jobforge.key_text,
+  concurrency_key jobforge.key_text,
+  subject         jobforge.key_text,
+  tags            jobforge.tag_list not null default '{}',
+  traceparent     text,
+  progress        jsonb,
+  error           jsonb,
+  cost_cents      integer,
+  schedule_id     uuid,
+  scheduled_for   timestamptz,
+  parked_in       bigint,
+  counted         boolean not null default false,
+  -- Checked instead of generated: every update would parse the expression of a generated column again for each row.
+  constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
+  constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
+  constraint running_has_started check (state <> 'running' or (started_at is not null and attempts > 0)),
+  constraint uncounted_runs_are_attempts check (uncounted <= attempts),
+  constraint a_run_has_a_due_time check ((schedule_id is null) = (scheduled_for is null)),
+  constraint parked_in_a_bucket check (state <> 'parked' or parked_in is not null),
+  constraint what_counts_runs check (not counted or state = 'running')
+) with (
+  vacuum_truncate = off,
+  autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_insert_threshold = 100000,
+  autovacuum_vacuum_insert_scale_factor = 0,
+  autovacuum_analyze_threshold = 20000,
+  autovacuum_analyze_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+-- By state: what claims walk, what becomes due, what a worker holds, what waits for room in a bucket.
+create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
+create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
+create index jobs_running on jobforge.jobs (worker_id, started_at) where state = 'running';
+create index jobs_parked on jobforge.jobs (parked_in, type, rank, run_at, seq) where state = 'parked';
+
+-- A tenant's queued jobs. Running jobs are few and found by jobs_running, so a claim has one index less to write.
+create index jobs_tenant on jobforge.jobs (tenant_id, id) where state <> 'running';
+create index jobs_subject on jobforge.jobs (tenant_id, subject, id) where subject is not null;
+create index jobs_schedule on jobforge.jobs (schedule_id) where schedule_id is not null;
+create index jobs_expiry on jobforge.jobs (expires_at) where expires_at is not null and state <> 'running';
+create unique index jobs_dedupe on jobforge.jobs (tenant_id, type, dedupe_key) where dedupe_key is not null;
+
+-- The running jobs that limits count.
+create index jobs_counted on jobforge.jobs (type, tenant_id) where counted;
+create index jobs_counted_tenant on jobforge.jobs (tenant_id) where counted;
+
+-- The jobs of a concurrency key: the first that is queued, and those that have had a run. A retry keeps its place.
+create index jobs_key_queue on jobforge.jobs (type, tenant_id, concurrency_key, rank, run_at, seq)
+  where concurrency_key is not null and state in ('ready', 'parked');
+create index jobs_key_begun on jobforge.jobs (type, tenant_id, concurrency_key)
+  where concurrency_key is not null and attempts > 0;
+
+-- Payloads over about 1.5 kB. They are written once and do not move with their job.
+create table jobforge.payloads (
+  job_id    uuid primary key,
+  tenant_id uuid not null,
+  payload   jsonb not null
+);
+
+-- Idempotency keys. A key outlives the live row and goes when its job is forgotten.
+--   forget_at set for a job whose type keeps no history
+create table jobforge.job_keys (
+  tenant_id       uuid not null,
+  type            jobforge.type_name not null,
+  idempotency_key jobforge.key_text not null,
+  job_id          uuid not null,
+  forget_at       timestamptz,
+  primary key (tenant_id, type, idempotency_key)
+);
+
+create index job_keys_job on jobforge.job_keys (job_id);
+create index job_keys_forget on jobforge.job_keys (forget_at) where forget_at is not null;
+
+-- Requests to cancel a running job. A request is a row of its own and no update of the running row, so that an
+-- application transaction that stays open after a cancel delays no settle.
+create table jobforge.cancel_requests (
+  job_id       uuid primary key,
+  tenant_id    uuid not null,
+  worker_id    jobforge.worker_name not null,
+  requested_at timestamptz not null,
+  requested_by text not null
+);
+
+create index cancel_requests_worker on jobforge.cancel_requests (worker_id);
+
+-- The number of a run of a job.
+create domain jobforge.attempt_number as integer
+  constraint attempt_number_is_positive check (value >= 1);
+
+-- How a run ended.
+create domain jobforge.run_status as text collate "C"
+  constraint run_status_is_known check (value in ('succeeded', 'failed', 'lost', 'deferred', 'released'));
+
+-- Runs that did not finish their job. The run that did is part of the job's row in the archive.
+create table jobforge.attempts (
+  job_id      uuid not null,
+  attempt_no  jobforge.attempt_number not null,
+  tenant_id   uuid not null,
+  status      jobforge.run_status not null,
+  worker_id   jobforge.worker_name not null,
+  started_at  timestamptz not null,
+  finished_at timestamptz not null,
+  error       jsonb,
+  primary key (job_id, attempt_no)
+);
+
+create index attempts_tenant on jobforge.attempts (tenant_id, job_id);
+
+-- Jobs that a client waits for. When such a job finishes, the settle sends a notification.
+create table jobforge.watches (
+  job_id uuid primary key,
+  until  timestamptz not null
+);
+
+-- Children of a run whose keys were held by an application's open transaction when the run ended. They are enqueued a
+-- little later, so that no settle waits.
+create table jobforge.outbox (
+  id        bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  jobs      jobforge.new_job[] not null
+);
+
+-- Workers that heartbeat as workers. A job's lease lives as long as the worker that holds it.
+--   scope the tenant that the worker's role is bound to, or all ones. A bound worker keeps no other tenant's lease
+--         alive
+create table jobforge.workers (
+  id         jobforge.worker_name not null,
+  scope      uuid not null,
+  instance   text collate "C",
+  started_at timestamptz not null,
+  seen_at    timestamptz not null,
+  info       jsonb not null default '{}',
+  primary key (id, scope)
+) with (fillfactor = 50);
+
+-- Idle workers that want a wake-up for jobs of a type. '*' stands for any type.
+create table jobforge.idle_workers (
+  type      jobforge.type_name not null,
+  worker_id jobforge.worker_name not null,
+  since     timestamptz not null,
+  primary key (type, worker_id)
+);
+
+create index idle_workers_worker on jobforge.idle_workers (worker_id);
+
+-- Whose turn it is: counts the claims that came without a hint while more tenants waited than the claim had places.
+create sequence jobforge.turns minvalue 0 start 0 cycle;
+
+-- The ready jobs of one type, rank and lane, from (from_at, from_seq) on. Claims take jobs from streams.
+create type jobforge.stream as (
+  type     text collate "C",
+  rank     integer,
+  lane     bigint,
+  from_at  timestamptz,
+  from_seq bigint
+);
+
+-- What a worker passes from claim to claim: see functions/claim/hint.sql.
+create type jobforge.hint as (
+  key     text,
+  at      timestamptz,
+  lane    bigint,
+  due     timestamptz,
+  streams jobforge.stream[],
+  types   text[],
+  ask     timestamptz,
+  many    timestamptz,
+  costly  boolean
+);

@@ -1,0 +1,174 @@
+-- What operators set: policies of types, gates, limits, and settings of tenants; and the state that limits and quotas
+-- keep.
+
+-- How the jobs of a type behave. The row '*' is the policy of every type that has none of its own.
+--   base_ms, cap_ms, factor, jitter the backoff: see jobforge.backoff
+--   lease_ms     how long a worker may be silent before its run is lost
+--   audit_action the action that a success writes to the audit log
+--   max_priority the highest priority that a caller may ask for
+--   redact       further keys whose values are masked in errors
+create table jobforge.policies (
+  type           jobforge.type_name primary key,
+  base_ms        bigint not null default 1000 check (base_ms between 0 and 31536000000),
+  cap_ms         bigint default 3600000 check (cap_ms between 0 and 31536000000),
+  factor         double precision not null default 2 check (factor between 1 and 100),
+  jitter         double precision not null default 0 check (jitter between 0 and 1),
+  max_attempts   integer not null default 5 check (max_attempts between 1 and 100000),
+  timeout_ms     bigint check (timeout_ms between 1 and 31536000000),
+  lease_ms       bigint check (lease_ms between 1000 and 31536000000),
+  audit_action   text collate "C" check (audit_action <> '' and length(audit_action) <= 200),
+  keep_history   boolean not null default true,
+  retention_days integer check (retention_days between 1 and 3650),
+  max_priority   integer check (max_priority between -1000000 and 1000000),
+  redact         text[] not null default '{}',
+  updated_at     timestamptz not null default clock_timestamp(),
+  updated_by     text not null default session_user
+);
+
+insert into jobforge.policies (type) values ('*');
+
+-- What a gate pauses.
+create domain jobforge.gate_scope as text collate "C"
+  constraint gate_scope_is_known check (value in ('all', 'type', 'tenant'));
+
+-- Gates that are closed: each pauses everything, a type or a tenant. The row ('all', '') pauses everything.
+create table jobforge.gates (
+  scope  jobforge.gate_scope not null,
+  key    text collate "C" not null,
+  reason text,
+  until  timestamptz,
+  set_at timestamptz not null,
+  set_by text not null,
+  primary key (scope, key),
+  constraint all_has_no_key check ((scope = 'all') = (key = ''))
+);
+
+-- What a limit counts by.
+create domain jobforge.limit_scope as text collate "C"
+  constraint limit_scope_is_known check (value in ('type', 'tenant', 'type_tenant', 'key'));
+
+-- Limits at claim time: how many jobs run at once, and how many start in a time. A row applies to one type, tenant,
+-- type of a tenant or concurrency key. The key '*' is the default of those without a row of their own, each of which
+-- counts by itself.
+--   key      scope type: a type · tenant: a tenant's id · type_tenant: TYPE:TENANT, or TYPE:* for every tenant of a
+--            type · key: a concurrency key, which belongs to its tenant and type
+--   rate     up to this many starts in each `per`, and up to `burst` at once after a rest
+--   in_force whether the indexes of counted jobs hold every run. The runs that began before the first limit are not in
+--            them until a claim has marked those runs
+create table jobforge.limits (
+  scope       jobforge.limit_scope not null,
+  key         jobforge.key_text not null,
+  max_running integer check (max_running >= 0),
+  rate        integer check (rate between 1 and 1000000),
+  per         interval check (per between interval '1 millisecond' and interval '366 days'),
+  burst       integer check (burst between 1 and 1000000),
+  in_force    boolean not null,
+  set_at      timestamptz not null,
+  set_by      text not null,
+  primary key (scope, key),
+  constraint a_rate_has_a_time_and_a_burst check (num_nulls(rate, per, burst) in (0, 3))
+);
+
+-- The attributes of a job that limits look at.
+create type jobforge.slot as (
+  type            text collate "C",
+  tenant_id       uuid,
+  concurrency_key text collate "C"
+);
+
+-- One thing that a limit counts in, and that limit: a type, a tenant, a type of a tenant, or a concurrency key of a
+-- type and tenant. Attributes that are not part of the scope are null. id is a hash of scope, type, tenant and
+-- concurrency key.
+create type jobforge.bucket as (
+  id              bigint,
+  scope           text collate "C",
+  type            text collate "C",
+  tenant_id       uuid,
+  concurrency_key text collate "C",
+  max_running     integer,
+  rate            integer,
+  per             interval,
+  burst           integer,
+  set_at          timestamptz,
+  in_force        boolean
+);
+
+-- A job that a claim has locked and wants to start. place is the ctid of its row.
+create type jobforge.candidate as (
+  place           tid,
+  id              uuid,
+  type            text collate "C",
+  tenant_id       uuid,
+  concurrency_key text collate "C",
+  rank            integer,
+  run_at          timestamptz,
+  seq             bigint
+);
+
+-- What a claim must respect in addition to gates.
+--   limited  there are limits, or requests to unpark
+--   counted  a limit counts running jobs, so runs must be marked as counted
+--   early    there are runs from before the first limit, which are not marked yet
+--   weighted a tenant has a weight over one
+create type jobforge.claim_rules as (
+  limited  boolean,
+  counted  boolean,
+  early    boolean,
+  weighted boolean
+);
+
+-- Token buckets that are not full. One time describes the bucket: its starts so far are spread, one every per / rate,
+-- up to empty_until. Only a transaction that holds the bucket's lock writes the row. A limit that is set again, so that
+-- its set_at is another, starts with a full bucket.
+create table jobforge.limit_rates (
+  bucket      bigint primary key,
+  empty_until timestamptz not null,
+  set_at      timestamptz not null
+) with (fillfactor = 50);
+
+create index limit_rates_time on jobforge.limit_rates (empty_until);
+
+-- Buckets whose parked jobs must be looked at from due_at on: the next token comes, or a slot became free while another
+-- transaction held the bucket's lock. Rows are appended, so that no transaction waits. A null bucket stands for all
+-- buckets from `after` on, because a limit was changed.
+create table jobforge.unpark_requests (
+  id     bigint generated always as identity primary key,
+  bucket bigint,
+  after  bigint,
+  due_at timestamptz not null
+);
+
+create index unpark_requests_due on jobforge.unpark_requests (due_at, id);
+create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
+
+-- Settings of tenants.
+--   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number
+--   weight         how many turns the tenant gets for every turn of the others
+--   counting_since the transaction from which on every change of the tenant's jobs is noted in pending_deltas
+--   counted_at     when pending_deltas was last corrected to add up to the jobs that exist; null: not yet
+create table jobforge.tenants (
+  tenant_id      uuid primary key,
+  max_pending    integer check (max_pending between 0 and 1000000000),
+  weight         integer not null default 1 check (weight between 1 and 100),
+  counting_since xid8,
+  counted_at     timestamptz,
+  updated_at     timestamptz not null,
+  updated_by     text not null,
+  constraint only_a_quota_is_counted check (max_pending is not null or (counting_since is null and counted_at is null))
+);
+
+-- Tenants with more than one turn, by their lane.
+create index tenants_lane on jobforge.tenants (uuid_hash_extended(tenant_id, 0)) where weight > 1;
+
+-- Changes of the number of pending jobs of tenants with a quota. The transaction that makes a change appends it, and
+-- maintenance adds the rows up. A counter instead would be a row that application transactions lock.
+create table jobforge.pending_deltas (
+  tenant_id uuid not null,
+  delta     bigint not null
+) with (
+  autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+create index pending_deltas_tenant on jobforge.pending_deltas (tenant_id) include (delta);
