@@ -87,7 +87,7 @@ end $$;
 create or replace function jobforge.keep_only_keys(p_job_ids uuid[], p_now timestamptz) returns void
 language plpgsql as $$
 begin
-  update jobforge.job_keys k set forget_at = p_now + interval '24 hours' where k.job_id = any (p_job_ids);
+  update jobforge.job_keys k set forget_at = p_now + jobforge.key_retention() where k.job_id = any (p_job_ids);
   delete from jobforge.payloads p where p.job_id = any (p_job_ids);
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
 end $$;

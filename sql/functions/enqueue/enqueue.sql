@@ -76,7 +76,7 @@ begin
     overriding system value
     select
       w.id, w.seq, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), w.type,
-      case when w.run_at > p_now then 'waiting' else 'ready' end,
+      queued_state(w.run_at, p_now),
       -least(w.priority, w.max_priority),
       coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),
       coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,

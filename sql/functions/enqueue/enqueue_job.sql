@@ -28,10 +28,11 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_job new_job := row(
-    1, new_id(), p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts, coalesce(p_priority, 0),
-    p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject, p_concurrency_key, p_expires_at,
-    p_traceparent);
+  v_job new_job := new_job(
+    p_id => new_id(), p_type => p_type, p_payload => p_payload, p_idempotency_key => p_idempotency_key,
+    p_run_at => p_run_at, p_max_attempts => p_max_attempts, p_priority => p_priority, p_dedupe_key => p_dedupe_key,
+    p_dedupe_mode => p_dedupe_mode, p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key,
+    p_expires_at => p_expires_at, p_traceparent => p_traceparent);
   v_made record;
   v_columns jsonb;
 begin

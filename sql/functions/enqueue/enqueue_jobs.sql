@@ -41,12 +41,14 @@ begin
       format('job %s: unknown key %s', v_bad.index, v_bad.key), 'Known keys: ' || array_to_string(v_known, ', ') || '.');
   end if;
   return array(
-    select row(
-      r.ord, jobforge.new_id(), r.type,
-      -- A payload of JSON null reads like none, and is one.
-      coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload', '{}'), r.idempotency_key, r.run_at, r.max_attempts,
-      coalesce(r.priority, 0), r.dedupe_key, coalesce(r.dedupe_mode, 'skip'), coalesce(r.tags, '{}'), r.subject,
-      r.concurrency_key, r.expires_at, r.traceparent)::jobforge.new_job
+    select jobforge.new_job(
+      p_ord => r.ord::integer, p_id => jobforge.new_id(), p_type => r.type,
+      -- jsonb_to_recordset reads a payload of JSON null as if there were none.
+      p_payload => coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload'),
+      p_idempotency_key => r.idempotency_key, p_run_at => r.run_at, p_max_attempts => r.max_attempts,
+      p_priority => r.priority, p_dedupe_key => r.dedupe_key, p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
+      p_subject => r.subject, p_concurrency_key => r.concurrency_key, p_expires_at => r.expires_at,
+      p_traceparent => r.traceparent)
     from rows from (jsonb_to_recordset(p_jobs) as (
       type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
       dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,

@@ -16,7 +16,7 @@ begin
     concurrency_key, subject, tags, traceparent)
   values (
     p_job.id, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), p_job.type,
-    case when p_job.run_at > p_now then 'waiting' else 'ready' end,
+    jobforge.queued_state(p_job.run_at, p_now),
     -least(p_job.priority, v_most), v_attempts, v_attempts, coalesce(p_job.run_at, p_now), p_now, p_now, p_job.expires_at, v_payload,
     p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent);
   if v_payload is null then
@@ -51,7 +51,7 @@ begin
   overriding system value
   select
     j.id, j.seq, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), j.type,
-    case when j.run_at > p_now then 'waiting' else 'ready' end,
+    jobforge.queued_state(j.run_at, p_now),
     -least(j.priority, p.max_priority),
     coalesce(j.max_attempts, p.max_attempts), coalesce(j.max_attempts, p.max_attempts),
     coalesce(j.run_at, p_now), p_now, p_now, j.expires_at, jobforge.inline_payload(j.payload),

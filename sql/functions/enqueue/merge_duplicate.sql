@@ -52,11 +52,7 @@ begin
     set rank = jobforge.rank_for(p_job.type, p_job.priority),
       tags = p_job.tags,
       run_at = case p_job.dedupe_mode when 'debounce' then v_run_at else j.run_at end,
-      state = case
-        when p_job.dedupe_mode <> 'debounce' then j.state
-        when v_run_at <= p_now then 'ready'
-        else 'waiting'
-      end,
+      state = case p_job.dedupe_mode when 'debounce' then jobforge.queued_state(v_run_at, p_now) else j.state end,
       updated_at = p_now
     where j.id = merge_duplicate.id;
     perform jobforge.leave_slots(array(
@@ -68,7 +64,7 @@ begin
   -- see this key: where nothing is kept of it, the key gets its date at once.
   update jobforge.job_keys k
   set job_id = merge_duplicate.id,
-    forget_at = (select p_now + interval '24 hours' from jobforge.policy_of(p_job.type) p where not p.keep_history)
+    forget_at = (select p_now + jobforge.key_retention() from jobforge.policy_of(p_job.type) p where not p.keep_history)
   where k.tenant_id = p_tenant_id and k.type = p_job.type and k.idempotency_key = p_job.idempotency_key
     and k.job_id = p_job.id;
 end $$;

@@ -149,7 +149,7 @@ begin
     end if;
   else
     v_last := jobforge.last_due(p_schedule, p_now);
-    times := case when v_once or v_last >= p_now - interval '1 minute' then array[v_last] else '{}' end;
+    times := case when v_once or v_last >= p_now - jobforge.missed_after() then array[v_last] else '{}' end;
     next_run_at := jobforge.due_after(p_schedule, v_last);
   end if;
 end $$;

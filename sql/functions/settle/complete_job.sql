@@ -21,9 +21,17 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_end run_end := row(
-    1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, coalesce(p_retry, true),
-    case p_status when 'failed' then p_retry_at end, true, p_cost_cents, null, p_next_run_at);
+  v_end run_end := run_end(
+    p_id => p_job_id,
+    p_attempt => p_attempt,
+    p_status => p_status,
+    p_error => p_error,
+    p_result => p_result,
+    p_artifact_ref => p_artifact_ref,
+    p_retry => p_retry,
+    p_run_at => case p_status when 'failed' then p_retry_at end,
+    p_cost_cents => p_cost_cents,
+    p_next_run_at => p_next_run_at);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');

@@ -15,6 +15,6 @@ begin
   if p_run_at is null or not is_time(p_run_at) then
     perform fail_argument('run_at', 'run_at must be a time from the year 1 to 9999');
   end if;
-  return end_one_run(p_worker_id, row(
-    1, p_job_id, p_attempt, 'deferred', null, null, null, true, p_run_at, coalesce(p_counts, true), null, null, null)::run_end);
+  return end_one_run(p_worker_id, run_end(
+    p_id => p_job_id, p_attempt => p_attempt, p_status => 'deferred', p_run_at => p_run_at, p_counts => p_counts));
 end $$;

@@ -83,7 +83,7 @@ begin
       tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
-      t.id, t.seq, t.tenant_id, t.lane, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
+      t.id, t.seq, t.tenant_id, t.lane, t.type, queued_state(t.again_at, p_now), t.rank, t.attempts,
       t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int, t.failures + t.unwell::int,
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
@@ -206,7 +206,7 @@ language sql stable as $$
       and (p_tenant_id is null or a.tenant_id = p_tenant_id)
   ) or exists (
     select from jobforge.archive f
-    where f.id = p_job_id and f.finished_at >= jobforge.time_of(p_job_id) - interval '1 day'
+    where f.id = p_job_id and f.finished_at >= jobforge.earliest_finish(p_job_id)
       and f.attempts = p_attempt and f.worker_id = p_worker_id and f.last_run <> 'lost'
       and (p_tenant_id is null or f.tenant_id = p_tenant_id)
   )

@@ -48,25 +48,24 @@ create or replace function jobforge.cast_ends(p_results jsonb, p_now timestamptz
 language plpgsql as $$
 begin
   return (
-    select array_agg(row(
-        r.ord,
-        case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
-        r.attempt,
-        case when x.problem is null then r.status else 'failed' end,
-        coalesce(x.problem, r.error),
-        case when x.problem is null and not jobforge.is_oversized(r.result) then r.result end,
-        case when x.problem is null and octet_length(r.artifact_ref) <= 4096 then r.artifact_ref end,
-        r.retry is distinct from 'false' and x.problem is null,
-        case r.status
+    select array_agg(jobforge.run_end(
+        p_ord => r.ord::integer,
+        p_id => case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
+        p_attempt => r.attempt,
+        p_status => case when x.problem is null then r.status else 'failed' end,
+        p_error => coalesce(x.problem, r.error),
+        p_result => case when x.problem is null and not jobforge.is_oversized(r.result) then r.result end,
+        p_artifact_ref => case when x.problem is null and octet_length(r.artifact_ref) <= 4096 then r.artifact_ref end,
+        p_retry => r.retry is distinct from 'false' and x.problem is null,
+        p_run_at => case r.status
           when 'failed' then case when r.retry_at is not null then jobforge.time_or_null(r.retry_at) end
           when 'deferred' then coalesce(case when r.run_at is not null then jobforge.time_or_null(r.run_at) end, p_now)
         end,
-        r.counts is distinct from 'false',
-        case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
-        case when r.children is not null and r.status = 'succeeded' and x.problem is null
+        p_counts => r.counts is distinct from 'false',
+        p_cost_cents => case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
+        p_children => case when r.children is not null and r.status = 'succeeded' and x.problem is null
           then jobforge.read_children(r.children, p_now) end,
-        case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end
-      )::jobforge.run_end)
+        p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end))
     from rows from (jsonb_to_recordset(p_results) as (
       id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text, run_at text,
       counts text, cost_cents text, children jsonb, next_run_at text)) with ordinality as r(

@@ -64,10 +64,14 @@ language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
 begin
-  perform set_config('lock_timeout', '10ms', true);
+  perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
   perform jobforge.enqueue(p_tenant_id,
-    array(select row(row_number() over (), j.id, j.type, j.payload, j.idempotency_key, j.run_at, j.max_attempts, j.priority,
-      j.dedupe_key, j.dedupe_mode, j.tags, j.subject, j.concurrency_key, j.expires_at, j.traceparent)::jobforge.new_job
+    array(
+      select jobforge.new_job(p_ord => (row_number() over ())::integer, p_id => j.id, p_type => j.type,
+        p_payload => j.payload, p_idempotency_key => j.idempotency_key, p_run_at => j.run_at,
+        p_max_attempts => j.max_attempts, p_priority => j.priority, p_dedupe_key => j.dedupe_key,
+        p_dedupe_mode => j.dedupe_mode, p_tags => j.tags, p_subject => j.subject,
+        p_concurrency_key => j.concurrency_key, p_expires_at => j.expires_at, p_traceparent => j.traceparent)
       from unnest(p_jobs) j), p_now, true);
   perform set_config('lock_timeout', v_before, true);
   return true;

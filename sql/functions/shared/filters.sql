@@ -86,8 +86,9 @@ begin
   v.before_id := jobforge.filter_text(v_filters, 'cursor', 'id');
   v.row_limit := least(coalesce(jobforge.filter_text(v_filters, 'limit', 'number')::integer, 50), 1000);
   v.row_offset := coalesce(jobforge.filter_text(v_filters, 'offset', 'number')::integer, 0);
-  if not v.statuses <@ array['queued', 'running', 'succeeded', 'failed', 'dead', 'canceled'] then
-    perform jobforge.fail_argument('status', 'status must be of queued, running, succeeded, failed, dead, canceled');
+  if not v.statuses <@ (jobforge.live_statuses() || jobforge.finished_statuses()) then
+    perform jobforge.fail_argument('status', 'status must be '
+      || jobforge.one_of(jobforge.live_statuses() || jobforge.finished_statuses()));
   elsif v.row_limit < 1 then
     perform jobforge.fail_argument('limit', 'limit must be at least 1');
   elsif v.row_offset not between 0 and 100000 then
@@ -144,12 +145,12 @@ declare
   v_few uuid[];
   v_pairs jsonb;
 begin
-  if (p_filter.statuses is null or p_filter.statuses && array['queued', 'running'])
+  if (p_filter.statuses is null or p_filter.statuses && live_statuses())
     and p_filter.finished_after is null and p_filter.finished_before is null
   then
     v_sources := live_sources(p_tenant_id, p_filter, v_rows);
   end if;
-  if p_filter.statuses is null or p_filter.statuses && array['succeeded', 'failed', 'dead', 'canceled'] then
+  if p_filter.statuses is null or p_filter.statuses && finished_statuses() then
     v_few := few_archived(p_tenant_id, p_filter);
     if v_few is null and p_filter.subject is null and num_nonnulls(p_filter.error_contains, p_filter.error_group) = 0
       and p_filter.statuses is distinct from array['canceled'] and (p_tenant_id is not null or p_filter.types is not null)

@@ -19,6 +19,12 @@ language sql volatile as $$
     * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
 $$;
 
+-- The names of the presets.
+create or replace function jobforge.preset_names() returns text[]
+language sql immutable parallel safe as $$
+  select array['jobforge', 'harmonyk', 'atlas', 'processing']
+$$;
+
 -- The numbers behind a preset's name, as the seeds state them.
 create or replace function jobforge.preset(p_name text) returns jsonb
 language sql immutable as $$

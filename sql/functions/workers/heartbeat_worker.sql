@@ -26,7 +26,7 @@ begin
   if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array' or octet_length((v_info - 'held')::text) > 16384 then
     perform fail_argument('info', 'info must be an object of at most 16 kB, with held as an array');
   end if;
-  v_new := register_worker(p_worker_id, coalesce(v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), v_info - 'held', v_now);
+  v_new := register_worker(p_worker_id, coalesce(v_bound, all_tenants()), v_info - 'held', v_now);
   -- Only a worker that says what it holds can be told what it does not hold.
   if v_info ? 'held' then
     v_lost := lose_runs(p_worker_id, array(
@@ -35,7 +35,7 @@ begin
       where j.state = 'running'
         and j.worker_id = p_worker_id
         and (v_bound is null or j.tenant_id = v_bound)
-        and (v_new or j.started_at < v_now - interval '10 seconds')
+        and (v_new or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
       for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);

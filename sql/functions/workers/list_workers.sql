@@ -10,9 +10,9 @@ language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
   select w.id,
-    case when w.seen_at >= jobforge.now() - interval '1 minute' then 'alive' else 'gone' end,
+    case when is_alive(w.seen_at, jobforge.now()) then 'alive' else 'gone' end,
     w.instance,
-    nullif(w.scope, 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+    nullif(w.scope, all_tenants()),
     w.started_at,
     w.seen_at,
     worker_types(w.info),

@@ -10,7 +10,7 @@ declare
   v_lost uuid[];
   v_count integer := 0;
   -- No lease runs out sooner after its start, so younger runs need no look.
-  v_shortest interval := least(interval '1 minute', (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
+  v_shortest interval := least(jobforge.worker_timeout(), (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
 begin
   loop
     select j.worker_id into v_worker
@@ -26,7 +26,7 @@ begin
       cross join lateral (
         select max(w.seen_at) as seen_at
         from jobforge.workers w
-        where w.id = j.worker_id and w.scope in (j.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        where w.id = j.worker_id and w.scope in (j.tenant_id, jobforge.all_tenants())
       ) w
       cross join lateral jobforge.policy_of(j.type) p
       where j.state = 'running'
@@ -35,8 +35,8 @@ begin
         and (
           case when w.seen_at is null then coalesce(j.heartbeat_at, j.started_at) else greatest(j.started_at, w.seen_at) end
             + coalesce(p.lease_ms * interval '1 millisecond',
-              case when w.seen_at is null then interval '5 minutes' else interval '1 minute' end) < p_now
-          or j.started_at + p.timeout_ms * interval '1 millisecond' + interval '1 minute' < p_now)
+              case when w.seen_at is null then jobforge.unregistered_lease() else jobforge.worker_timeout() end) < p_now
+          or j.started_at + p.timeout_ms * interval '1 millisecond' + jobforge.timeout_grace() < p_now)
       order by j.id
       limit p_limit - v_count
       for update of j skip locked);
@@ -51,8 +51,8 @@ language plpgsql as $$
 begin
   if cardinality(p_job_ids) > 0 then
     perform jobforge.end_runs(p_worker_id, null, array(
-      select row(i.ord, i.id, null, 'lost', jsonb_build_object('name', 'LeaseLost', 'message', p_why),
-        null, null, true, null, true, null, null, null)::jobforge.run_end
+      select jobforge.run_end(p_ord => i.ord::integer, p_id => i.id, p_status => 'lost',
+        p_error => jsonb_build_object('name', 'LeaseLost', 'message', p_why))
       from unnest(p_job_ids) with ordinality i(id, ord)), p_now);
   end if;
   return cardinality(p_job_ids);
