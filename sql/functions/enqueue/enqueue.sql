@@ -75,7 +75,7 @@ begin
       idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent)
     overriding system value
     select
-      w.id, w.seq, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), w.type,
+      w.id, w.seq, p_tenant_id, lane_of(p_tenant_id), w.type,
       queued_state(w.run_at, p_now),
       -least(w.priority, w.max_priority),
       coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),

@@ -15,7 +15,7 @@ begin
     id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at, payload,
     concurrency_key, subject, tags, traceparent)
   values (
-    p_job.id, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), p_job.type,
+    p_job.id, p_tenant_id, jobforge.lane_of(p_tenant_id), p_job.type,
     jobforge.queued_state(p_job.run_at, p_now),
     -least(p_job.priority, v_most), v_attempts, v_attempts, coalesce(p_job.run_at, p_now), p_now, p_now, p_job.expires_at, v_payload,
     p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent);
@@ -50,7 +50,7 @@ begin
     concurrency_key, subject, tags, traceparent)
   overriding system value
   select
-    j.id, j.seq, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), j.type,
+    j.id, j.seq, p_tenant_id, jobforge.lane_of(p_tenant_id), j.type,
     jobforge.queued_state(j.run_at, p_now),
     -least(j.priority, p.max_priority),
     coalesce(j.max_attempts, p.max_attempts), coalesce(j.max_attempts, p.max_attempts),

@@ -59,7 +59,7 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_waiting text[] := types_in('waiting');
+  v_waiting text[] := types_with('waiting');
   v_promoted integer;
   v_flowing boolean;
 begin

@@ -174,7 +174,7 @@ begin
       id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject, tags,
       concurrency_key, schedule_id, scheduled_for)
     select
-      r.id, r.tenant_id, uuid_hash_extended(r.tenant_id, 0), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
+      r.id, r.tenant_id, jobforge.lane_of(r.tenant_id), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
       r.inline_payload, r.subject, r.tags, r.concurrency_key, r.schedule_id, r.at
     from runs r
   )

@@ -19,7 +19,7 @@ create or replace function jobforge.new_job(
 ) returns jobforge.new_job
 language sql immutable parallel safe as $$
   select row(
-    p_ord, p_id, p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts, coalesce(p_priority, 0),
-    p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject, p_concurrency_key, p_expires_at,
-    p_traceparent)::jobforge.new_job
+    p_ord, p_id, p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts,
+    coalesce(p_priority, 0), p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject,
+    p_concurrency_key, p_expires_at, p_traceparent)::jobforge.new_job
 $$;

@@ -96,7 +96,7 @@ begin
       error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
-      d.id, d.seq, d.tenant_id, uuid_hash_extended(d.tenant_id, 0), d.type,
+      d.id, d.seq, d.tenant_id, jobforge.lane_of(d.tenant_id), d.type,
       jobforge.queued_state(p_run_at, p_now), d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,

@@ -16,16 +16,24 @@ const calls: readonly string[] = [
   "dedupe_modes()",
   "earliest_finish(x.id)",
   "finished_statuses()",
+  "first_lane()",
   "global_tenant()",
   "heartbeat_interval()",
   "inline_payload(x.json)",
   "is_alive(x.at, x.at)",
+  "is_costly(x.lane, x.number)",
   "is_key(x.text)",
   "is_oversized(x.json)",
   "is_time(x.at)",
   "key_of_wrong_kind(x.json)",
   "key_retention()",
+  "lane_after(x.lane)",
+  "lane_distance(x.lane, x.lane)",
+  "lane_of(x.id)",
+  "last_lane()",
   "live_statuses()",
+  "many_lanes_lifetime()",
+  "may_start(x.queued, x.id, x.at)",
   "missed_after()",
   "ms_between(x.at, x.at)",
   "new_job(p_type => x.text)",
@@ -35,6 +43,7 @@ const calls: readonly string[] = [
   "preset_names()",
   "problem_with(x.job, x.at)",
   "queued_state(x.at, x.at)",
+  "random_lane()",
   "reason(x.text, x.text, x.flag, x.number)",
   "run_end(p_id => x.id, p_status => 'deferred', p_run_at => x.at)",
   "run_end(p_id => x.id, p_status => x.text, p_result => case when not jobforge.is_oversized(x.json) then x.json end)",
@@ -69,8 +78,9 @@ async function plannedAs(db: Sql, call: string): Promise<string> {
      select jobforge.${call}
      from (
        select r.* from (values
-         (null::uuid, null::text, null::integer, null::boolean, null::timestamptz, null::jsonb, null::jobforge.new_job)
-       ) r(id, text, number, flag, at, json, job)
+         (null::uuid, null::text, null::integer, null::bigint, null::boolean, null::timestamptz, null::jsonb,
+           null::jobforge.new_job, null::jobforge.jobs)
+       ) r(id, text, number, lane, flag, at, json, job, queued)
        offset 0
      ) x`,
   );
