@@ -1,6 +1,6 @@
 -- The shelf of the archive for a time of keeping: the smallest one that is long enough, so that a handful of shelves serve
 -- every retention. 30 days unless a policy says otherwise. 3650 is the longest.
-create or replace function jobforge.shelf(p_retention_days integer) returns integer
+create or replace function jobforge.shelf_for(p_retention_days integer) returns integer
 language sql immutable as $$
   select case
     when p_retention_days is null then 30
@@ -108,8 +108,8 @@ create or replace function jobforge.lacks_shelf() returns boolean
 language sql stable as $$
   select exists (
     select from jobforge.policies p
-    where to_regclass('jobforge.finished_jobs_' || jobforge.shelf(p.retention_days)) is null
-      or to_regclass('jobforge.dead_jobs_' || jobforge.shelf(p.retention_days)) is null)
+    where to_regclass('jobforge.finished_jobs_' || jobforge.shelf_for(p.retention_days)) is null
+      or to_regclass('jobforge.dead_jobs_' || jobforge.shelf_for(p.retention_days)) is null)
 $$;
 
 -- The shelves that policies ask for, made or not.
@@ -117,7 +117,7 @@ create or replace function jobforge.wanted_shelves() returns table (branch text,
 language sql stable as $$
   select b.branch, s.keep_days
   from (values ('finished_jobs'), ('dead_jobs')) b(branch)
-  cross join (select distinct jobforge.shelf(p.retention_days) as keep_days from jobforge.policies p) s
+  cross join (select distinct jobforge.shelf_for(p.retention_days) as keep_days from jobforge.policies p) s
   order by 1, 2
 $$;
 

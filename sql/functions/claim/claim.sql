@@ -1,4 +1,5 @@
--- How a claim works. Numbers are the sections of jobforge.claim; every step is a function of this folder or of limits/.
+-- How a claim works. Numbers are the sections of jobforge.claim; every step is a function in this folder, in limits/ or
+-- in schedules/.
 --
 --     jobforge_claim_jobs                  jobforge_settle_jobs, jobforge_settle_jobs_text
 --              |                                              | settle_and_claim

@@ -1,6 +1,5 @@
--- Defines jobforge.now() and jobforge.new_id() for this server and this installation.
--- The everyday bodies are one expression each, so they are inlined: a jobforge.now() that looks at a flag costs 25 times
--- as much. Owner only.
+-- Defines jobforge.now() and jobforge.new_id() for this server and this installation. The everyday bodies are one
+-- expression each, so they are inlined: a jobforge.now() that looks at a flag costs 25 times as much. Owner only.
 create or replace function jobforge.define_clock() returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$

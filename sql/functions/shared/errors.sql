@@ -53,8 +53,8 @@ language sql immutable as $$
   from bounded
 $$;
 
--- The kind of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted texts, so that a
--- thousand timeouts of a thousand hosts are one group. Null without an error.
+-- The kind of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted texts, so
+-- that a thousand timeouts of a thousand hosts are one group. Null without an error.
 create or replace function jobforge.error_group(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select left(encode(sha256(convert_to(
@@ -62,11 +62,4 @@ language sql immutable parallel safe as $$
       '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
       '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),
       '[0-9]+([.,:][0-9]+)*', '?', 'g'), 'UTF8')), 'hex'), 12)
-$$;
-
--- Whether a time is one that every client can write down: finite, and from the year 1 to 9999, as dates in JSON have it. Null for
--- null. One expression, so that it is inlined.
-create or replace function jobforge.is_time(p_time timestamptz) returns boolean
-language sql immutable parallel safe as $$
-  select p_time between timestamptz '0001-01-01 00:00:00+00' and timestamptz '9999-12-31 00:00:00+00'
 $$;

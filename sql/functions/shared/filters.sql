@@ -105,9 +105,10 @@ language sql immutable as $$
     || '70008000000000000000')::uuid
 $$;
 
--- The conditions of a filter on one table, as SQL over the parameters of jobforge.find_page: fixed texts only, every value
--- is bound (a status is one of six words). Only the conditions in use are written, so that each list gets the plan it
--- deserves. Times also bound the id, which begins with the time of creation, no later than a minute after created_at.
+-- The conditions of a filter on one table, as SQL over the parameters of jobforge.find_page: fixed texts only, every
+-- value is bound (a status is one of six words). Only the conditions in use are written, so that each list gets the
+-- plan it deserves. Times also bound the id, which begins with the time of creation, no later than a minute after
+-- created_at.
 create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_live boolean) returns text
 language sql immutable as $$
   select concat_ws(' and ',
@@ -130,8 +131,8 @@ language sql immutable as $$
     case when p_filter.before_id is not null then 'j.id < ($2).before_id' end)
 $$;
 
--- The page of jobs of a tenant (null: of all) that a filter means, newest first, as ids and times of ending (null: live).
--- Every way through the archive follows an index that is narrow for the filter: see jobforge.archive_source.
+-- The page of jobs of a tenant (null: of all) that a filter means, newest first, as ids and times of ending (null:
+-- live). Every way through the archive follows an index that is narrow for the filter: see jobforge.archive_source.
 create or replace function jobforge.find_page(p_tenant_id uuid, p_filter jobforge.job_filter)
 returns table (id uuid, finished_at timestamptz)
 language plpgsql stable
@@ -166,8 +167,8 @@ begin
   end if;
 end $$;
 
--- The ways to live jobs, as queries of ids in the parameters of find_page. Queued jobs come in the order of ids, by an index
--- of their own when they are one tenant's; jobs that run, few at any time, are all looked at.
+-- The ways to live jobs, as queries of ids in the parameters of find_page. Queued jobs come in the order of ids, by an
+-- index of their own when they are one tenant's; jobs that run, few at any time, are all looked at.
 create or replace function jobforge.live_sources(p_tenant_id uuid, p_filter jobforge.job_filter, p_rows integer) returns text[]
 language sql stable as $$
   select array_agg(format(way.query, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, true), p_rows))
@@ -221,8 +222,8 @@ language sql stable as $$
   end
 $$;
 
--- The ids of archived jobs that have the tags, or that ended within a span of at most an hour, when they are fewer than 2,000;
--- null when the filter names neither, or there are more: then walking the newest first finds a page soon.
+-- The ids of archived jobs that have the tags, or that ended within a span of at most an hour, when they are fewer than
+-- 2,000; null when the filter names neither, or there are more: then walking the newest first finds a page soon.
 create or replace function jobforge.few_archived(p_tenant_id uuid, p_filter jobforge.job_filter) returns uuid[]
 language plpgsql stable
 set search_path = jobforge, pg_temp
@@ -248,8 +249,8 @@ begin
   return case when cardinality(v_ids) < 2000 then v_ids end;
 end $$;
 
--- The pairs of type and tenant in which ended jobs of a tenant, or of some types, may be, found by hopping through the index:
--- types of the archive for a tenant, tenants of each type for types (at most 100 pairs then, or null for more).
+-- The pairs of type and tenant in which ended jobs of a tenant, or of some types, may be, found by hopping through the
+-- index: types of the archive for a tenant, tenants of each type for types (at most 100 pairs then, or null for more).
 create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[]) returns jsonb
 language plpgsql stable as $$
 declare

@@ -10,18 +10,6 @@ language sql stable parallel safe as $$
   select pg_has_role(jobforge.caller(), p_role, 'USAGE')
 $$;
 
--- The text as a uuid, or null when it is none. Never raises: a malformed tenant is no tenant. Inlined, and without a regular
--- expression, which would cost seven microseconds for every id of a settle.
-create or replace function jobforge.uuid_or_null(p_text text) returns uuid
-language sql immutable parallel safe as $$
-  select case
-    when length(p_text) = 36
-      and translate(p_text, '0123456789abcdefABCDEF', '') = '----'
-      and substr(p_text, 9, 1) || substr(p_text, 14, 1) || substr(p_text, 19, 1) || substr(p_text, 24, 1) = '----'
-    then p_text::uuid
-  end
-$$;
-
 -- The tenant named by a JWT's claims: tenant_id, else app_metadata.tenant_id. Never user_metadata, which users edit.
 create or replace function jobforge.claimed_tenant(p_claims text) returns uuid
 language plpgsql immutable parallel safe as $$
@@ -34,7 +22,8 @@ exception when data_exception then
   return null;
 end $$;
 
--- The tenant the caller is bound to; null when it is not bound. The login's binding comes first: SET ROLE is no way out of it.
+-- The tenant the caller is bound to; null when it is not bound. The login's binding comes first: SET ROLE is no way out
+-- of it.
 create or replace function jobforge.bound_tenant() returns uuid
 language plpgsql stable
 security definer

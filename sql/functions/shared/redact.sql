@@ -1,6 +1,6 @@
--- Secrets have no place in rows that people read. What handlers report as errors is masked here, before it is stored, so that
--- every client's errors are; packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a test gives both
--- the same cases.
+-- Secrets have no place in rows that people read. What handlers report as errors is masked here, before it is stored,
+-- so that every client's errors are; packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a
+-- test gives both the same cases.
 
 -- Whether a key names a secret by a well-known word.
 create or replace function jobforge.names_secret(p_key text) returns boolean
@@ -8,13 +8,13 @@ language sql immutable as $$
   select p_key ~* '(passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie)'
 $$;
 
--- A text without the secrets in it: private keys, credentials of a URL, Authorization headers and bearer tokens, tokens that are known
--- by their form, and the values after key= or key: of keys that name a secret.
+-- A text without the secrets in it: private keys, credentials of a URL, Authorization headers and bearer tokens, tokens
+-- that are known by their form, and the values after key= or key: of keys that name a secret.
 create or replace function jobforge.redact_text(p_text text, p_listed text[]) returns text
 language plpgsql immutable as $$
 declare
-  -- What may stand between a key and its value, and what a value is: masked already, quoted, also inside of a quoted text, or up
-  -- to the next separator.
+  -- What may stand between a key and its value, and what a value is: masked already, quoted, also inside of a quoted
+  -- text, or up to the next separator.
   v_value constant text := '(\\?["'']?\s*[=:]\s*)(\[redacted\]|\\?"[^"]*("|$)|''[^'']*(''|$)|[^\s"''\\,;&)}\]]+)';
   v_listed text := (
     select string_agg(regexp_replace(l, '([^[:alnum:]_])', '\\\1', 'g'), '|') from unnest(p_listed) l where l <> '');
@@ -40,9 +40,9 @@ begin
   return v_text;
 end $$;
 
--- A JSON document without the secrets in it. Values of keys that the type's policy lists are masked whatever they are, those of
--- well-known keys when they are texts; all other texts are looked through. Stacks are cut to 4,000 characters; what is nested more
--- than 16 deep is kept as text. Never fails, because no settle may.
+-- A JSON document without the secrets in it. Values of keys that the type's policy lists are masked whatever they are,
+-- those of well-known keys when they are texts; all other texts are looked through. Stacks are cut to 4,000 characters;
+-- what is nested more than 16 deep is kept as text. Never fails, because no settle may.
 create or replace function jobforge.redact(p_document jsonb, p_listed text[], p_depth integer default 0) returns jsonb
 language plpgsql immutable as $$
 begin

@@ -1,6 +1,6 @@
--- Wakes the workers that sleep and have a handler for the type. A NOTIFY in every commit would halve the commit rate, so it
--- is sent only when a worker has marked itself idle; without one this is a look into an index. The payload is the type,
--- and for work that lies ahead a second line with its time. Waking is a courtesy: workers poll all the same.
+-- Wakes the workers that sleep and have a handler for the type. A NOTIFY in every commit would halve the commit rate,
+-- so it is sent only when a worker has marked itself idle; without one this is a look into an index. The payload is the
+-- type, and for work that lies ahead a second line with its time. Waking is a courtesy: workers poll all the same.
 create or replace function jobforge.wake(p_type text, p_run_at timestamptz, p_now timestamptz) returns void
 language plpgsql as $$
 begin

@@ -126,7 +126,7 @@ begin
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('cancel'));
   v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p);
   v_answer := jsonb_build_object('matched', cardinality(v_found),
-    'changed', request_cancels(v_found, v_now) + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
+    'changed', request_cancels(v_found, v_now) + finish_queued(lock_queued_jobs(v_found), 'canceled', v_now));
   perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
   return v_answer;
 end $$;
