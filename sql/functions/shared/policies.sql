@@ -8,6 +8,13 @@ language sql stable as $$
   limit 1
 $$;
 
+-- The rank of a priority. The type's policy caps the priority that a caller may ask for.
+create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
+language plpgsql stable as $$
+begin
+  return (select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
+end $$;
+
 -- How long to wait after the n-th failed execution: least(cap, base * factor^(n-1)), with jitter as a share either
 -- way. Clamped before it is cast, so attempt 100,000 waits a year at most instead of overflowing.
 create or replace function jobforge.backoff(p_policy jobforge.policies, p_failures integer) returns interval
