@@ -23,7 +23,7 @@
 -- THE CLAIM ORDER. Of two ready jobs that a claim may start, this one starts first:
 --   1. the one of higher priority (rank = -priority), whatever its type;
 --   2. within a rank, the one of the tenant whose turn comes first. Turns go from lane to lane, starting after the lane
---      that was served last. Each turn gives an equal share of what the claim wants; a tenant of weight three has three;
+--      that was served last. Turns give equal shares of what the claim wants; a tenant of weight three has three turns;
 --   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
 -- The index jobs_ready (type, rank, lane, run_at, seq) has this order for each type. find_streams implements 1 and 2,
 -- order_by_turn 2 for claims without a hint, take 2, and lock_jobs 3. Limits follow it where jobs compete for one

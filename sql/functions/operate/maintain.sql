@@ -35,7 +35,7 @@ begin
   end if;
   -- Last: what it drops stays locked until the end of the transaction.
   if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
-    v_retired := jobforge.empty_defaults(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
+    v_retired := jobforge.empty_default_leaves(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
     v_done := v_done || jsonb_build_object('retired', v_retired);
     if v_retired > 0 then
       -- There is more: the next heartbeat goes on with it.

@@ -1,5 +1,4 @@
--- A job by id, live or ended. The archive is cut by time, and a job cannot have ended before the day of its UUIDv7, so
--- older leaves are not looked at.
+-- A job by id, live or finished. Leaves of the archive that are older than the job are not read.
 create or replace function jobforge.find_job(p_job_id uuid) returns setof jobforge.all_jobs
 language sql stable as $$
   select * from jobforge.live_jobs j where j.id = p_job_id

@@ -1,5 +1,5 @@
--- The workers that heartbeat, newest first: alive, or gone when silent for a minute. Forgotten after a day. A role that is
--- bound to a tenant sees that tenant's.
+-- The workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
+-- minute). It is forgotten after a day of silence. A role bound to a tenant sees the workers of that tenant.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_workers()
 returns table (
