@@ -9,7 +9,7 @@ import { escapeIdentifier, escapeLiteral } from "pg";
 const root: URL = new URL("../", import.meta.url);
 
 export interface SqlFile {
-  /** The path below this package, such as `functions/claim/take.sql`; the file name only for migrations. */
+  /** The path below this package, such as `functions/claim/look.sql`; the file name only for migrations. */
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;

@@ -56,8 +56,7 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_hint hint := read_hint(
     p_hint, coalesce(p_tenant_id::text, '') || ':' || coalesce(array_to_string(p_types, ','), '*'), p_now);
-  -- When the last full search was, the lane where the next one starts, and where live entries of the waiting index
-  -- start.
+  -- When the last full search was; the lane where the next one starts; the first live entry of the waiting index.
   v_searched_at timestamptz := coalesce(v_hint.at, p_now);
   v_from bigint := v_hint.lane;
   v_floor timestamptz := coalesce(v_hint.due, '-infinity');

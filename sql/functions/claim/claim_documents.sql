@@ -1,6 +1,6 @@
 -- Claims jobs and returns them as a JSON array, with the hint for the next call, and when the next waiting job becomes
--- due. A job has the columns of jobforge_jobs that a worker needs; columns that are rarely set are left out when they
--- are not. Like jobforge_claim_jobs, it returns jobs by priority, run_at and seq (see the claim order in claim.sql).
+-- due. A job has the columns of jobforge_jobs that a worker needs. Columns that are rarely set are left out when they
+-- are null. Like jobforge_claim_jobs, it returns jobs by priority, run_at and seq (see the claim order in claim.sql).
 create or replace function jobforge.claim_documents(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_hint jsonb,
   out jobs text, out hint jsonb, out due timestamptz
@@ -37,8 +37,7 @@ begin
   ) d;
 end $$;
 
--- What the handler of a scheduled run is told about its schedule: members of a JSON object, each with a comma before
--- it.
+-- What the handler of a scheduled run learns about its schedule: members of a JSON object, each after a comma.
 create or replace function jobforge.schedule_of_run(p_schedule_id uuid, p_scheduled_for timestamptz) returns text
 language plpgsql stable as $$
 begin

@@ -1,8 +1,8 @@
--- Finds work: the best rank after p_above that any of the types has ready jobs of, and the lanes that wait there. Lanes
--- are visited in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane to lane through
+-- Finds work: the best rank after p_above in which any of the types has ready jobs, and the lanes that have them.
+-- Visits lanes in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane to lane through
 -- the index, so the cost depends on the number of lanes, not of rows. Returns the rank (null: no job is ready); the
--- streams in the order of their turns, those of one tenant side by side; and whether there are no others. Parts 1 and 2
--- of the claim order (see claim.sql). Locks nothing.
+-- streams in the order of their turns, those of one tenant side by side; and whether it visited all lanes. Implements
+-- parts 1 and 2 of the claim order (see claim.sql). Locks nothing.
 create or replace function jobforge.find_streams(
   p_types text[], p_tenant_id uuid, p_paused bigint[], p_above integer, p_from bigint, p_lanes integer,
   out rank integer, out streams jobforge.stream[], out complete boolean
@@ -35,7 +35,7 @@ begin
   streams := '{}';
   complete := true;
   foreach v_type in array v_types loop
-    -- The same tenants may wait in every type, so each type gets as many lanes. More than five types share those of
+    -- The same tenants may wait in every type, so each type may visit p_lanes. More than five types share the lanes of
     -- five.
     v_found := jobforge.find_lanes(v_type, rank, p_paused, p_from, jobforge.lane_of(p_tenant_id),
       least(p_lanes, ceil(5 * p_lanes::numeric / cardinality(v_types)))::integer);
@@ -47,8 +47,8 @@ begin
   end loop;
 
   -- 3. The order of the turns -----------------------------------------------------------------------------------------
-  -- Lanes beyond the place where the first type was cut off are left to the next search. Otherwise that type's lanes
-  -- would be passed over.
+  -- The search of a type may stop before it has visited all lanes. Lanes beyond the first such place are left to the
+  -- next search. Otherwise the lanes that this type did not visit would be passed over.
   if cardinality(v_types) > 1 then
     streams := array(
       select s
@@ -58,9 +58,9 @@ begin
   end if;
 end $$;
 
--- The lanes that wait in one type and rank, in the order of the turns from p_from on and without the paused ones: up to
--- p_most of them, or the lane p_only alone. Returns their streams, and how far from p_from the search was cut off
--- (null: it came round).
+-- The lanes that have ready jobs of one type and rank, in the order of the turns from p_from on and without paused
+-- lanes: up to p_most of them, or the lane p_only alone. Returns their streams, and the distance from p_from at which
+-- it stopped (null: it visited all lanes).
 create or replace function jobforge.find_lanes(
   p_type text, p_rank integer, p_paused bigint[], p_from bigint, p_only bigint, p_most integer,
   out streams jobforge.stream[], out cut numeric

@@ -5,9 +5,9 @@
 --   due     the waiting index had no live entry before this time
 --   streams the streams of the last search, if it found all there are, with the positions where they continue
 --   costly  the last search met many dead index entries, so claims continue with its streams for up to a second
---   types   the types that have work, for a worker of any type, if finding them was costly
+--   types   the types that have work, for a worker of any type that is bound to no tenant, if finding them was costly
 --   ask     when to look for more urgent work again, if that was costly
---   many    until when more lanes than a hint holds are taken to wait
+--   many    more lanes wait than a hint can hold; this is assumed until then
 -- Under a long transaction, dead entries pile up at the head of every lane. The hint lets claims skip them. Where a
 -- search is cheap every call searches, because no hint knows a tenant whose first job has just come. Then streams are
 -- remembered only if there are many of them, and for a tenth of a second. A hint is advice only: it is ignored when it
@@ -31,8 +31,8 @@ begin
       'streams', case when p_hint.costly or cardinality(p_hint.streams) > 16 then p_hint.streams end::text)));
 end $$;
 
--- Reads a hint. Without one, or if it cannot be read, the result has the key alone; if it is too old, also the lane and
--- `many`.
+-- Reads a hint. Without a hint, or if it is malformed, the result has only the key. If it is too old, the result also
+-- has the lane and `many`.
 create or replace function jobforge.read_hint(p_hint jsonb, p_key text, p_now timestamptz) returns jobforge.hint
 language plpgsql stable as $$
 declare

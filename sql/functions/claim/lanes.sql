@@ -17,7 +17,7 @@ language sql immutable parallel safe as $$
   select 9223372036854775807
 $$;
 
--- A place where a search may start. Workers that start at the same lane compete for the same rows.
+-- A lane at which a search may start. Workers that start at the same lane compete for the same rows.
 create or replace function jobforge.random_lane() returns bigint
 language sql volatile as $$
   select (random() * 18446744073709549568 - 9223372036854774784)::bigint

@@ -8,14 +8,14 @@ create or replace function jobforge.lock_jobs(
 language plpgsql
 set enable_sort = off as $$
 declare
-  -- Usually nothing is being canceled, and no job needs the look.
+  -- Usually there are no cancel requests. Then no job is checked for one.
   v_cancels boolean := exists (select from jobforge.cancel_requests);
 begin
   return query
   select s.first::integer, x.places, x.last_at, x.last_seq
   from unnest(p_streams, p_lasts, p_shares) with ordinality s(type, rank, lane, from_at, from_seq, last, share, first)
   cross join lateral (
-    select array_agg(y.ctid) as places, (array_agg(y.run_at))[count(*)] as last_at,
+    select array_agg(y.ctid) as places, (array_agg(y.run_at::timestamptz))[count(*)] as last_at,
       (array_agg(y.seq))[count(*)] as last_seq
     from (
       select j.ctid, j.run_at, j.seq

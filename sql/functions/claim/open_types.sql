@@ -1,9 +1,9 @@
--- The types to claim from: p_types, or every type that has a queued job or a schedule (null). Types that a gate pauses
--- are left out, which are all of them when everything is paused.
+-- The types to claim from: p_types, or with null every type that has a queued job or a schedule. Without types that a
+-- gate pauses; empty when everything is paused.
 create or replace function jobforge.open_types(p_types text[], p_now timestamptz) returns text[]
 language plpgsql stable as $$
 begin
-  -- Usually nothing is paused, and the list of one type needs no further look.
+  -- Usually nothing is paused. Then a list of one type is the result.
   if exists (select from jobforge.gates) then
     if jobforge.is_paused('all', '', p_now) then
       return '{}';

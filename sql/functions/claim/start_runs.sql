@@ -1,6 +1,6 @@
 -- Starts runs: marks rows that this transaction has locked as running under the worker, and returns the places (ctid)
--- of their new versions. A locked row does not move, so its place finds it as surely as its id does, without an index.
--- The settings leave no other plan. p_counted: limits exist, so the runs must be in the indexes by which limits count.
+-- of their new versions. A locked row does not move, so its place is as good as its id and needs no index. The settings
+-- allow no other plan. p_counted: limits exist, so the runs must be in the indexes by which limits count.
 create or replace function jobforge.start_runs(
   p_places tid[], p_worker_id text, p_now timestamptz, p_counted boolean
 ) returns tid[]

@@ -1,8 +1,8 @@
 -- Takes up to p_limit jobs from streams of one rank, and starts them under the worker. A turn is a tenant with its
 -- streams, which are side by side. Every turn gives an equal share of what is still wanted, the oldest jobs it has in
 -- any type; what some turns do not have, the others give. A tenant of weight three gives three shares. Part 2 of the
--- claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and others are sought further
--- on.
+-- claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and it looks further along the
+-- streams.
 -- Returns:
 --   claimed     the places (ctid) of the running rows, valid until the transaction ends
 --   streams     the streams with the positions where they continue; those that had their turn come last

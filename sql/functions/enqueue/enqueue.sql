@@ -27,7 +27,7 @@ begin
   end if;
 
   -- 2. Take the idempotency keys --------------------------------------------------------------------------------------
-  -- A key that is free now promises the new job. Otherwise it leads to a job that exists.
+  -- A key that was free now leads to the new job. Any other key leads to an existing job.
   insert into job_keys (tenant_id, type, idempotency_key, job_id)
   select p_tenant_id, j.type, j.idempotency_key, j.id
   from unnest(p_jobs) j
@@ -102,9 +102,9 @@ begin
   join unnest(v_created) c(id) on c.id = j.id;
 
   -- 5. Find the existing job of each of the others --------------------------------------------------------------------
-  -- This is the job to which the idempotency key leads, or else the live job with the same dedupe key. It goes in the
-  -- order of the keys again. Jobs whose key belongs to another job of the call come last, because that one may still
-  -- change the job to which the key leads.
+  -- This is the job to which the idempotency key leads, or else the live job with the same dedupe key. The loop follows
+  -- the order of the keys again. Jobs whose key belongs to another job of the call come last, because that other job
+  -- may still change where the key leads.
   for v_job in
     select j.*
     from unnest(p_jobs) j

@@ -1,4 +1,4 @@
--- The jobs of a JSON array, in order. Raises JF002 that names the first job that is not an object, or has an unknown
+-- The jobs of a JSON array, in order. Raises JF002, which names the first job that is not an object, or has an unknown
 -- key or a value of the wrong kind.
 create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
 language plpgsql as $$
@@ -67,7 +67,7 @@ language sql immutable as $$
   end
 $$;
 
--- Finds the job of an array that could not be read, and raises JF002 that names it.
+-- Finds the job of an array that could not be read, and raises JF002, which names it.
 create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_message text) returns void
 language plpgsql as $$
 declare

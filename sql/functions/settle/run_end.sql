@@ -1,7 +1,7 @@
 -- Makes the end of a run. p_status is succeeded, failed, deferred or released, as a worker reports it, or lost. Without
--- p_attempt it is the end of the run that the worker holds now. p_ord is its place in the call; p_run_at is when the
--- job is to run again, and null leaves that to the policy of its type. One expression that uses each parameter once, so
--- that Postgres inlines it: naming the fields costs nothing.
+-- p_attempt it is the end of the run that the worker holds now. p_ord is its place in the call. p_run_at is when the
+-- job runs again; null leaves that to the policy of its type. One expression that uses each parameter once, so that
+-- Postgres inlines it: naming the fields costs nothing.
 create or replace function jobforge.run_end(
   p_id uuid,
   p_status text,

@@ -4,8 +4,8 @@
 --   p_hint    the hint of the worker's last call, unread
 -- Returns {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. The outcome is ok; already
 -- when this worker has settled this run before, so a call may be repeated after a lost response; or stale when the
--- fence refused it. An invalid result spoils no other, and a claim that fails undoes no settle: claim_error says why.
--- Children of a success are enqueued with it, once.
+-- fence refused it. An invalid result does not affect the others. A claim that fails undoes no settle; claim_error says
+-- why. Children of a success are enqueued with it, once.
 -- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks running rows in id
 -- order; waits for nothing that an application can hold. Claiming needs READ COMMITTED.
 create or replace function :"api_schema".jobforge_settle_jobs(
@@ -24,7 +24,8 @@ begin
 end $$;
 
 -- The same call for a worker that parses JSON itself: returns the JSON as text. To build a jsonb of hundreds of jobs
--- only to print it again takes an eighth of the time of the whole call. Who, locks: as jobforge_settle_jobs.
+-- only to print it again takes an eighth of the time of the whole call.
+-- Who, locks: as jobforge_settle_jobs.
 create or replace function :"api_schema".jobforge_settle_jobs_text(
   p_worker_id text,
   p_results jsonb,

@@ -53,7 +53,7 @@ language sql immutable parallel safe as $$
   select array['queued', 'running']
 $$;
 
--- The statuses of a job that has finished. Such a job is in the archive.
+-- The statuses of a job that has finished. It is in the archive, or forgotten if its type keeps no history.
 create or replace function jobforge.finished_statuses() returns text[]
 language sql immutable parallel safe as $$
   select array['succeeded', 'failed', 'dead', 'canceled']

@@ -27,5 +27,5 @@ $$;
 create or replace function jobforge.fail_not_held(p_job_id uuid) returns void
 language sql as $$
   select jobforge.fail('JF003', 'Job not found or not locked by worker', 'not_held', null,
-    format('Job %s: the lease was lost, the job has ended, or another worker holds it. Drop the result.', p_job_id))
+    format('Job %s: the lease was lost, the job is finished, or another worker holds it. Drop the result.', p_job_id))
 $$;

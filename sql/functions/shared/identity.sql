@@ -37,7 +37,7 @@ begin
   if not exists (select from role_bindings) then
     return null;
   end if;
-  -- The type name has its own collation, which an index on text does not support.
+  -- A name has a collation of its own, which the index of texts does not serve.
   return (
     select b.tenant_id
     from role_bindings b

@@ -1,5 +1,5 @@
 -- Wakes the sleeping workers that have a handler for the type. A NOTIFY in every commit would halve the commit rate, so
--- it is sent only if a worker has marked itself idle; otherwise the call reads one index entry. The payload is the
+-- it is sent only if a worker has marked itself idle; otherwise the call is one index lookup. The payload is the
 -- type, and for work in the future a second line with its time. Best effort: workers also poll.
 create or replace function jobforge.wake(p_type text, p_run_at timestamptz, p_now timestamptz) returns void
 language plpgsql as $$

@@ -31,7 +31,7 @@ begin
     perform fail_argument('info', 'info must be an object of at most 16 kB, with held as an array');
   end if;
   v_new := register_worker(p_worker_id, coalesce(v_bound, all_tenants()), v_info - 'held', v_now);
-  -- A worker that does not report what it holds cannot have lost anything.
+  -- Jobs that the worker does not know of can be found only if it reports what it holds.
   if v_info ? 'held' then
     v_lost := lose_runs(p_worker_id, array(
       select j.id
@@ -42,7 +42,7 @@ begin
         and (v_new or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
-      for update skip locked), format('Worker %s no longer knew of the job', p_worker_id), v_now);
+      for update skip locked), format('Worker %s no longer lists the job', p_worker_id), v_now);
   end if;
   perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
   perform maintain_tables(v_now, 5000, false);

@@ -45,8 +45,7 @@ begin
       order by j.id
       limit p_limit - v_count
       for update of j skip locked);
-    v_count := v_count
-      + jobforge.lose_runs(v_worker, v_lost, format('Worker %s gave no sign of life', v_worker), p_now);
+    v_count := v_count + jobforge.lose_runs(v_worker, v_lost, format('Worker %s sent no heartbeat', v_worker), p_now);
   end loop;
   return v_count;
 end $$;

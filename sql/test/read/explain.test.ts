@@ -165,7 +165,7 @@ test("retrying after a lost run", async ({ db }) => {
   await db.travel("10 minutes");
   await maintain(db);
   expect((await reason(db, id, "retrying")).message).toMatch(
-    /^Attempt 1 of 5 was lost \(Worker w1 gave no sign of life\)/,
+    /^Attempt 1 of 5 was lost \(Worker w1 sent no heartbeat\)/,
   );
 });
 

@@ -46,7 +46,7 @@ describe("a run whose worker died", () => {
     expect(await find(db, id)).toMatchObject({ status: "dead", reason: "crashed" });
     const after = await schedule(db);
     expect(after).toMatchObject({ consecutive_failures: 1, last_status: "failed" });
-    expect(after.last_error).toContain("no sign of life");
+    expect(after.last_error).toContain("no heartbeat");
     await db.travel("19 minutes");
     expect((await claimRun(db)).id).not.toBe(id);
   });

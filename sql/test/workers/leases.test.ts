@@ -136,7 +136,7 @@ test("a lost job is due at once, keeps its place before newer ones, and shows th
     attempts: 2,
     locked_by: "w2",
     run_at: claimed?.run_at,
-    last_error: expect.stringContaining("no sign of life"),
+    last_error: expect.stringContaining("no heartbeat"),
   });
   expect(await attemptsOf(db, lost.id)).toMatchObject([
     { attempt_no: 1, status: "lost", worker_id: "w1", error: { message: expect.any(String) } },
