@@ -1,19 +1,20 @@
--- Says how long maintenance DDL of this transaction waits for a lock. Not at all when the transaction has changed jobs: others may wait for
--- those, with locks that the DDL waits for. Two waits of a moment each make no deadlock, but a busy machine makes them long.
+-- Sets the lock timeout for maintenance DDL in this transaction. A transaction that has changed jobs hardly waits:
+-- others may wait for those jobs while they hold locks that the DDL needs. Two short waits are no deadlock, but on a
+-- busy machine they become long.
 create or replace function jobforge.set_ddl_lock_timeout(p_holds_jobs boolean) returns void
 language plpgsql as $$
 begin
   perform set_config('jobforge.ddl_lock_timeout', case when p_holds_jobs then '1ms' else '50ms' end, true);
 end $$;
 
--- So long, as lock_timeout has it: 50 ms unless set_ddl_lock_timeout said otherwise.
+-- The lock timeout for maintenance DDL: 50 ms unless set_ddl_lock_timeout has set another.
 create or replace function jobforge.ddl_lock_timeout() returns text
 language sql stable as $$
   select case when current_setting('jobforge.ddl_lock_timeout', true) = '1ms' then '1ms' else '50ms' end
 $$;
 
--- Runs one statement of maintenance DDL, and gives up soon: behind a long reader it would make everybody else wait. False when it
--- gave up.
+-- Runs one statement of maintenance DDL, and gives up after the lock timeout: while it waits behind a long reader,
+-- every other transaction would wait behind it. Returns false when it gave up.
 create or replace function jobforge.try_ddl(p_statement text) returns boolean
 language plpgsql as $$
 declare
@@ -27,8 +28,8 @@ exception when lock_not_available then
   return false;
 end $$;
 
--- Closes a new table to everybody but its owner, also where default privileges have opened it.
-create or replace function jobforge.close_table(p_name text) returns void
+-- Revokes every right on a new table from all roles but its owner, because default privileges may have granted some.
+create or replace function jobforge.restrict_to_owner(p_name text) returns void
 language plpgsql as $$
 declare
   v_table regclass := format('jobforge.%I', p_name)::regclass;
@@ -41,26 +42,29 @@ begin
     cross join lateral aclexplode(c.relacl) x
     where c.oid = v_table and x.grantee <> c.relowner
   loop
-    execute format('revoke all on %s from %s', v_table, case v_grantee when 0 then 'public' else v_grantee::regrole::text end);
+    execute format('revoke all on %s from %s',
+      v_table, case v_grantee when 0 then 'public' else v_grantee::regrole::text end);
   end loop;
 end $$;
 
--- Makes a table for a part of the archive, on its own, so that settles go on meanwhile: nobody sees it before it is attached.
-create or replace function jobforge.make_partition(p_name text, p_is_shelf boolean) returns void
+-- Creates a table for a shelf or leaf of the archive, not yet attached: until then no other transaction sees it, and
+-- settles go on.
+create or replace function jobforge.create_partition(p_name text, p_is_shelf boolean) returns void
 language plpgsql as $$
 begin
   execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name,
     case when p_is_shelf then 'partition by range (finished_at)' end);
-  perform jobforge.close_table(p_name);
+  perform jobforge.restrict_to_owner(p_name);
   if p_is_shelf then
     execute format('create table jobforge.%I partition of jobforge.%I default', p_name || '_default', p_name);
-    perform jobforge.close_table(p_name || '_default');
+    perform jobforge.restrict_to_owner(p_name || '_default');
   end if;
 end $$;
 
--- Waits for whoever is writing to the archive. A row that is on its way into a default part, when a part is attached that it
--- belongs to, would fail. Short, because it keeps settles waiting until the transaction ends, and gives up with the lock timeout.
-create or replace function jobforge.let_writers_pass() returns void
+-- Waits until no transaction writes to the archive. Otherwise a row on its way into a default partition would fail when
+-- the partition that it belongs to is attached. The lock makes settles wait until the transaction ends, so that must be
+-- soon. Raises lock_not_available after the lock timeout.
+create or replace function jobforge.wait_for_archive_writers() returns void
 language plpgsql as $$
 begin
   lock table jobforge.archive in share row exclusive mode;

@@ -1,6 +1,9 @@
--- The shelf of the archive for a time of keeping: the smallest one that is long enough, so that a handful of shelves serve
--- every retention. 30 days unless a policy says otherwise. 3650 is the longest.
-create or replace function jobforge.shelf(p_retention_days integer) returns integer
+-- How the archive is partitioned: a branch by status (finished_jobs, dead_jobs), in it a shelf by retention, in the
+-- shelf leaves by time of finish. Retention drops whole leaves.
+
+-- The shelf for a retention, in days: the smallest that is long enough, so that a handful of shelves serve every
+-- retention. 30 days unless a policy says otherwise; 3650 is the longest.
+create or replace function jobforge.shelf_for(p_retention_days integer) returns integer
 language sql immutable as $$
   select case
     when p_retention_days is null then 30
@@ -15,15 +18,15 @@ language sql immutable as $$
   end
 $$;
 
--- How many days one leaf of a shelf covers: a fifth of the time of keeping (half for failures, which are few), so that a shelf
--- has a dozen leaves whatever the retention: a job is looked up in each.
+-- How many days one leaf of a shelf covers: a fifth of its retention, or half of it for failures, which are few. So a
+-- shelf has about a dozen leaves whatever the retention; a search for a job reads each of them.
 create or replace function jobforge.leaf_days(p_branch text, p_keep_days integer) returns integer
 language sql immutable as $$
   select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
 $$;
 
--- Adds a leaf to a shelf. p_is_open: rows may be on their way to its time. False, and nothing done, when that would wait for
--- somebody.
+-- Adds a leaf to a shelf. p_is_open: rows for its time span may be on their way. Returns false, and changes nothing,
+-- when it would have to wait longer than the lock timeout.
 create or replace function jobforge.add_leaf(
   p_name text, p_shelf text, p_from timestamptz, p_to timestamptz, p_is_open boolean
 ) returns boolean
@@ -32,19 +35,20 @@ declare
   v_before text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', jobforge.ddl_lock_timeout(), true);
-  perform jobforge.make_partition(p_name, false);
+  perform jobforge.create_partition(p_name, false);
   if p_is_open then
-    perform jobforge.let_writers_pass();
+    perform jobforge.wait_for_archive_writers();
   end if;
-  execute format('alter table jobforge.%I attach partition jobforge.%I for values from (%L) to (%L)', p_shelf, p_name, p_from, p_to);
+  execute format('alter table jobforge.%I attach partition jobforge.%I for values from (%L) to (%L)',
+    p_shelf, p_name, p_from, p_to);
   perform set_config('lock_timeout', v_before, true);
   return true;
 exception when lock_not_available or check_violation then
   return false;
 end $$;
 
--- Adds a shelf with its leaves. It takes along what waits for it in the default one. Answers how many leaves it made, and whether
--- it gave up, with nothing done, because it would have to wait for somebody.
+-- Adds a shelf with its leaves, and moves the rows that belong to it from the default shelf. Returns how many leaves it
+-- made, and whether it gave up, with nothing changed, because it would have to wait longer than the lock timeout.
 create or replace function jobforge.add_shelf(
   p_branch text, p_keep_days integer, p_now timestamptz, out made integer, out gave_up boolean
 )
@@ -55,21 +59,24 @@ declare
 begin
   gave_up := false;
   perform set_config('lock_timeout', jobforge.ddl_lock_timeout(), true);
-  perform jobforge.make_partition(v_name, true);
+  perform jobforge.create_partition(v_name, true);
   made := (jobforge.add_leaves(p_branch, p_keep_days, p_now, false)).made;
-  perform jobforge.let_writers_pass();
+  perform jobforge.wait_for_archive_writers();
   execute format(
-    'with moved as (delete from jobforge.%I d where d.keep_days = $1 returning d.*) insert into jobforge.%I select * from moved',
+    'with moved as (delete from jobforge.%I d where d.keep_days = $1 returning d.*)
+     insert into jobforge.%I select * from moved',
     p_branch || '_default', v_name) using p_keep_days;
-  execute format('alter table jobforge.%I attach partition jobforge.%I for values in (%s)', p_branch, v_name, p_keep_days);
+  execute format('alter table jobforge.%I attach partition jobforge.%I for values in (%s)',
+    p_branch, v_name, p_keep_days);
   perform set_config('lock_timeout', v_before, true);
 exception when lock_not_available or check_violation then
   made := 0;
   gave_up := true;
 end $$;
 
--- Makes the leaves of a shelf for the next seven days; a range that already has rows in the default leaf stays there. p_is_open:
--- the shelf is in use. Answers how many it made, and whether it gave up at one that cannot be made without waiting.
+-- Makes the leaves of a shelf for the next seven days. A time span that already has rows in the default leaf gets no
+-- leaf of its own. p_is_open: the shelf is in use. Returns how many leaves it made, and whether it gave up at one for
+-- which it would have to wait longer than the lock timeout.
 create or replace function jobforge.add_leaves(
   p_branch text, p_keep_days integer, p_now timestamptz, p_is_open boolean, out made integer, out gave_up boolean
 )
@@ -77,7 +84,7 @@ language plpgsql as $$
 declare
   v_shelf text := p_branch || '_' || p_keep_days;
   v_width interval := make_interval(days => jobforge.leaf_days(p_branch, p_keep_days));
-  -- Leaves start at multiples of their width since 2000, in UTC, so that every worker means the same ones.
+  -- Leaves start at multiples of their width since 2000 in UTC, so that every worker makes the same ones.
   v_from timestamptz := date_bin(v_width, p_now, '2000-01-01T00:00:00Z');
   v_to timestamptz;
   v_name text;
@@ -92,10 +99,12 @@ begin
       execute format('select exists (select from jobforge.%I where finished_at >= %L and finished_at < %L)',
         v_shelf || '_default', v_from, v_to) into v_filled;
       if not v_filled then
-        -- Workers' clocks are the database's; a minute is for transactions that began before.
-        gave_up := not jobforge.add_leaf(v_name, v_shelf, v_from, v_to, p_is_open and v_from < p_now + interval '1 minute');
+        -- Workers use the clock of the database. The minute covers transactions that began earlier.
+        gave_up := not jobforge.add_leaf(
+          v_name, v_shelf, v_from, v_to, p_is_open and v_from < p_now + interval '1 minute');
         exit when gave_up;
-        insert into jobforge.leaves (name, branch, keep_days, from_at, to_at) values (v_name, p_branch, p_keep_days, v_from, v_to);
+        insert into jobforge.leaves (name, branch, keep_days, from_at, to_at)
+        values (v_name, p_branch, p_keep_days, v_from, v_to);
         made := made + 1;
       end if;
     end if;
@@ -103,26 +112,27 @@ begin
   end loop;
 end $$;
 
--- Whether a policy asks for a shelf that has not been made yet.
+-- Whether a policy needs a shelf that has not been made yet.
 create or replace function jobforge.lacks_shelf() returns boolean
 language sql stable as $$
   select exists (
     select from jobforge.policies p
-    where to_regclass('jobforge.finished_jobs_' || jobforge.shelf(p.retention_days)) is null
-      or to_regclass('jobforge.dead_jobs_' || jobforge.shelf(p.retention_days)) is null)
+    where to_regclass('jobforge.finished_jobs_' || jobforge.shelf_for(p.retention_days)) is null
+      or to_regclass('jobforge.dead_jobs_' || jobforge.shelf_for(p.retention_days)) is null)
 $$;
 
--- The shelves that policies ask for, made or not.
+-- The shelves that policies need, made or not.
 create or replace function jobforge.wanted_shelves() returns table (branch text, keep_days integer)
 language sql stable as $$
   select b.branch, s.keep_days
   from (values ('finished_jobs'), ('dead_jobs')) b(branch)
-  cross join (select distinct jobforge.shelf(p.retention_days) as keep_days from jobforge.policies p) s
+  cross join (select distinct jobforge.shelf_for(p.retention_days) as keep_days from jobforge.policies p) s
   order by 1, 2
 $$;
 
--- Makes a shelf that is not there yet, and the leaves of one for the next seven days. A shelf for which more than 10,000 rows wait
--- is not made. Answers how many leaves it made, and whether it gave up because it would have to wait for somebody.
+-- Makes a shelf that does not exist yet, or the leaves of one that does, for the next seven days. A shelf is not made
+-- if more than 10,000 rows would have to be moved into it. Returns how many leaves it made, and whether it gave up
+-- because it would have to wait longer than the lock timeout.
 create or replace function jobforge.maintain_shelf(
   p_branch text, p_keep_days integer, p_now timestamptz, out made integer, out gave_up boolean
 )
@@ -144,8 +154,8 @@ begin
   end if;
 end $$;
 
--- Tends all shelves, up to the first at which it gives up. Answers how many leaves it made. For installations that nobody uses yet:
--- every part that is attached keeps readers and writers out until the transaction ends.
+-- Maintains all shelves, up to the first at which it gives up. Returns how many leaves it made. Only for a new
+-- installation: every partition that is attached keeps readers and writers out until the transaction ends.
 create or replace function jobforge.maintain_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -162,9 +172,9 @@ begin
   return v_made;
 end $$;
 
--- Tends shelves up to the first for which there was something to do, and leaves the others to the next time. Whoever goes on with
--- the locks of one shelf, and waits for those of the next, in sum waits long enough to meet others in a deadlock. Answers how many
--- leaves it made. The caller holds the task "leaves", and ends its transaction soon.
+-- Maintains shelves up to the first that needs something, and leaves the others to the next call. A transaction that
+-- held the locks of one shelf and waited for those of the next would wait long enough to meet others in a deadlock.
+-- Returns how many leaves it made. The caller holds the task "leaves", and ends its transaction soon.
 create or replace function jobforge.maintain_next_leaves(p_now timestamptz) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$

@@ -1,7 +1,7 @@
--- Forgets what is older than its time of keeping, a bounded slice a call: first the keys, large payloads and attempts of the
--- jobs of one leaf, then the leaf, which is emptied and then dropped, each as soon as no reader is in the way. Of the leaves
--- whose time is over any one may be next, so that one with a reader holds up no other. Answers how many jobs it went
--- through.
+-- Forgets jobs whose retention has passed, a bounded slice in each call. First it deletes the keys, large payloads and
+-- attempts of the jobs of one leaf. Then it truncates the leaf, and then drops it, each as soon as no reader is in the
+-- way. It picks any of the leaves whose time has passed, so that one with a reader holds up no other. Returns how many
+-- jobs it processed. Waits for readers of the leaf for up to the DDL lock timeout.
 create or replace function jobforge.retire_leaves(p_now timestamptz, p_limit integer) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -32,8 +32,9 @@ begin
   if v_count > 0 then
     execute format('select array(select f.id from %I f where f.ctid > $1 and f.ctid <= $2 for update skip locked)',
       v_leaf.name) into v_jobs using v_leaf.cleared_to, v_last;
-    perform forget_traces(v_jobs);
-    -- A job that an open transaction is bringing back keeps what it has, and the slice is gone through again.
+    perform delete_side_rows(v_jobs);
+    -- An open transaction that reschedules a job has locked it. The job keeps its rows, and the slice is processed
+    -- again.
     if cardinality(v_jobs) < v_count then
       return 0;
     end if;
@@ -44,9 +45,9 @@ begin
   return v_count;
 end $$;
 
--- Forgets jobs in default leaves whose time is over: the few that ended before maintenance had made their leaf. Answers how
--- many.
-create or replace function jobforge.empty_defaults(p_now timestamptz, p_limit integer) returns integer
+-- Forgets jobs in default leaves whose retention has passed: the few that finished before maintenance had made their
+-- leaf. Returns how many. Skips rows that another transaction has locked; never waits.
+create or replace function jobforge.empty_default_leaves(p_now timestamptz, p_limit integer) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
@@ -64,30 +65,15 @@ begin
     execute format(
       'with gone as (
          delete from %s f where f.ctid = any (array(
-           select d.ctid from %s d where d.finished_at + make_interval(days => d.keep_days) <= $1 limit $2 for update skip locked))
+           select d.ctid from %s d
+           where d.finished_at + make_interval(days => d.keep_days) <= $1
+           limit $2
+           for update skip locked))
          returning f.id
        )
        select array_agg(g.id) from gone g', v_leaf, v_leaf) into v_gone using p_now, p_limit;
-    perform forget_traces(v_gone);
+    perform delete_side_rows(v_gone);
     v_count := v_count + coalesce(cardinality(v_gone), 0);
   end loop;
   return v_count;
-end $$;
-
--- Deletes what jobs have outside their own row: keys, large payloads and earlier attempts.
-create or replace function jobforge.forget_traces(p_job_ids uuid[]) returns void
-language plpgsql as $$
-begin
-  delete from jobforge.job_keys k where k.job_id = any (p_job_ids);
-  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
-  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
-end $$;
-
--- The same for jobs of types that keep no history, whose keys stand for another day.
-create or replace function jobforge.keep_only_keys(p_job_ids uuid[], p_now timestamptz) returns void
-language plpgsql as $$
-begin
-  update jobforge.job_keys k set forget_at = p_now + interval '24 hours' where k.job_id = any (p_job_ids);
-  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
-  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
 end $$;

@@ -1,9 +1,46 @@
--- Claims up to p_limit jobs for a worker: strict priority; within a rank tenants take turns. Promotes what has become due
--- first; a claim that would come back short looks after lost leases and expired jobs and tries again, so any worker keeps the
--- system alive. With a hint it goes on where the last call stopped; when that gives less than asked for, or something more
--- urgent has come, it looks again in full before it answers. Jobs that a limit has no room for are passed over. Answers where the
--- claimed rows are, which holds until the transaction ends, and when the next waiting job of the types becomes due, or a limit
--- that said no has room again. Never waits for a lock.
+-- How a claim works. Numbers are the sections of jobforge.claim; every step is a function in this folder, in limits/ or
+-- in schedules/.
+--
+--     jobforge_claim_jobs                  jobforge_settle_jobs, jobforge_settle_jobs_text
+--              |                                              | settle_and_claim
+--              |                                       claim_documents             rows -> JSON
+--              +----------------------> claim <---------------+
+--                                         |
+--      hint of the last call ---> 1  read_hint
+--      gates, limits -----------> 2  open_types, unpark_due      jobs: parked  -> ready
+--      schedules ---------------> 3  make_ready: promote         jobs: waiting -> ready
+--                                                fire            jobs: new run of a schedule, ready
+--                                 4  take, from the streams of the hint
+--      index jobs_ready --------> 5  find_streams, then take:
+--                                      lock_jobs                 jobs: ready, locked
+--                                      admit                     jobs: ready -> parked, where a limit is full
+--                                      start_runs                jobs: ready -> running
+--      hint for the next call <-- 6  write_hint
+--                                         |
+--                                         v
+--                       places of the claimed rows, next due time
+--
+-- THE CLAIM ORDER. Of two ready jobs that a claim may start, this one starts first:
+--   1. the one of higher priority (rank = -priority), whatever its type;
+--   2. within a rank, the one of the tenant whose turn comes first. Turns go from lane to lane, starting after the lane
+--      that was served last. Turns give equal shares of what the claim wants; a tenant of weight three has three turns;
+--   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
+-- The index jobs_ready (type, rank, lane, run_at, seq) has this order for each type. find_streams implements 1 and 2,
+-- order_by_turn 2 for claims without a hint, take 2, and lock_jobs 3. Limits follow it where jobs compete for one
+-- bucket (admit, room_in, unpark), and explain_job counts by it. The jobs of one claim are returned by rank, run_at and
+-- seq (claim_jobs, claim_documents); a worker starts those it holds by turns again (turns.ts of worker-ts).
+--
+-- Queries for jobs follow an index in its own order. Functions that contain such queries switch sorting off: a table
+-- that was analyzed while it was empty has no rows as far as the planner knows, and then any index, read from end to
+-- end and sorted, looks as cheap as the right one.
+
+-- Claims up to p_limit jobs for a worker in the claim order. First it promotes what has become due. With a hint it
+-- continues where the last call stopped; if that gives less than p_limit, or more urgent work has come, it searches in
+-- full before it returns. A claim that would return less than p_limit also reclaims lost leases and ends expired jobs,
+-- and then searches again, so any worker keeps the system going. Jobs for which a limit has no room are passed over.
+-- Returns the places (ctid) of the claimed rows, which are valid until the transaction ends; when the next waiting job
+-- of the types becomes due, or a full limit has room again; and the hint, if wanted. Locks the jobs it claims, promotes
+-- and parks. Skips what another transaction has locked; never waits.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
   inout p_hint jsonb, out claimed tid[], out due timestamptz
@@ -17,46 +54,55 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
-  v_key text := coalesce(p_tenant_id::text, '') || ':' || coalesce(array_to_string(p_types, ','), '*');
-  v_hint hint := read_hint(p_hint, v_key, p_now);
-  v_at timestamptz := coalesce(v_hint.at, p_now);
+  v_hint hint := read_hint(
+    p_hint, coalesce(p_tenant_id::text, '') || ':' || coalesce(array_to_string(p_types, ','), '*'), p_now);
+  -- When the last full search was; the lane where the next one starts; the first live entry of the waiting index.
+  v_searched_at timestamptz := coalesce(v_hint.at, p_now);
   v_from bigint := v_hint.lane;
   v_floor timestamptz := coalesce(v_hint.due, '-infinity');
+  -- A worker that has just been here visits more lanes, so that its hint holds the lanes of a few hundred tenants.
+  v_most_lanes integer :=
+    case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
   v_batch integer := greatest(p_limit, 200);
-  v_pages bigint := pages_read();
-  v_open text[] := open_types(coalesce(p_types, v_hint.types), p_now);
-  v_closed bigint[] := closed_lanes(p_now);
   v_rules claim_rules := claim_rules();
+  v_paused bigint[] := paused_lanes(p_now);
+  v_open text[];
   v_full text[] := '{}';
   v_again_at timestamptz;
-  v_promote record;
-  v_above integer := -2147483648;
-  v_looks integer := 0;
-  v_rounds integer := 0;
-  v_look record;
-  v_take record;
+  v_promoted record;
+  v_search boolean := true;
+  v_found record;
+  v_taken record;
   v_streams stream[];
-  v_look_again boolean := true;
-  -- A worker that has just been here looks further, so that its hint holds the lanes of a few hundred tenants.
-  v_reach integer := case when p_want_hint and v_hint.lane is not null and v_hint.many is null then 256 else 64 end;
-  -- What looks of this call have read, and of how many types and lanes they were.
-  v_spent bigint := 0;
-  v_seen integer := 0;
+  -- Ranks up to this one have been searched; the lowest integer is before every rank.
+  v_above integer := -2147483648;
+  v_searches integer := 0;
+  v_rounds integer := 0;
+  -- How many pages the searches of this call have read, and for how many types and lanes.
+  v_pages bigint := index_pages_read();
+  v_pages_read bigint;
+  v_places integer := 0;
 begin
   claimed := '{}';
+
+  -- 1. Read the hint --------------------------------------------------------------------------------------------------
+  -- A hint without streams has nothing to continue with. Then this call searches in full at once, not again at the end.
   if v_hint.streams is null and v_hint.costly is not true and p_types is not null then
-    -- Nothing to go on with: it looks in full from the start, not once more at the end.
     v_hint.at := null;
-    v_at := p_now;
+    v_searched_at := p_now;
     v_floor := '-infinity';
   end if;
-  -- Not for a role that is bound to a tenant: it can read its hint, and the types are everybody's.
-  if p_types is null and is_costly(pages_read() - v_pages, cardinality(v_open)) and bound_tenant() is null then
+
+  -- 2. Choose the types -----------------------------------------------------------------------------------------------
+  -- Types that a gate pauses, or whose limit is full, are left out.
+  v_open := open_types(coalesce(p_types, v_hint.types), p_now);
+  -- A role bound to a tenant gets no list of types: it could read the hint, and the types are those of every tenant.
+  if p_types is null and is_costly(index_pages_read() - v_pages, cardinality(v_open)) and bound_tenant() is null then
     v_hint.types := v_open;
   end if;
   if v_rules.limited then
     if unpark_due(p_now) > 0 then
-      -- Older than what the hint remembers, so it would be passed over; and it may be of a new type.
+      -- The unparked jobs are older than the positions in the hint, which would skip them, and may be of a new type.
       v_hint.streams := null;
       v_open := open_types(p_types, p_now);
     end if;
@@ -66,155 +112,104 @@ begin
     select f.types, f.next_at into v_full, v_again_at from full_types(v_open, p_now) f;
     v_open := without_types(v_open, v_full);
   end if;
-  v_pages := blocks_read();
-  v_promote := make_ready(v_open, p_now, v_batch, v_floor);
-  v_spent := blocks_read() - v_pages;
 
+  -- 3. Promote --------------------------------------------------------------------------------------------------------
+  v_pages := all_pages_read();
+  v_promoted := make_ready(v_open, p_now, v_batch, v_floor);
+  v_pages_read := all_pages_read() - v_pages;
+
+  -- 4. Continue from the hint -----------------------------------------------------------------------------------------
+  -- The streams of the hint count as long as no job of a better rank is ready.
   if v_hint.streams is not null then
-    select m.urgent, m.ask into v_look_again, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
+    select m.urgent, m.ask into v_search, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
   end if;
-  if not v_look_again then
-    v_take := take(p_worker_id,
-      array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_closed)),
+  if not v_search then
+    v_taken := take(p_worker_id,
+      array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_paused)),
       p_tenant_id, p_limit, p_now, v_rules);
-    claimed := v_take.claimed;
-    v_streams := v_take.streams;
-    v_from := after_lane(v_take.last_lane);
-    if v_take.passed_over > 0 then
+    claimed := v_taken.claimed;
+    v_streams := v_taken.streams;
+    v_from := lane_after(v_taken.last_lane);
+    if v_taken.passed_over > 0 then
       v_streams := null;
-      v_full := v_full || v_take.full_types;
-      v_again_at := least(v_again_at, v_take.again_at);
+      v_full := v_full || v_taken.full_types;
+      v_again_at := least(v_again_at, v_taken.again_at);
     end if;
   end if;
 
+  -- 5. Search in full -------------------------------------------------------------------------------------------------
+  -- Rank by rank, until the claim has enough or nothing is left.
   while cardinality(claimed) < p_limit loop
     if v_hint.at is not null then
-      -- What a transaction left open brought in late lies before the floor, and may be of a new type.
+      -- A transaction that stayed open may have brought in jobs late: before the floor, or of a new type.
       v_hint.at := null;
       v_floor := '-infinity';
       v_open := without_types(open_types(p_types, p_now), v_full);
-      v_promote := make_ready(v_open, p_now, v_batch);
+      v_promoted := make_ready(v_open, p_now, v_batch);
     end if;
-    v_at := p_now;
+    v_searched_at := p_now;
     v_streams := null;
-    v_pages := blocks_read();
-    v_look := look(v_open, p_tenant_id, v_closed, v_above, coalesce(v_from, -9223372036854775808),
-      greatest(p_limit - cardinality(claimed), v_reach));
-    v_spent := v_spent + blocks_read() - v_pages;
-    v_seen := v_seen + cardinality(v_open) + cardinality(v_look.streams);
-    if not v_look.complete and cardinality(v_look.streams) >= 256 then
-      v_hint.many := p_now + interval '10 seconds';
+    v_pages := all_pages_read();
+    v_found := find_streams(v_open, p_tenant_id, v_paused, v_above, coalesce(v_from, first_lane()),
+      greatest(p_limit - cardinality(claimed), v_most_lanes));
+    v_pages_read := v_pages_read + all_pages_read() - v_pages;
+    v_places := v_places + cardinality(v_open) + cardinality(v_found.streams);
+    if not v_found.complete and cardinality(v_found.streams) >= 256 then
+      v_hint.many := p_now + many_lanes_lifetime();
     end if;
-    if v_look.rank is null then
-      -- What is due may all be of paused tenants, and a million: the next claim goes on with it.
+    if v_found.rank is null then
+      -- No job is ready. Another batch may be due, or maintenance may return jobs to the queue. Due jobs may be a
+      -- million, all of paused tenants, so after ten rounds the next claim continues.
       v_rounds := v_rounds + 1;
-      exit when v_rounds > 10 or (v_promote.promoted < v_batch and not maintain_jobs(p_now, 1000, false));
+      exit when v_rounds > 10 or (v_promoted.promoted < v_batch and not maintain_jobs(p_now, 1000, false));
       v_open := without_types(open_types(p_types, p_now), v_full);
-      v_promote := make_ready(v_open, p_now, v_batch);
+      v_promoted := make_ready(v_open, p_now, v_batch);
       v_above := -2147483648;
       continue;
     end if;
-    if v_from is null and not v_look.complete then
-      -- A random place among many lanes: workers that start at the same one meet in the same rows.
-      v_from := (random() * 18446744073709549568 - 9223372036854774784)::bigint;
+    if v_from is null and not v_found.complete then
+      v_from := random_lane();
       continue;
     end if;
-    v_streams := v_look.streams;
+    v_streams := v_found.streams;
     if v_from is null then
-      v_streams := in_turn(v_streams, p_limit - cardinality(claimed), coalesce(v_rules.weighted, false));
+      v_streams := order_by_turn(v_streams, p_limit - cardinality(claimed), coalesce(v_rules.weighted, false));
     end if;
-    v_take := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now, v_rules);
-    claimed := claimed || v_take.claimed;
-    v_from := coalesce(after_lane(v_take.last_lane), v_from);
-    v_streams := case when v_look.complete and v_take.passed_over = 0 then v_take.streams end;
-    if v_take.passed_over > 0 then
-      v_full := v_full || v_take.full_types;
+    v_taken := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now, v_rules);
+    claimed := claimed || v_taken.claimed;
+    v_from := coalesce(lane_after(v_taken.last_lane), v_from);
+    v_streams := case when v_found.complete and v_taken.passed_over = 0 then v_taken.streams end;
+    if v_taken.passed_over > 0 then
+      v_full := v_full || v_taken.full_types;
       v_open := without_types(v_open, v_full);
-      v_again_at := least(v_again_at, v_take.again_at, case when v_take.gave_up then p_now end);
+      v_again_at := least(v_again_at, v_taken.again_at, case when v_taken.gave_up then p_now end);
     end if;
-    exit when cardinality(claimed) >= p_limit or v_take.gave_up;
+    exit when cardinality(claimed) >= p_limit or v_taken.gave_up;
 
-    -- All that was seen of this rank has been asked. What is left is beyond it, paused, or in other workers' hands.
-    v_looks := v_looks + 1;
-    if v_look.complete or v_looks >= 8 then
-      v_above := v_look.rank;
-      v_looks := 0;
+    -- The streams found have no more jobs. Others of this rank are in further lanes, paused, or held by other workers.
+    v_searches := v_searches + 1;
+    if v_found.complete or v_searches >= 8 then
+      v_above := v_found.rank;
+      v_searches := 0;
     else
-      v_from := after_lane((v_look.streams[cardinality(v_look.streams)]).lane);
+      v_from := lane_after((v_found.streams[cardinality(v_found.streams)]).lane);
     end if;
   end loop;
 
-  due := v_promote.due;
+  -- 6. Remember -------------------------------------------------------------------------------------------------------
+  due := v_promoted.due;
   if v_rules.limited then
     due := least(due, v_again_at, (select r.due_at from unpark_requests r order by r.due_at limit 1));
   end if;
   if p_want_hint then
-    if v_seen > 0 then
-      -- A descent and a row for each, and what the last claims have left behind.
-      v_hint.costly := case when v_spent > 100 + 6 * v_seen then true end;
+    if v_places > 0 then
+      -- A search of a type or lane reads a path through the index and a row, and some entries of jobs just claimed.
+      v_hint.costly := case when v_pages_read > 100 + 6 * v_places then true end;
     end if;
-    v_hint.at := v_at;
+    v_hint.at := v_searched_at;
     v_hint.lane := v_from;
-    v_hint.due := least(v_promote.due, p_now);
+    v_hint.due := least(v_promoted.due, p_now);
     v_hint.streams := v_streams;
     p_hint := write_hint(v_hint);
   end if;
 end $$;
-
--- The lane a look begins at after this one was served; the first of all after the last.
-create or replace function jobforge.after_lane(p_lane bigint) returns bigint
-language sql immutable as $$
-  select case when p_lane < 9223372036854775807 then p_lane + 1 when p_lane is not null then -9223372036854775808 end
-$$;
-
--- Whether a job of a better rank than the streams' is ready. Under a long transaction the entries of all better jobs that have
--- been are walked for that, so when it was costly it is not asked again before `ask`, a fifth of a second later.
-create or replace function jobforge.more_urgent(
-  p_types text[], p_streams jobforge.stream[], p_ask timestamptz, p_now timestamptz, out urgent boolean, out ask timestamptz
-)
-language plpgsql
-set enable_sort = off as $$
-declare
-  v_pages bigint := jobforge.pages_read();
-begin
-  if p_ask > p_now then
-    urgent := false;
-    ask := p_ask;
-    return;
-  end if;
-  urgent := (
-    select exists (
-      select from unnest(p_types) t(type)
-      cross join lateral (
-        select from jobforge.jobs j
-        where j.state = 'ready' and j.type = t.type and j.rank < (p_streams[1]).rank
-        order by j.rank
-        limit 1
-      ) x));
-  if jobforge.is_costly(jobforge.pages_read() - v_pages, cardinality(p_types)) then
-    ask := p_now + interval '200 milliseconds';
-  end if;
-end $$;
-
--- How many pages this transaction has read to find queued jobs and due schedules: what a question cost is counted, because its
--- time would measure the neighbours. Of jobs the pages of the indexes; of schedules those of the table too, because many are due at
--- the same time, and a page of the index holds a thousand such entries.
-create or replace function jobforge.pages_read() returns bigint
-language sql stable as $$
-  select pg_stat_get_xact_blocks_fetched('jobforge.jobs_ready'::regclass)
-    + pg_stat_get_xact_blocks_fetched('jobforge.jobs_waiting'::regclass)
-    + pg_stat_get_xact_blocks_fetched('jobforge.schedules_due'::regclass)
-    + pg_stat_get_xact_blocks_fetched('jobforge.schedules'::regclass)
-$$;
-
--- The same with the pages of the jobs themselves: a dead entry costs a look into its row.
-create or replace function jobforge.blocks_read() returns bigint
-language sql stable as $$
-  select jobforge.pages_read() + pg_stat_get_xact_blocks_fetched('jobforge.jobs'::regclass)
-$$;
-
--- Whether a question about some types read more pages than dead entries can explain in a healthy database.
-create or replace function jobforge.is_costly(p_pages bigint, p_types integer) returns boolean
-language sql immutable as $$
-  select p_pages > 20 + 10 * p_types
-$$;

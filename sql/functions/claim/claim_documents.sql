@@ -1,5 +1,6 @@
--- Claims, and answers the jobs as a JSON array, the hint for the next call, and when the next waiting job becomes due. A job has the
--- columns of jobforge_jobs that a worker needs; those that are rarely set only when they are.
+-- Claims jobs and returns them as a JSON array, with the hint for the next call, and when the next waiting job becomes
+-- due. A job has the columns of jobforge_jobs that a worker needs. Columns that are rarely set are left out when they
+-- are null. Like jobforge_claim_jobs, it returns jobs by priority, run_at and seq (see the claim order in claim.sql).
 create or replace function jobforge.claim_documents(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_hint jsonb,
   out jobs text, out hint jsonb, out due timestamptz
@@ -15,7 +16,7 @@ begin
   if cardinality(v_claim.claimed) = 0 then
     return;
   end if;
-  -- Written first and sorted then: the other way round whole rows would be sorted.
+  -- Documents are written first and sorted afterwards. The other way round, whole rows would be sorted.
   select '[' || string_agg(d.document, ',' order by d.rank, d.run_at, d.seq) || ']'
   into jobs
   from (
@@ -36,13 +37,14 @@ begin
   ) d;
 end $$;
 
--- What the handler of a run is told of its schedule, as members of a JSON object with a comma before them.
+-- What the handler of a scheduled run learns about its schedule: members of a JSON object, each after a comma.
 create or replace function jobforge.schedule_of_run(p_schedule_id uuid, p_scheduled_for timestamptz) returns text
 language plpgsql stable as $$
 begin
   return concat(',"schedule_id":"', p_schedule_id, '","scheduled_for":', to_json(p_scheduled_for), (
-    select concat(',"schedule_key":', to_json(s.key), ',"previous_run":', case when s.last_run_at is null then 'null' else
-      json_build_object('scheduled_for', s.last_scheduled_for, 'finished_at', s.last_run_at, 'status', s.last_status,
+    select concat(',"schedule_key":', to_json(s.key), ',"previous_run":',
+      case when s.last_run_at is null then 'null' else json_build_object(
+        'scheduled_for', s.last_scheduled_for, 'finished_at', s.last_run_at, 'status', s.last_status,
         'error', s.last_error, 'consecutive_failures', s.consecutive_failures)::text end)
     from jobforge.all_schedules s
     where s.id = p_schedule_id));

@@ -1,7 +1,9 @@
--- Claims up to p_limit due jobs of the types (null: any) for a worker: highest priority first, tenants in turn within a
--- priority. Each is running under the worker afterwards, attempts counts the claim and is its fence.
--- Who: workers, operators; a role bound to a tenant gets that tenant's jobs only. Never waits for a lock. Refuses isolation
--- levels above READ COMMITTED, where almost every second claim would fail.
+-- Claims up to p_limit due jobs of the types (null: any) for a worker, in the claim order (see claim.sql). Afterwards
+-- each runs under the worker; its column attempts counts the claim and is its fence. Returned by priority, run_at and
+-- seq.
+-- Who: workers, operators; a role bound to a tenant gets that tenant's jobs only. Locks the jobs it claims; skips jobs
+-- that another transaction has locked and never waits. Refuses isolation levels above READ COMMITTED, in which almost
+-- every second claim would fail.
 create or replace function :"api_schema".jobforge_claim_jobs(
   p_worker_id text,
   p_limit integer default 10,
@@ -31,24 +33,4 @@ begin
   cross join lateral (select s.id, s.seq from jobs s where s.ctid = c.place limit 1) s
   cross join lateral (select * from live_jobs l where l.id = s.id limit 1) j
   order by j.priority desc, j.run_at, s.seq;
-end $$;
-
--- Raises unless the worker names itself.
-create or replace function jobforge.require_worker_id(p_worker_id text) returns void
-language plpgsql immutable as $$
-begin
-  if p_worker_id is null or btrim(p_worker_id) = '' or octet_length(p_worker_id) > 1024 then
-    perform jobforge.fail_argument('worker_id', 'worker_id must have 1 to 1024 bytes');
-  end if;
-end $$;
-
--- Raises above READ COMMITTED.
-create or replace function jobforge.require_read_committed() returns void
-language plpgsql stable as $$
-begin
-  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-    perform jobforge.fail('JF002', 'Invalid argument: claiming needs READ COMMITTED, this transaction is '
-      || upper(current_setting('transaction_isolation')), 'isolation_level', null,
-      'Call it in its own transaction, or start the transaction with ISOLATION LEVEL READ COMMITTED.');
-  end if;
 end $$;

@@ -1,19 +1,26 @@
--- A worker's memory between two calls of settle+claim, which it keeps and hands back without looking into it:
---   key     what it was made for (types and tenant)
---   at      when the last full look was
---   from    the lane where the next look begins
---   due     where the waiting index held nothing before
---   streams the streams of the last look, if they were all there are, from where they go on; see costly
---   costly    that look was costly, because of dead entries: what it found is gone on with for a second
---   types   the types there are, for a worker of any type and tenant, if it was costly to find them
---   ask     when to ask again for more urgent work, if that was costly
---   many    until when there were more lanes than a hint remembers
--- It spares claims the dead entries that pile up at the head of every lane under a long transaction. Where looking is cheap every call
--- looks, because a tenant whose first job has just come is in no memory: only many lanes are remembered, for a tenth of a
--- second. Advice only: it is ignored when malformed, older than a second or made for something else.
+-- The hint: what a worker passes from one call of settle and claim to the next. The worker stores it unread. In JSON:
+--   key     what the hint was made for: the types and the tenant
+--   at      when the last full search was
+--   from    the lane where the next search starts
+--   due     the waiting index had no live entry before this time
+--   streams the streams of the last search, if it found all there are, with the positions where they continue
+--   costly  the last search met many dead index entries, so claims continue with its streams for up to a second
+--   types   the types that have work, for a worker of any type that is bound to no tenant, if finding them was costly
+--   ask     when to look for more urgent work again, if that was costly
+--   many    more lanes wait than a hint can hold; this is assumed until then
+-- Under a long transaction, dead entries pile up at the head of every lane. The hint lets claims skip them. Where a
+-- search is cheap every call searches, because no hint knows a tenant whose first job has just come. Then streams are
+-- remembered only if there are many of them, and for a tenth of a second. A hint is advice only: it is ignored when it
+-- is malformed, older than a second, or made for something else.
 
--- Writes a hint. Numbers of 64 bits go as text, because JSON clients would round them, and so do the streams as a whole: an array
--- of records is written and read in a fifth of the time that JSON takes.
+-- How long a hint remembers that there were more lanes than it holds.
+create or replace function jobforge.many_lanes_lifetime() returns interval
+language sql immutable as $$
+  select interval '10 seconds'
+$$;
+
+-- Writes a hint. 64-bit numbers are written as text, because JSON clients would round them. So are the streams as a
+-- whole: an array of records is written and read in a fifth of the time that JSON takes.
 create or replace function jobforge.write_hint(p_hint jobforge.hint) returns jsonb
 language plpgsql stable as $$
 begin
@@ -24,7 +31,8 @@ begin
       'streams', case when p_hint.costly or cardinality(p_hint.streams) > 16 then p_hint.streams end::text)));
 end $$;
 
--- Reads a hint; nothing but the key when there is none or it cannot be read, and the lane alone when it is too old.
+-- Reads a hint. Without a hint, or if it is malformed, the result has only the key. If it is too old, the result also
+-- has the lane and `many`.
 create or replace function jobforge.read_hint(p_hint jsonb, p_key text, p_now timestamptz) returns jobforge.hint
 language plpgsql stable as $$
 declare
@@ -36,7 +44,7 @@ begin
   end if;
   v.lane := (p_hint ->> 'from')::bigint;
   v.many := (p_hint ->> 'many')::timestamptz;
-  if v.many not between p_now and p_now + interval '10 seconds' then
+  if v.many not between p_now and p_now + jobforge.many_lanes_lifetime() then
     v.many := null;
   end if;
   v.at := (p_hint ->> 'at')::timestamptz;

@@ -1,5 +1,6 @@
--- Makes ready what has become due: jobs that waited, and runs of schedules. Answers how many of a type, or p_limit when there
--- may be more, and when the next one becomes due. The look for that time tells whether there is anything to fire. Never waits.
+-- Makes ready what has become due: waiting jobs, and runs of schedules. p_limit and p_floor are as in jobforge.promote.
+-- Returns how many jobs became ready, or at least p_limit when there may be more, and when the next one becomes due.
+-- The search for that time also shows whether a schedule is due. Never waits.
 create or replace function jobforge.make_ready(
   p_types text[], p_now timestamptz, p_limit integer, p_floor timestamptz default '-infinity',
   out promoted integer, out due timestamptz

@@ -1,9 +1,6 @@
--- How jobs are found. Every question is answered by an index in its own order: sorting is switched off where one is asked, because a
--- table that was analysed while it was empty has no rows as far as Postgres can tell, and then any index, read from end to
--- end and sorted, is as good as the right one.
-
--- Moves due jobs of the types from waiting to ready, the oldest of each type first, up to p_limit of each. p_floor: a time
--- before which the last look found nothing but dead entries. Answers how many, and when the next one becomes due. Never waits.
+-- Moves due jobs of the types from waiting to ready, the oldest of each type first and up to p_limit of each. Before
+-- p_floor the last call found nothing but dead index entries, so the search starts there. Returns how many jobs it
+-- moved, and when the next one becomes due. Skips jobs that another transaction has locked; never waits.
 create or replace function jobforge.promote(
   p_types text[], p_now timestamptz, p_limit integer, p_floor timestamptz default '-infinity',
   out promoted integer, out due timestamptz
@@ -36,8 +33,9 @@ begin
   due := jobforge.next_due(p_types, p_floor);
 end $$;
 
--- When the next waiting job or schedule of the types becomes due; null when none waits.
-create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity') returns timestamptz
+-- When the next waiting job or schedule of the types becomes due; null when there is none.
+create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity')
+returns timestamptz
 language plpgsql stable
 set enable_sort = off as $$
 begin
@@ -51,6 +49,10 @@ begin
       order by j.run_at
       limit 1)
       union all
-      (select s.due_at from jobforge.schedules s where s.type = t.type and s.due_at >= p_floor order by s.due_at limit 1)
+      (select s.due_at
+      from jobforge.schedules s
+      where s.type = t.type and s.due_at >= p_floor
+      order by s.due_at
+      limit 1)
     ) x);
 end $$;

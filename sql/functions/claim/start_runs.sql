@@ -1,8 +1,8 @@
--- Marks rows that this transaction has locked as running under the worker, and answers where they now are. Locked rows stay
--- where they are, so their place is as good as their id and costs no way through an index: there is no other way in here.
--- p_counted: there are limits, and the runs are to be found by what these count.
+-- Starts runs: marks rows that this transaction has locked as running under the worker, and returns the places (ctid)
+-- of their new versions. A locked row does not move, so its place is as good as its id and needs no index. The settings
+-- allow no other plan. p_counted: limits exist, so the runs must be in the indexes by which limits count.
 create or replace function jobforge.start_runs(
-  p_picked tid[], p_worker_id text, p_now timestamptz, p_counted boolean
+  p_places tid[], p_worker_id text, p_now timestamptz, p_counted boolean
 ) returns tid[]
 language plpgsql
 set enable_indexscan = off
@@ -19,7 +19,7 @@ begin
       attempts = j.attempts + 1,
       updated_at = p_now,
       counted = p_counted
-    where j.ctid = any (p_picked)
+    where j.ctid = any (p_places)
     returning j.ctid
   )
   select array_agg(s.ctid) into v_started from started s;

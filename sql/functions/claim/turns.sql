@@ -1,19 +1,15 @@
--- How far a lane is from another, going up and wrapping once; ordered as its turn is.
-create or replace function jobforge.distance(p_from bigint, p_lane bigint) returns numeric
-language sql immutable as $$
-  select p_lane::numeric - p_from + case when p_lane < p_from then 18446744073709551616 else 0 end
-$$;
-
--- Whose turn it is when a claim comes without a hint: the streams of all waiting tenants in the order of their lanes, moved on
--- by as many as earlier claims have served. A tenant of weight three has three places.
-create or replace function jobforge.in_turn(p_streams jobforge.stream[], p_limit integer, p_weighted boolean) returns jobforge.stream[]
+-- The order of the turns for a claim without a hint: all waiting tenants' streams in the order of their lanes, starting
+-- after as many lanes as earlier claims have served. The sequence jobforge.turns counts those claims. Part 2 of the
+-- claim order (see claim.sql).
+create or replace function jobforge.order_by_turn(p_streams jobforge.stream[], p_limit integer, p_weighted boolean)
+returns jobforge.stream[]
 language plpgsql as $$
 declare
   v_lanes integer := (select count(distinct s.lane) from unnest(p_streams) s);
   v_served bigint;
 begin
   if p_weighted then
-    return jobforge.in_weighted_turn(p_streams, p_limit);
+    return jobforge.order_by_weighted_turn(p_streams, p_limit);
   elsif v_lanes <= p_limit then
     return p_streams;
   end if;
@@ -24,8 +20,9 @@ begin
     order by s.place <= v_served, s.place, s.type);
 end $$;
 
--- The same where tenants weigh differently.
-create or replace function jobforge.in_weighted_turn(p_streams jobforge.stream[], p_limit integer) returns jobforge.stream[]
+-- The same where tenants have weights: a tenant of weight three has three places in the turns.
+create or replace function jobforge.order_by_weighted_turn(p_streams jobforge.stream[], p_limit integer)
+returns jobforge.stream[]
 language plpgsql as $$
 declare
   v_weights integer[] := jobforge.weights_of(p_streams);
@@ -44,7 +41,7 @@ begin
   return array(
     select row(s.type, s.rank, s.lane, s.from_at, s.from_seq)::jobforge.stream
     from (
-      -- A lane's last place: every lane counts once, with its first stream.
+      -- The last place of each lane. A lane counts once, with its first stream.
       select s.*, sum(case when s.nth = 1 then s.weight end) over (order by s.lane) as last
       from (
         select s.*, row_number() over (partition by s.lane order by s.type) as nth

@@ -1,16 +1,16 @@
--- What the tenant of each stream weighs.
+-- The weight of each stream's tenant.
 create or replace function jobforge.weights_of(p_streams jobforge.stream[]) returns integer[]
 language plpgsql stable as $$
 begin
   return array(
     select coalesce((
-      select t.weight from jobforge.tenants t where uuid_hash_extended(t.tenant_id, 0) = s.lane and t.weight > 1 limit 1), 1)
+      select t.weight from jobforge.tenants t where jobforge.lane_of(t.tenant_id) = s.lane and t.weight > 1 limit 1), 1)
     from unnest(p_streams) with ordinality s(type, rank, lane, from_at, from_seq, ord)
     order by s.ord);
 end $$;
 
--- The turns, each as often as its tenant weighs; as they are without weights.
-create or replace function jobforge.weighted_turns(p_turns integer[], p_weights integer[]) returns integer[]
+-- The turns, each repeated as often as its tenant weighs. Without weights (null) they stay as they are.
+create or replace function jobforge.repeat_by_weight(p_turns integer[], p_weights integer[]) returns integer[]
 language plpgsql immutable as $$
 begin
   if p_weights is null then

@@ -1,21 +1,8 @@
--- The part of a payload that stays in the job's row: all of it, or null when it is over about 1.5 kB and therefore in
--- jobforge.payloads, where ending the job does not copy it. Stable, as pg_column_size is, or it would not be inlined.
-create or replace function jobforge.inline_payload(p_payload jsonb) returns jsonb
-language sql stable as $$
-  select case when pg_column_size(p_payload) <= 1500 then p_payload end
-$$;
-
--- The rank of a priority for a type: policies cap what a caller may ask for.
-create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
-language plpgsql stable as $$
-begin
-  return (select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
-end $$;
-
--- Enqueues the jobs of one call, set-based. Promises one row per job: the id that answers for it and whether that one was
--- created, existing or replaced. Keys are taken in sorted order, first idempotency then dedupe keys, so two bulk calls
--- cannot deadlock. Waits for another transaction only when that one holds the same key. Wakes sleeping workers when told to.
--- p_seq: the place of a single job among those of its call. Callers have been authorised.
+-- Enqueues the jobs of one call, as a set. Promises one row for each job: the id of the job that stands for it, and
+-- whether that job was created, existing or replaced. Takes keys in sorted order, first idempotency keys and then
+-- dedupe keys, so two bulk calls cannot deadlock. Waits for another transaction only if that one holds the same key.
+-- Wakes sleeping workers if p_notify. p_seq is the seq of a single job whose place among those of its call is known.
+-- Callers have been authorized. Jobs without keys take the short paths of enqueue_new.sql.
 create or replace function jobforge.enqueue(
   p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz, p_notify boolean, p_seq bigint default null
 )
@@ -30,14 +17,17 @@ declare
   v_created uuid[];
   v_job new_job;
 begin
+  -- 1. Insert jobs without keys ---------------------------------------------------------------------------------------
   if p_seq is null
     and not exists (select from unnest(p_jobs) j where j.idempotency_key is not null or j.dedupe_key is not null)
   then
-    perform enqueue_all_new(p_tenant_id, p_jobs, p_now, p_notify);
+    perform enqueue_new_jobs(p_tenant_id, p_jobs, p_now, p_notify);
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
     return;
   end if;
 
+  -- 2. Take the idempotency keys --------------------------------------------------------------------------------------
+  -- A key that was free now leads to the new job. Any other key leads to an existing job.
   insert into job_keys (tenant_id, type, idempotency_key, job_id)
   select p_tenant_id, j.type, j.idempotency_key, j.id
   from unnest(p_jobs) j
@@ -45,7 +35,8 @@ begin
   order by j.type, j.idempotency_key, j.ord
   on conflict do nothing;
 
-  -- Whoever may change a job that is there must lock it in its place among the keys, not after all of them.
+  -- 3. Go one by one where jobs may be changed ------------------------------------------------------------------------
+  -- A call that may change an existing job must lock it in its place among the keys, not after all of them.
   if cardinality(p_jobs) > 1
     and exists (select from unnest(p_jobs) j where j.dedupe_key is not null and j.dedupe_mode <> 'skip')
   then
@@ -56,11 +47,14 @@ begin
     return;
   end if;
 
+  -- 4. Insert the jobs whose keys are free ----------------------------------------------------------------------------
   with policy as materialized (
+    -- The policy of each type.
     select t.type, p.max_attempts, p.max_priority
     from (select distinct j.type from unnest(p_jobs) j) t
     cross join lateral policy_of(t.type) p
   ), wanted as materialized (
+    -- The jobs without an idempotency key, and those that hold theirs; numbered.
     select j.*, p.max_attempts as usual_attempts, p.max_priority, coalesce(p_seq, nextval('jobs_seq_seq')) as seq,
       inline_payload(j.payload) as inline_payload
     from unnest(p_jobs) j
@@ -70,13 +64,13 @@ begin
         select k.job_id from job_keys k
         where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key)
   ), created as (
+    -- Of these, the jobs whose dedupe key is free.
     insert into jobs (
-      id, seq, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at, payload,
-      idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent)
+      id, seq, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at,
+      payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent)
     overriding system value
     select
-      w.id, w.seq, p_tenant_id, uuid_hash_extended(p_tenant_id, 0), w.type,
-      case when w.run_at > p_now then 'waiting' else 'ready' end,
+      w.id, w.seq, p_tenant_id, lane_of(p_tenant_id), w.type, queued_state(w.run_at, p_now),
       -least(w.priority, w.max_priority),
       coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),
       coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,
@@ -86,6 +80,7 @@ begin
     on conflict (tenant_id, type, dedupe_key) where dedupe_key is not null do nothing
     returning jobs.id
   ), stored as (
+    -- Their large payloads.
     insert into payloads (job_id, tenant_id, payload)
     select w.id, p_tenant_id, w.payload
     from wanted w
@@ -94,24 +89,22 @@ begin
   )
   select array_agg(c.id) into v_created from created c;
   perform note_pending(p_tenant_id, cardinality(v_created));
-
   if p_notify then
     perform wake_for(p_jobs, p_now);
   end if;
-
   if cardinality(v_created) = cardinality(p_jobs) then
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
     return;
   end if;
-
   return query
   select j.ord, j.id, 'created'
   from unnest(p_jobs) j
   join unnest(v_created) c(id) on c.id = j.id;
 
-  -- The rest answers with a job that was there before: the one its idempotency key leads to, else the live one with its
-  -- dedupe key. In the order of the keys again; last those whose key belongs to another job of the call, which may still
-  -- change the job that the key leads to.
+  -- 5. Find the existing job of each of the others --------------------------------------------------------------------
+  -- This is the job to which the idempotency key leads, or else the live job with the same dedupe key. The loop follows
+  -- the order of the keys again. Jobs whose key belongs to another job of the call come last, because that other job
+  -- may still change where the key leads.
   for v_job in
     select j.*
     from unnest(p_jobs) j
@@ -126,6 +119,7 @@ begin
     if id is null or id = v_job.id then
       select m.id, m.outcome into id, outcome from merge_duplicate(p_tenant_id, v_job, p_now) m;
       if id is null then
+        -- The live job has finished meanwhile, so its dedupe key is free.
         select e.id, e.outcome into id, outcome from enqueue(p_tenant_id, array[v_job], p_now, false) e;
       end if;
     end if;
@@ -133,9 +127,11 @@ begin
   end loop;
 end $$;
 
--- Enqueues the jobs of one call one by one in the order of their dedupe keys, numbered in the order of the call. Their
--- idempotency keys have been taken.
-create or replace function jobforge.enqueue_in_key_order(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
+-- Enqueues the jobs of one call one by one, in the order of their dedupe keys. Their seq follows the order of the call.
+-- Their idempotency keys have been taken.
+create or replace function jobforge.enqueue_in_key_order(
+  p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz
+)
 returns table (ord integer, id uuid, outcome text)
 language plpgsql as $$
 declare

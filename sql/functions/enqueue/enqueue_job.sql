@@ -1,6 +1,7 @@
--- Enqueues one job, in the caller's transaction. Promises one job per idempotency key for as long as the job is
--- remembered, and one live job per dedupe key; answers the job's columns and outcome: created, existing or replaced.
--- Who: the tenant itself, workers, operators. JF007 when the tenant has as many jobs pending as it may have. Waits only for
+-- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
+-- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
+-- replaced.
+-- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs is used up. Waits only for
 -- another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(
   p_tenant_id uuid,
@@ -28,10 +29,11 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_job new_job := row(
-    1, new_id(), p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts, coalesce(p_priority, 0),
-    p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject, p_concurrency_key, p_expires_at,
-    p_traceparent);
+  v_job new_job := new_job(
+    p_id => new_id(), p_type => p_type, p_payload => p_payload, p_idempotency_key => p_idempotency_key,
+    p_run_at => p_run_at, p_max_attempts => p_max_attempts, p_priority => p_priority, p_dedupe_key => p_dedupe_key,
+    p_dedupe_mode => p_dedupe_mode, p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key,
+    p_expires_at => p_expires_at, p_traceparent => p_traceparent);
   v_made record;
   v_columns jsonb;
 begin
@@ -41,10 +43,10 @@ begin
   end if;
   if num_nonnulls(p_idempotency_key, p_dedupe_key) = 0 then
     perform require_room(p_tenant_id, 1);
-    v_made := enqueue_new(p_tenant_id, v_job, v_now, coalesce(p_notify, true));
+    v_made := enqueue_new_job(p_tenant_id, v_job, v_now, coalesce(p_notify, true));
   else
     select e.id, e.outcome into v_made from enqueue(p_tenant_id, array[v_job], v_now, coalesce(p_notify, true)) e;
-    -- A job that is there answers for its key also when there is no room for another.
+    -- Checked afterwards, because a key that leads to an existing job needs no room.
     if v_made.outcome = 'created' then
       perform require_room(p_tenant_id, 0);
     end if;
@@ -54,7 +56,7 @@ begin
   else
     select to_jsonb(j) into v_columns from find_job(v_made.id) j;
   end if;
-  -- A job whose type keeps no history may be gone while its key still stands.
+  -- A job whose type keeps no history may be forgotten while its key still exists.
   v_columns := coalesce(v_columns, jsonb_build_object(
     'id', v_made.id, 'tenant_id', p_tenant_id, 'type', p_type, 'idempotency_key', p_idempotency_key, 'status', null));
   return v_columns || jsonb_build_object('outcome', v_made.outcome);

@@ -1,88 +1,10 @@
--- The first key of a job that must be a text and is something else. One expression, so that it is inlined.
-create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
-language sql immutable as $$
-  select case
-    when jsonb_typeof(p_job -> 'type') not in ('string', 'null') then 'type'
-    when jsonb_typeof(p_job -> 'idempotency_key') not in ('string', 'null') then 'idempotency_key'
-    when jsonb_typeof(p_job -> 'dedupe_key') not in ('string', 'null') then 'dedupe_key'
-    when jsonb_typeof(p_job -> 'dedupe_mode') not in ('string', 'null') then 'dedupe_mode'
-    when jsonb_typeof(p_job -> 'subject') not in ('string', 'null') then 'subject'
-    when jsonb_typeof(p_job -> 'concurrency_key') not in ('string', 'null') then 'concurrency_key'
-    when jsonb_typeof(p_job -> 'traceparent') not in ('string', 'null') then 'traceparent'
-  end
-$$;
-
--- The jobs of a JSON array, in order. Raises JF002 naming the first that is not an object, has an unknown key or a value of
--- the wrong kind.
-create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
-language plpgsql as $$
-declare
-  v_known constant text[] := array[
-    'type', 'payload', 'idempotency_key', 'run_at', 'max_attempts', 'priority', 'dedupe_key', 'dedupe_mode', 'tags',
-    'subject', 'concurrency_key', 'expires_at', 'traceparent'];
-  v_bad record;
-begin
-  select e.ord - 1 as index, jsonb_typeof(e.job) as kind,
-    case when jsonb_typeof(e.job) = 'object' then (select k from jsonb_object_keys(e.job - v_known) k limit 1) end as key,
-    case when jsonb_typeof(e.job) = 'object' then jobforge.key_of_wrong_kind(e.job) end as wrong
-  into v_bad
-  from jsonb_array_elements(p_jobs) with ordinality e(job, ord)
-  where case when jsonb_typeof(e.job) = 'object' then e.job - v_known <> '{}' or jobforge.key_of_wrong_kind(e.job) is not null
-    else true end
-  order by e.ord
-  limit 1;
-  if found and v_bad.kind <> 'object' then
-    perform jobforge.fail_argument(format('jobs[%s]', v_bad.index), format('job %s: must be a JSON object', v_bad.index));
-  elsif found and v_bad.key is null then
-    perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.wrong),
-      format('job %s: %s must be a text', v_bad.index, v_bad.wrong));
-  elsif found then
-    perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.key),
-      format('job %s: unknown key %s', v_bad.index, v_bad.key), 'Known keys: ' || array_to_string(v_known, ', ') || '.');
-  end if;
-  return array(
-    select row(
-      r.ord, jobforge.new_id(), r.type,
-      -- A payload of JSON null reads like none, and is one.
-      coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload', '{}'), r.idempotency_key, r.run_at, r.max_attempts,
-      coalesce(r.priority, 0), r.dedupe_key, coalesce(r.dedupe_mode, 'skip'), coalesce(r.tags, '{}'), r.subject,
-      r.concurrency_key, r.expires_at, r.traceparent)::jobforge.new_job
-    from rows from (jsonb_to_recordset(p_jobs) as (
-      type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
-      dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,
-      traceparent text)) with ordinality as r(
-      type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
-      concurrency_key, expires_at, traceparent, ord));
-exception when data_exception or invalid_parameter_value then
-  if jsonb_array_length(p_jobs) = 1 then
-    perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);
-  end if;
-  perform jobforge.fail_unreadable(p_jobs, sqlerrm);
-end $$;
-
--- Finds the job of an array that could not be read, and raises JF002 naming it.
-create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_message text) returns void
-language plpgsql as $$
-declare
-  v_job jsonb;
-  v_index integer;
-begin
-  for v_job, v_index in
-    select e.job, e.ord - 1 from jsonb_array_elements(p_jobs) with ordinality e(job, ord) order by e.ord
-  loop
-    begin
-      perform jobforge.read_jobs(jsonb_build_array(v_job));
-    exception when sqlstate 'JF002' then
-      perform jobforge.fail_argument(format('jobs[%s]', v_index), format('job %s: %s', v_index, p_message));
-    end;
-  end loop;
-end $$;
-
 -- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys of
--- jobforge_enqueue_job without p_. Answers [{id, outcome}] in the order of the input. When the tenant's quota has no room for all of
--- them, none is enqueued (JF007); with p_partial the first ones are that fit, and the others answer {id: null, outcome: rejected}.
--- Who: the tenant itself, workers, operators. JF002 or JF008 naming the first invalid job, such as jobs[3].type. Keys are
--- taken in sorted order, so two calls with the same keys cannot deadlock.
+-- jobforge_enqueue_job without p_. Returns [{id, outcome}] in the order of the input. If the tenant's quota has no room
+-- for all of them, none is enqueued (JF007). With p_partial the first jobs that fit are enqueued, and the result of
+-- each other job is {id: null, outcome: rejected}.
+-- Who: the tenant itself, workers, operators. JF002 or JF008 names the first invalid job, such as jobs[3].type. Keys
+-- are taken in sorted order, so two calls with the same keys cannot deadlock. Waits only for another transaction that
+-- holds one of the keys.
 create or replace function :"api_schema".jobforge_enqueue_jobs(
   p_tenant_id uuid,
   p_jobs jsonb,
@@ -98,7 +20,7 @@ declare
   v_room bigint;
   v_fitting integer[];
   v_created bigint;
-  v_answer jsonb;
+  v_results jsonb;
 begin
   perform require_tenant(p_tenant_id);
   if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
@@ -115,24 +37,24 @@ begin
   end if;
   select jsonb_agg(jsonb_build_object('id', e.id, 'outcome', e.outcome) order by e.ord),
     count(*) filter (where e.outcome = 'created')
-  into v_answer, v_created
+  into v_results, v_created
   from enqueue(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true)) e;
   if v_fitting is not null then
-    return with_rejected(coalesce(v_answer, '[]'), v_fitting, jsonb_array_length(p_jobs));
+    return with_rejected(coalesce(v_results, '[]'), v_fitting, jsonb_array_length(p_jobs));
   elsif v_created > 0 and v_room is not null then
     perform require_room(p_tenant_id, 0);
   end if;
-  return coalesce(v_answer, '[]');
+  return coalesce(v_results, '[]');
 end $$;
 
--- The answers for the jobs at some places of a call, with those between them that were rejected.
-create or replace function jobforge.with_rejected(p_answers jsonb, p_places integer[], p_jobs integer) returns jsonb
+-- The results of the jobs at p_places of a call of p_jobs, with a rejection in every other place.
+create or replace function jobforge.with_rejected(p_results jsonb, p_places integer[], p_jobs integer) returns jsonb
 language sql immutable as $$
-  select jsonb_agg(coalesce(a.answer, '{"id": null, "outcome": "rejected"}') order by o.ord)
+  select jsonb_agg(coalesce(r.result, '{"id": null, "outcome": "rejected"}') order by o.ord)
   from generate_series(1, p_jobs) o(ord)
   left join (
-    select f.ord, e.answer
+    select f.ord, e.result
     from unnest(p_places) with ordinality f(ord, place)
-    join jsonb_array_elements(p_answers) with ordinality e(answer, place) on e.place = f.place
-  ) a on a.ord = o.ord
+    join jsonb_array_elements(p_results) with ordinality e(result, place) on e.place = f.place
+  ) r on r.ord = o.ord
 $$;

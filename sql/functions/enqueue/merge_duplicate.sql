@@ -1,36 +1,6 @@
--- Locks a queued job for a change by the caller's transaction; false when it is not queued any more. A row that turned
--- running between the look and the lock must not stay locked by an application, so the attempt is undone: the lock lives
--- in a subtransaction that is rolled back.
-create or replace function jobforge.lock_queued(p_job_id uuid, p_tenant_id uuid) returns boolean
-language plpgsql as $$
-begin
-  perform from jobforge.jobs j
-  where j.id = p_job_id
-    and j.tenant_id = p_tenant_id
-    and j.state <> 'running'
-  for update;
-  if not found then
-    raise exception using errcode = 'JF000';
-  end if;
-  return true;
-exception when sqlstate 'JF000' then
-  return false;
-end $$;
-
--- Gives a queued job that the caller has locked a new payload.
-create or replace function jobforge.replace_payload(p_job_id uuid, p_payload jsonb) returns void
-language plpgsql as $$
-begin
-  update jobforge.jobs set payload = jobforge.inline_payload(p_payload) where id = p_job_id;
-  delete from jobforge.payloads where job_id = p_job_id;
-  insert into jobforge.payloads (job_id, tenant_id, payload)
-  select j.id, j.tenant_id, p_payload
-  from jobforge.jobs j
-  where j.id = p_job_id and j.payload is null;
-end $$;
-
--- What becomes of a job whose dedupe key is taken by a live one: that one answers, changed first when the mode says so and
--- it has not started. Null when the other one ended meanwhile.
+-- Finds the live job that has the dedupe key of a job to enqueue. If the mode asks for it and the live job has not
+-- started, the live job is changed. Returns its id, and whether it is existing or replaced. Null when it has finished
+-- meanwhile. Waits for a transaction that has locked the live job, if it may be changed.
 create or replace function jobforge.merge_duplicate(
   p_tenant_id uuid, p_job jobforge.new_job, p_now timestamptz, out id uuid, out outcome text
 )
@@ -52,11 +22,7 @@ begin
     set rank = jobforge.rank_for(p_job.type, p_job.priority),
       tags = p_job.tags,
       run_at = case p_job.dedupe_mode when 'debounce' then v_run_at else j.run_at end,
-      state = case
-        when p_job.dedupe_mode <> 'debounce' then j.state
-        when v_run_at <= p_now then 'ready'
-        else 'waiting'
-      end,
+      state = case p_job.dedupe_mode when 'debounce' then jobforge.queued_state(v_run_at, p_now) else j.state end,
       updated_at = p_now
     where j.id = merge_duplicate.id;
     perform jobforge.leave_slots(array(
@@ -64,16 +30,17 @@ begin
       from jobforge.jobs j
       where j.id = merge_duplicate.id), p_now);
   end if;
-  -- A key of ours that promised a new job now leads to the one that answers. That one may end before we commit, and would not
-  -- see this key: where nothing is kept of it, the key gets its date at once.
+  -- An idempotency key that this call took for the new job now leads to the live job. That job may finish before this
+  -- transaction commits, and its end would not see the key. So where no history is kept, the key gets its expiry at
+  -- once.
   update jobforge.job_keys k
   set job_id = merge_duplicate.id,
-    forget_at = (select p_now + interval '24 hours' from jobforge.policy_of(p_job.type) p where not p.keep_history)
+    forget_at = (select p_now + jobforge.key_retention() from jobforge.policy_of(p_job.type) p where not p.keep_history)
   where k.tenant_id = p_tenant_id and k.type = p_job.type and k.idempotency_key = p_job.idempotency_key
     and k.job_id = p_job.id;
 end $$;
 
--- Whether the idempotency key of a job of this call leads to another job.
+-- Whether the idempotency key of a job to enqueue leads to another job.
 create or replace function jobforge.leads_to_another_job(p_tenant_id uuid, p_job jobforge.new_job) returns boolean
 language plpgsql stable as $$
 begin

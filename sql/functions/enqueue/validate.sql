@@ -1,17 +1,18 @@
--- Whether a JSON document is over the 1 MiB cap, as Postgres prints it: a number such as 1e100000 is stored in a few bytes
--- and printed in 100 kB.
+-- Whether a JSON document is over the cap of 1 MiB as text. A number such as 1e100000 is stored in a few bytes and
+-- printed in 100 kB.
 create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
 language sql immutable as $$
   select octet_length(p_document::text) > 1048576
 $$;
 
--- A text a caller may use as a key: null, or 1 to 1024 bytes.
+-- Whether a caller may use a text as a key: null, or 1 to 1024 bytes.
 create or replace function jobforge.is_key(p_text text) returns boolean
 language sql immutable as $$
   select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
 $$;
 
--- What is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that it is inlined.
+-- What is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that Postgres
+-- inlines it.
 create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
 language sql stable as $$
   select case
@@ -24,14 +25,15 @@ language sql stable as $$
     when not p_job.priority between -1000000 and 1000000
       then array['priority', 'priority must be between -1000000 and 1000000']
     when not jobforge.is_time(p_job.run_at) then array['run_at', 'run_at must be a time from the year 1 to 9999']
-    when not jobforge.is_time(p_job.expires_at) then array['expires_at', 'expires_at must be a time from the year 1 to 9999']
+    when not jobforge.is_time(p_job.expires_at)
+      then array['expires_at', 'expires_at must be a time from the year 1 to 9999']
     when p_job.expires_at <= greatest(p_job.run_at, p_now)
       then array['expires_at', 'expires_at must be later than run_at and now, or the job would never start']
     when not jobforge.is_key(p_job.idempotency_key)
       then array['idempotency_key', 'idempotency_key must have 1 to 1024 bytes']
     when not jobforge.is_key(p_job.dedupe_key) then array['dedupe_key', 'dedupe_key must have 1 to 1024 bytes']
-    when p_job.dedupe_mode not in ('skip', 'replace', 'debounce')
-      then array['dedupe_mode', 'dedupe_mode must be skip, replace or debounce']
+    when p_job.dedupe_mode <> all (jobforge.dedupe_modes())
+      then array['dedupe_mode', 'dedupe_mode must be ' || jobforge.one_of(jobforge.dedupe_modes())]
     when not jobforge.is_key(p_job.subject) then array['subject', 'subject must have 1 to 1024 bytes']
     when not jobforge.is_key(p_job.concurrency_key)
       then array['concurrency_key', 'concurrency_key must have 1 to 1024 bytes']
@@ -45,8 +47,9 @@ language sql stable as $$
   end
 $$;
 
--- Raises for the first job of a call that cannot be enqueued. JF008 for a payload over the cap, else JF002.
-create or replace function jobforge.require_valid(p_jobs jobforge.new_job[], p_now timestamptz, p_bulk boolean) returns void
+-- Raises for the first job of a call that cannot be enqueued: JF008 for a payload over the cap, otherwise JF002.
+create or replace function jobforge.require_valid(p_jobs jobforge.new_job[], p_now timestamptz, p_bulk boolean)
+returns void
 language plpgsql as $$
 declare
   v_ord integer;

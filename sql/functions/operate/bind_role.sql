@@ -21,7 +21,7 @@ begin
     set tenant_id = excluded.tenant_id, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (jobforge.now(), coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000'), caller(),
+  values (jobforge.now(), coalesce(p_tenant_id, global_tenant()), caller(),
     case when p_tenant_id is null then 'ROLE_UNBOUND' else 'ROLE_BOUND' end, 'role', p_role, '{}');
   return jsonb_build_object('role', p_role, 'tenant_id', p_tenant_id);
 end $$;

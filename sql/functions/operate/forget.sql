@@ -21,7 +21,7 @@ begin
   v_count := v_count + v_step;
   delete from jobforge.idle_workers i
   where i.since < p_now - interval '2 minutes'
-    and not exists (select from jobforge.workers w where w.id = i.worker_id and w.seen_at > p_now - interval '1 minute');
+    and not exists (select from jobforge.workers w where w.id = i.worker_id and jobforge.is_alive(w.seen_at, p_now));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   delete from jobforge.workers w

@@ -38,7 +38,7 @@ begin
       from (
         select l.branch, l.keep_days, max(l.to_at) as ahead_to
         from leaves l
-        where l.keep_days in (select shelf(p.retention_days) from policies p)
+        where l.keep_days in (select shelf_for(p.retention_days) from policies p)
         group by 1, 2
         order by 1, 2
       ) l),

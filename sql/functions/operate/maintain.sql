@@ -36,7 +36,7 @@ begin
   end if;
   -- This comes last, because dropped tables stay locked until the end of the transaction.
   if jobforge.begin_task('retire', p_now, case when not p_force then interval '30 seconds' end) then
-    v_retired := jobforge.empty_defaults(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
+    v_retired := jobforge.empty_default_leaves(p_now, p_limit) + jobforge.retire_leaves(p_now, p_limit);
     v_done := v_done || jsonb_build_object('retired', v_retired);
     if v_retired > 0 then
       -- There is more work. The next heartbeat continues.
@@ -60,7 +60,7 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_waiting text[] := types_in('waiting');
+  v_waiting text[] := types_with('waiting');
   v_promoted integer;
   v_flowing boolean;
 begin

@@ -2,7 +2,7 @@
 create or replace function jobforge.expire(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 begin
-  return jobforge.end_queued(array(
+  return jobforge.finish_queued(array(
     select j.id
     from jobforge.jobs j
     where j.expires_at <= p_now and j.expires_at is not null and j.state <> 'running'
@@ -38,7 +38,7 @@ begin
     where (select j.id from jobforge.jobs j where j.id = r.job_id) is null
     limit p_limit
     for update skip locked));
-  return jobforge.end_queued(v_ids, 'canceled', p_now);
+  return jobforge.finish_queued(v_ids, 'canceled', p_now);
 end $$;
 
 -- Enqueues the children that waited for a key which another transaction held. Stops after ten children that would

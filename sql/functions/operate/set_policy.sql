@@ -20,7 +20,7 @@ begin
   elsif p_policy is null or jsonb_typeof(p_policy) <> 'object' then
     perform fail_argument('policy', 'policy must be a JSON object');
   elsif p_policy ? 'preset' and preset(p_policy ->> 'preset') is null then
-    perform fail_argument('preset', 'preset must be jobforge, harmonyk, atlas or processing');
+    perform fail_argument('preset', 'preset must be ' || one_of(preset_names()));
   end if;
   select k into v_unknown from jsonb_object_keys(p_policy) k where k <> all (v_known) limit 1;
   if found then
@@ -43,7 +43,7 @@ begin
       excluded.lease_ms, excluded.audit_action, excluded.keep_history, excluded.retention_days, excluded.max_priority,
       excluded.redact, excluded.updated_at, excluded.updated_by);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_policy.updated_at, '00000000-0000-0000-0000-000000000000', v_policy.updated_by, 'POLICY_SET', 'type', p_type,
+  values (v_policy.updated_at, global_tenant(), v_policy.updated_by, 'POLICY_SET', 'type', p_type,
     p_policy);
   return to_jsonb(v_policy);
 exception

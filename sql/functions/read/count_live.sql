@@ -127,7 +127,7 @@ language sql stable as $$
     select c.*
     from (
       select distinct t.type
-      from unnest(jobforge.types_in('ready') || jobforge.types_in('waiting') || array(select c.type from unnest(p_counts) c)) t(type)
+      from unnest(jobforge.types_with('ready') || jobforge.types_with('waiting') || array(select c.type from unnest(p_counts) c)) t(type)
       limit 200
     ) t
     cross join lateral jobforge.count_small_type(t.type, p_now) c

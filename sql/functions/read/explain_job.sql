@@ -28,7 +28,7 @@ begin
     end if;
     select f.* into v_ended
     from archive f
-    where f.id = p_job_id and f.tenant_id = p_tenant_id and f.finished_at >= time_of(p_job_id) - interval '1 day';
+    where f.id = p_job_id and f.tenant_id = p_tenant_id and f.finished_at >= earliest_finish(p_job_id);
     if found then
       v_reasons := why_ended(v_ended);
       exit;
@@ -181,8 +181,8 @@ language sql stable as $$
   from (
     select jobforge.worker_types(w.info) as types
     from jobforge.workers w
-    where w.seen_at >= p_now - interval '1 minute'
-      and w.scope in (p_job.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    where jobforge.is_alive(w.seen_at, p_now)
+      and w.scope in (p_job.tenant_id, jobforge.all_tenants())
   ) w
 $$;
 
@@ -230,7 +230,7 @@ declare
   v_seen_at timestamptz := (
     select max(w.seen_at)
     from jobforge.workers w
-    where w.id = p_job.worker_id and w.scope in (p_job.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'));
+    where w.id = p_job.worker_id and w.scope in (p_job.tenant_id, jobforge.all_tenants()));
   v_heard_at timestamptz := greatest(p_job.started_at, p_job.heartbeat_at, v_seen_at);
   v_reasons jsonb := jobforge.why_canceling(p_job);
 begin
@@ -238,7 +238,7 @@ begin
     format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id, jobforge.shown(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
       'heard_at', v_heard_at, 'progress', p_job.progress));
-  if v_heard_at < p_now - interval '30 seconds' then
+  if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
       format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id, jobforge.shown(v_heard_at)),
       jsonb_build_object('worker_id', p_job.worker_id, 'heard_at', v_heard_at, 'heartbeats', v_seen_at is not null));

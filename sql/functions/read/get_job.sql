@@ -20,5 +20,5 @@ set search_path = jobforge, pg_temp as $$
 begin
   perform require_operator();
   return query
-  select * from list(filter_text(p_filters, 'tenant_id', 'id')::uuid, read_filters(p_filters, array['tenant_id']));
+  select * from read_page(filter_text(p_filters, 'tenant_id', 'id')::uuid, read_filters(p_filters, array['tenant_id']));
 end $$;

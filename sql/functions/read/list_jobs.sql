@@ -10,5 +10,5 @@ security definer
 set search_path = jobforge, pg_temp as $$
 begin
   perform require_tenant(p_tenant_id);
-  return query select * from list(p_tenant_id, read_filters(p_filters));
+  return query select * from read_page(p_tenant_id, read_filters(p_filters));
 end $$;

@@ -44,8 +44,8 @@ begin
   ), alive as (
     select w.id, worker_types(w.info) as types
     from workers w
-    where w.seen_at >= v_now - interval '1 minute'
-      and (v_bound is null or w.scope in (v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    where is_alive(w.seen_at, v_now)
+      and (v_bound is null or w.scope in (v_bound, all_tenants()))
   ), named as (
     select l.type from live l
     union select e.type from ended e

@@ -12,7 +12,7 @@ begin
   select j.status into v_status from find_job(p_job_id) j where j.tenant_id = p_tenant_id;
   if v_status is null then
     perform fail_argument('job_id', 'there is no such job');
-  elsif v_status in ('queued', 'running') then
+  elsif v_status = any (live_statuses()) then
     insert into watches (job_id, until) values (p_job_id, jobforge.now() + interval '10 minutes')
     on conflict (job_id) do update set until = excluded.until;
   end if;

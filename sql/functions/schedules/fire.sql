@@ -152,7 +152,7 @@ begin
     end if;
   else
     v_last := jobforge.last_due(p_schedule, p_now);
-    times := case when v_once or v_last >= p_now - interval '1 minute' then array[v_last] else '{}' end;
+    times := case when v_once or v_last >= p_now - jobforge.missed_after() then array[v_last] else '{}' end;
     next_run_at := jobforge.due_after(p_schedule, v_last);
   end if;
 end $$;
@@ -177,7 +177,7 @@ begin
       id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject, tags,
       concurrency_key, schedule_id, scheduled_for)
     select
-      r.id, r.tenant_id, uuid_hash_extended(r.tenant_id, 0), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
+      r.id, r.tenant_id, jobforge.lane_of(r.tenant_id), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
       r.inline_payload, r.subject, r.tags, r.concurrency_key, r.schedule_id, r.at
     from runs r
   )

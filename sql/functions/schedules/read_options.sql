@@ -230,7 +230,6 @@ end $$;
 create or replace function jobforge.require_schedule(p_schedule jobforge.schedules, p_now timestamptz) returns void
 language plpgsql stable as $$
 declare
-  v_run jobforge.new_job;
   v_problem text[];
 begin
   if p_schedule.missed_limit not between 1 and 100 then
@@ -238,14 +237,10 @@ begin
   elsif p_schedule.starts_at >= p_schedule.ends_at then
     perform jobforge.fail_schedule('ends_at', 'ends_at must be later than starts_at', 'It would never run.');
   end if;
-  v_run.type := p_schedule.type;
-  v_run.payload := p_schedule.payload;
-  v_run.priority := p_schedule.priority;
-  v_run.max_attempts := p_schedule.max_attempts;
-  v_run.tags := p_schedule.tags;
-  v_run.subject := p_schedule.subject;
-  v_run.concurrency_key := p_schedule.concurrency_key;
-  v_problem := jobforge.problem_with(v_run, p_now);
+  v_problem := jobforge.problem_with(
+    jobforge.new_job(p_type => p_schedule.type, p_payload => p_schedule.payload, p_priority => p_schedule.priority,
+      p_max_attempts => p_schedule.max_attempts, p_tags => p_schedule.tags, p_subject => p_schedule.subject,
+      p_concurrency_key => p_schedule.concurrency_key), p_now);
   if v_problem[1] = 'payload' then
     perform jobforge.fail('JF008', 'Payload too large: payload is over 1 MiB', 'payload_too_large', 'payload',
       'Store it elsewhere and pass a reference.');

@@ -21,7 +21,7 @@ begin
     continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
     delete from jobforge.jobs j where j.id = v_run.id and j.attempts = j.uncounted;
     if found then
-      perform jobforge.forget_traces(array[v_run.id]);
+      perform jobforge.delete_side_rows(array[v_run.id]);
       perform jobforge.note_pending(p_schedule.tenant_id, -1);
       perform jobforge.leave_slots(array[v_run.slot], jobforge.now());
       v_earliest := least(v_earliest, v_run.due);

@@ -1,4 +1,5 @@
--- Tells those who wait: workers that sleep, of what went back into the queue; watchers, of what has ended.
+-- Sends notifications: wakes sleeping workers for jobs that went back into the queue, and tells watchers which jobs
+-- have finished. Deletes the watches it has served; skips those that another transaction has locked and never waits.
 create or replace function jobforge.announce(p_outcomes jobforge.run_outcome[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -14,7 +15,7 @@ begin
       from jobforge.watches w
       where w.job_id = any (array(select o.id from unnest(p_outcomes) o where o.status <> 'queued')));
     perform pg_notify('jobforge_done', i::text) from unnest(v_watched) i;
-    -- A watch that an application is just setting again stays, and runs out.
+    -- A watch that an application is just renewing stays, and expires later.
     delete from jobforge.watches w
     where w.ctid = any (array(
       select f.ctid from jobforge.watches f where f.job_id = any (v_watched) for update skip locked));

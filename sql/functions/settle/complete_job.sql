@@ -1,9 +1,9 @@
--- Ends one run: succeeded, or failed and then retried after its backoff, until max_attempts makes it dead. p_retry false
--- ends it as failed at once; p_retry_at replaces the backoff. A run of a schedule is not retried, unless the schedule says so:
--- its failure ends the run, and p_next_run_at (or p_retry_at) is when the schedule runs next. The run's end, the job's next state, its result and its
--- audit row are one commit. Answers {id, status, run_at}.
+-- Ends one run as succeeded or failed. A failed job is retried after its backoff, until max_attempts makes it dead.
+-- With p_retry false it is failed at once; p_retry_at replaces the backoff. A scheduled run is not retried unless its
+-- schedule says so: its failure ends the run, and the schedule runs next at p_next_run_at (or p_retry_at). The end of
+-- the run, the job's next state, its result and its audit row are one commit. Returns {id, status, run_at}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF004 for another
--- status, JF008 for a result over 1 MiB. Locks the running row only.
+-- status, JF008 for a result over 1 MiB. Locks the running row only; waits for nothing that an application can hold.
 create or replace function :"api_schema".jobforge_complete_job(
   p_job_id uuid,
   p_worker_id text,
@@ -21,9 +21,17 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_end run_end := row(
-    1, p_job_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, coalesce(p_retry, true),
-    case p_status when 'failed' then p_retry_at end, true, p_cost_cents, null, p_next_run_at);
+  v_end run_end := run_end(
+    p_id => p_job_id,
+    p_attempt => p_attempt,
+    p_status => p_status,
+    p_error => p_error,
+    p_result => p_result,
+    p_artifact_ref => p_artifact_ref,
+    p_retry => p_retry,
+    p_run_at => case p_status when 'failed' then p_retry_at end,
+    p_cost_cents => p_cost_cents,
+    p_next_run_at => p_next_run_at);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
     perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
@@ -39,7 +47,7 @@ begin
       'Use jobforge_enqueue_job with p_run_at for one more run.');
   elsif p_cost_cents < 0 then
     perform fail_argument('cost_cents', 'cost_cents must not be negative');
-  elsif octet_length(p_artifact_ref) > 4096 then
+  elsif is_long_ref(p_artifact_ref) then
     perform fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
   elsif is_oversized(p_result) then
     perform fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result',
@@ -48,7 +56,7 @@ begin
   return end_one_run(p_worker_id, v_end);
 end $$;
 
--- Ends one run and answers {id, status, run_at}; JF003 when the fence refuses.
+-- Ends one run and returns {id, status, run_at}. JF003 when the fence refuses it.
 create or replace function jobforge.end_one_run(p_worker_id text, p_end jobforge.run_end) returns jsonb
 language plpgsql as $$
 declare

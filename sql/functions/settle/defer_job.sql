@@ -1,6 +1,7 @@
--- Puts a run off: the job goes back into the queue until p_run_at and holds no worker meanwhile. It costs an attempt unless
--- p_counts is false; when max_attempts is reached it is dead. Answers {id, status, run_at}.
--- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt).
+-- Defers a run: the job waits in the queue until p_run_at and occupies no worker meanwhile. This costs an attempt
+-- unless p_counts is false; when max_attempts is reached the job is dead. Returns {id, status, run_at}.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the running row
+-- only; waits for nothing that an application can hold.
 create or replace function :"api_schema".jobforge_defer_job(
   p_job_id uuid,
   p_worker_id text,
@@ -15,6 +16,6 @@ begin
   if p_run_at is null or not is_time(p_run_at) then
     perform fail_argument('run_at', 'run_at must be a time from the year 1 to 9999');
   end if;
-  return end_one_run(p_worker_id, row(
-    1, p_job_id, p_attempt, 'deferred', null, null, null, true, p_run_at, coalesce(p_counts, true), null, null, null)::run_end);
+  return end_one_run(p_worker_id, run_end(
+    p_id => p_job_id, p_attempt => p_attempt, p_status => 'deferred', p_run_at => p_run_at, p_counts => p_counts));
 end $$;

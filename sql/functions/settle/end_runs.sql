@@ -1,8 +1,28 @@
--- Ends runs: the only place where a run's end becomes a job's state.
--- Takes rows that pass the fence (running, this worker, this attempt; and this tenant, for a worker bound to one) out of
--- jobforge.jobs and puts each where its end leads: back into the queue, or into the archive; children of a success are
--- enqueued with it. Answers for each end: ok, already (this very run was ended before) or stale. Locks running rows in id
--- order, and waits for nothing that an application can hold.
+-- How runs end.
+--
+--   jobforge_complete_job, jobforge_defer_job     jobforge_settle_jobs, _text       reclaim, jobforge_heartbeat_worker
+--                   | end_one_run                   | settle, read_ends                          | lose_runs
+--                   +-------------------------------+--------------------------------------------+
+--                                                   v
+--                                               end_runs
+--                                                   |
+--      jobs (running) ------ fence, then deleted ---+
+--      policies, cancel_requests, schedules --------+--- verdict
+--                                                   |
+--              queued    +--------------------------+--------------------------+    finished
+--                        v                          v                          v
+--      jobs (ready, waiting), attempts         usage_deltas           archive, audit_log
+--
+--   Afterwards, in the same transaction:
+--      keep_only_keys ----> job_keys                  free_slots -------> jobs (parked -> ready)
+--      end_scheduled_runs > schedules                 enqueue_children -> jobs (new), outbox
+--      note_all_pending --> pending_deltas            announce ---------> NOTIFY
+
+-- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.jobs the
+-- rows that pass the fence (running, under this worker, in this attempt; and of this tenant, for a worker bound to
+-- one), and puts each where its end leads: back into the queue or into the archive. Enqueues the children of a success.
+-- Returns for each end: ok, already (this worker has ended this run before) or stale. Locks running rows in id order;
+-- waits for nothing that an application can hold.
 create or replace function jobforge.end_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_now timestamptz
 ) returns jobforge.run_outcome[]
@@ -11,20 +31,21 @@ set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
--- Whatever the tables looked like when the plan was made: rows are found by id, and joined by hash.
+-- Rows are found by id and joined by hash, whatever the tables looked like when the plan was made.
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids uuid[] := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
   v_outcomes run_outcome[];
   v_canceled uuid[];
-  v_unkept uuid[];
+  v_without_history uuid[];
   v_scheduled schedule_end[];
   v_slots slot[];
   v_limited boolean := exists (select from limits);
 begin
   with taken as (
-    -- worker_id is set while a job runs and at no other time. Compared in a way that no index serves: the way in is the id.
+    -- The running rows that pass the fence, removed from jobs. worker_id is set while a job runs and at no other time.
+    -- "is not distinct from" keeps the index on worker_id out of the plan: rows must be found by id.
     delete from jobs j
     where j.id = any (v_ids)
       and j.worker_id is not distinct from p_worker_id
@@ -33,30 +54,37 @@ begin
         or j.id in (select e.id from unnest(p_ends) e where e.attempt is null))
     returning j.*
   ), ending as (
+    -- The reported end of each row; the first one when a call reports several.
     select distinct on (e.id)
-      e.ord, e.id as job_id, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry, e.run_at as next_at,
-      e.counts, e.cost_cents as cost, e.next_run_at
+      e.ord, e.id as job_id, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry,
+      e.run_at as next_at, e.counts, e.cost_cents as cost, e.next_run_at
     from unnest(p_ends) e
     where (e.id, e.attempt) in (select t.id, t.attempts from taken t) or e.attempt is null
     order by e.id, e.ord
   ), policy as materialized (
+    -- The policy of each type.
     select t.type, p as policy
     from (select distinct t.type from taken t) t
     cross join lateral policy_of(t.type) p
   ), judged as materialized (
-    -- What every later step asks for comes first: a row is unpacked only as far as it is read.
+    -- Each run with the status its end leads to (verdict), and all that the next steps write. Columns that every step
+    -- reads come first, because Postgres unpacks a row only as far as it is read.
     select
-      verdict(e.ended, x.cancel, e.retry and not x.goes_on, e.counts, x.exhausted, t.losses) as verdict,
-      e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.goes_on, (p.policy).keep_history, (p.policy).audit_action,
-      e.ended in ('failed', 'lost') as unwell,
-      coalesce(e.next_at, case e.ended when 'failed' then p_now + backoff(p.policy, t.failures + 1) else t.run_at end) as again_at,
-      e.ended, e.new_error, e.counts, t.tenant_id, t.lane, t.type, t.run_at, e.cost, t.seq, t.rank, t.uncounted, t.failures, t.losses,
-      t.max_attempts, t.budget, t.created_at, t.started_at, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key,
-      t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result, e.artifact_ref, e.retry, t.scheduled_for,
-      coalesce(e.next_run_at, case when x.goes_on and e.ended = 'failed' then e.next_at end) as next_run_at,
+      verdict(e.ended, x.cancel, e.retry and not x.schedule_goes_on, e.counts, x.exhausted, t.losses) as verdict,
+      e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.schedule_goes_on, (p.policy).keep_history,
+      (p.policy).audit_action, e.ended in ('failed', 'lost') as failed_or_lost,
+      coalesce(e.next_at, case e.ended
+        when 'failed' then p_now + backoff(p.policy, t.failures + 1)
+        else t.run_at
+      end) as again_at,
+      e.ended, e.new_error, e.counts, t.tenant_id, t.lane, t.type, t.run_at, e.cost, t.seq, t.rank, t.uncounted,
+      t.failures, t.losses, t.max_attempts, t.budget, t.created_at, t.started_at, t.expires_at, t.worker_id, t.payload,
+      t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result,
+      e.artifact_ref, e.retry, t.scheduled_for,
+      coalesce(e.next_run_at, case when x.schedule_goes_on and e.ended = 'failed' then e.next_at end) as next_run_at,
       add_cost(t.cost_cents, e.cost) as cost_cents,
-      shelf((p.policy).retention_days) as keep_days,
-      -- A success has no error; a run that was only put off leaves the one of before.
+      shelf_for((p.policy).retention_days) as keep_days,
+      -- A success clears the error. A run that was released or deferred keeps the job's earlier error.
       case
         when e.ended = 'succeeded' then null
         when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now, (p.policy).redact)
@@ -69,69 +97,86 @@ begin
     join ending e on e.job_id = t.id
     join policy p on p.type = t.type
     cross join lateral (
-      -- Asked once whether there are any requests at all: mostly there are none.
-      select (select exists (select from cancel_requests)) and exists (select from cancel_requests c where c.job_id = t.id) as cancel,
+      select
+        -- The first EXISTS runs once for all rows, and usually there are no requests.
+        (select exists (select from cancel_requests))
+          and exists (select from cancel_requests c where c.job_id = t.id) as cancel,
         t.attempts - t.uncounted >= t.max_attempts as exhausted,
-        -- A run's failure ends the run, and its schedule goes on; unless the schedule wants runs to be tried again.
+        -- A failure ends a scheduled run, and its schedule goes on; unless the schedule wants its runs to be retried.
         t.schedule_id is not null
-          and coalesce((select not s.retry_runs from schedules s where s.id = t.schedule_id), true) as goes_on
+          and coalesce((select not s.retry_runs from schedules s where s.id = t.schedule_id), true) as schedule_goes_on
     ) x
   ), requeued as (
+    -- Jobs that will run again, back in the queue.
     insert into jobs (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
       created_at, updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
       tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
-      t.id, t.seq, t.tenant_id, t.lane, t.type, case when t.again_at <= p_now then 'ready' else 'waiting' end, t.rank, t.attempts,
-      t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int, t.failures + t.unwell::int,
+      t.id, t.seq, t.tenant_id, t.lane, t.type, queued_state(t.again_at, p_now), t.rank, t.attempts,
+      t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int,
+      t.failures + t.failed_or_lost::int,
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress,
       t.last_error, t.cost_cents, t.schedule_id, t.scheduled_for
     from judged t
     where t.verdict = 'queued'
-  ), past as (
+  ), attempted as (
+    -- The attempts of these jobs. The last attempt of a finished job is part of its row in the archive.
     insert into attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
     select t.id, t.attempts, t.tenant_id, t.ended, t.worker_id, t.started_at, p_now,
       case
-        when t.unwell then t.last_error
-        when t.new_error is not null then error_of(t.new_error, p_now, (select (p.policy).redact from policy p where p.type = t.type))
+        when t.failed_or_lost then t.last_error
+        when t.new_error is not null
+          then error_of(t.new_error, p_now, (select (p.policy).redact from policy p where p.type = t.type))
       end
     from judged t
     where t.verdict = 'queued'
   ), archived as (
+    -- Finished jobs, except those whose type keeps no history. Jobs that failed or are dead are kept all the same, but
+    -- not a failed run whose schedule goes on.
     insert into archive (
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
       keep_days, schedule_id, scheduled_for)
     select
-      t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.ended, t.rank, t.attempts, t.uncounted,
-      t.failures + t.unwell::int, t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at,
-      p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags,
-      t.traceparent, t.progress, t.last_error,
+      t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.ended, t.rank,
+      t.attempts, t.uncounted, t.failures + t.failed_or_lost::int, t.max_attempts, t.budget, t.run_at, t.created_at,
+      t.started_at, p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key,
+      t.subject, t.tags, t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
       t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for
     from judged t
-    where t.verdict <> 'queued' and (t.keep_history or t.verdict = 'dead' or (t.verdict = 'failed' and not t.goes_on))
+    where t.verdict <> 'queued'
+      and (t.keep_history or t.verdict = 'dead' or (t.verdict = 'failed' and not t.schedule_goes_on))
   ), audited as (
+    -- Audit rows of jobs that failed or are dead, and of successes of types with an audit_action.
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
     select p_now, t.tenant_id, t.worker_id,
-      case t.verdict when 'succeeded' then t.audit_action when 'dead' then 'JOB_EXHAUSTED_RETRIES' else 'JOB_FAILED' end,
+      case t.verdict
+        when 'succeeded' then t.audit_action
+        when 'dead' then 'JOB_EXHAUSTED_RETRIES'
+        else 'JOB_FAILED'
+      end,
       'job', t.id::text,
       left(t.last_error ->> 'message', 2000),
-      jsonb_build_object('type', t.type, 'attempts', t.attempts, 'reason', reason(t.verdict, t.ended, t.retry, t.losses))
+      jsonb_build_object('type', t.type, 'attempts', t.attempts,
+        'reason', reason(t.verdict, t.ended, t.retry, t.losses))
     from judged t
-    where t.verdict = 'dead' or (t.verdict = 'failed' and not t.goes_on) or (t.verdict = 'succeeded' and t.audit_action is not null)
+    where t.verdict = 'dead' or (t.verdict = 'failed' and not t.schedule_goes_on)
+      or (t.verdict = 'succeeded' and t.audit_action is not null)
   ), metered as (
+    -- The usage of each tenant and type. A released run does not count as a run, but its cost was spent.
     insert into usage_deltas (
       tenant_id, type, hour, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, waits, lengths)
-    -- A run that was handed back is none, but what it has cost was spent.
     select t.tenant_id, t.type, date_trunc('hour', p_now, 'UTC'), count(*) filter (where t.ended <> 'released'),
       count(*) filter (where t.ended = 'succeeded'), count(*) filter (where t.ended = 'failed'),
       count(*) filter (where t.ended = 'lost'), count(*) filter (where t.ended = 'deferred'),
-      count(*) filter (where t.unwell and t.verdict = 'queued'), count(*) filter (where t.verdict in ('failed', 'dead')),
+      count(*) filter (where t.failed_or_lost and t.verdict = 'queued'),
+      count(*) filter (where t.verdict in ('failed', 'dead')),
       coalesce(sum(t.cost), 0),
       coalesce(array_agg(ms_between(t.run_at, t.started_at)) filter (where t.ended <> 'released'), '{}'),
       coalesce(array_agg(ms_between(t.started_at, p_now)) filter (where t.ended not in ('lost', 'released')), '{}')
@@ -139,11 +184,12 @@ begin
     where t.ended <> 'released' or t.cost is not null
     group by t.tenant_id, t.type
   )
-  -- Cast row by row: a whole array of records would be cast by way of its text.
+  -- Outcomes are cast row by row: Postgres would cast a whole array of records by way of its text.
   select array_agg(row(o.*)::run_outcome),
     (select array_agg(t.id) from judged t where t.cancel),
     (select array_agg(t.id) from judged t
-      where not t.keep_history and (t.verdict in ('succeeded', 'canceled') or (t.verdict = 'failed' and t.goes_on))),
+      where not t.keep_history
+        and (t.verdict in ('succeeded', 'canceled') or (t.verdict = 'failed' and t.schedule_goes_on))),
     (select array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, replace(t.verdict, 'dead', 'failed'),
         t.last_error ->> 'message', t.next_run_at, t.next_run_at is not null)::schedule_end)
       from judged t
@@ -151,11 +197,11 @@ begin
     case when v_limited then
       (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
     end
-  into v_outcomes, v_canceled, v_unkept, v_scheduled, v_slots
+  into v_outcomes, v_canceled, v_without_history, v_scheduled, v_slots
   from (
     select
-      t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end, t.tenant_id,
-      t.type
+      t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
+      t.tenant_id, t.type
     from judged t
     union all
     select e.ord, e.id, e.attempt,
@@ -169,19 +215,23 @@ begin
     where e.ord not in (select t.ord from judged t)
   ) o;
 
-  -- A call that is repeated while the first is still under way waits for its locks, and sees its commit in another statement only.
+  -- A call that is repeated while the first one is still under way waits for its locks. The snapshot of the statement
+  -- above does not show what the first call has committed meanwhile, so a second statement looks again.
   if exists (select from unnest(v_outcomes) o where o.outcome = 'stale') then
     v_outcomes := array(
       select row(o.ord, o.id, o.attempt,
-        case when o.outcome = 'stale' and was_ended_by(o.id, p_worker_id, o.attempt, p_tenant_id) then 'already' else o.outcome end,
+        case
+          when o.outcome = 'stale' and was_ended_by(o.id, p_worker_id, o.attempt, p_tenant_id) then 'already'
+          else o.outcome
+        end,
         o.status, o.run_at, o.tenant_id, o.type)::run_outcome
       from unnest(v_outcomes) o);
   end if;
   if v_canceled is not null then
     delete from cancel_requests c where c.job_id = any (v_canceled);
   end if;
-  if v_unkept is not null then
-    perform keep_only_keys(v_unkept, p_now);
+  if v_without_history is not null then
+    perform keep_only_keys(v_without_history, p_now);
   end if;
   if v_scheduled is not null then
     perform end_scheduled_runs(v_scheduled, p_now);
@@ -190,12 +240,12 @@ begin
   if v_slots is not null then
     perform free_slots(v_slots, p_now);
   end if;
-  perform spawn_children(p_ends, v_outcomes, p_now);
+  perform enqueue_children(p_ends, v_outcomes, p_now);
   perform announce(v_outcomes, p_now);
   return v_outcomes;
 end $$;
 
--- Whether this very run, of this worker, has been ended by it before: a retried call after a lost answer.
+-- Whether this worker has ended this very run before: the call is a repetition after a lost response.
 create or replace function jobforge.was_ended_by(
   p_job_id uuid, p_worker_id text, p_attempt integer, p_tenant_id uuid
 ) returns boolean
@@ -206,8 +256,17 @@ language sql stable as $$
       and (p_tenant_id is null or a.tenant_id = p_tenant_id)
   ) or exists (
     select from jobforge.archive f
-    where f.id = p_job_id and f.finished_at >= jobforge.time_of(p_job_id) - interval '1 day'
+    where f.id = p_job_id and f.finished_at >= jobforge.earliest_finish(p_job_id)
       and f.attempts = p_attempt and f.worker_id = p_worker_id and f.last_run <> 'lost'
       and (p_tenant_id is null or f.tenant_id = p_tenant_id)
   )
+$$;
+
+-- The cost of a job's earlier runs and of one more, without overflow.
+create or replace function jobforge.add_cost(p_before integer, p_run integer) returns integer
+language sql immutable as $$
+  select case
+    when p_before is null then p_run
+    else least(p_before::bigint + coalesce(p_run, 0), 2147483647)::integer
+  end
 $$;

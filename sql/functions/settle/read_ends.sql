@@ -1,13 +1,87 @@
--- The text as a time, or null when it is none.
-create or replace function jobforge.time_or_null(p_text text) returns timestamptz
-language plpgsql stable as $$
+-- The ends of runs in a JSON array of objects. Never raises for one of them: an end whose id or attempt is malformed
+-- matches no job. Checking each end before it is cast costs more than reading them all, so the check runs only if the
+-- cast fails.
+create or replace function jobforge.read_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
+language plpgsql as $$
 begin
-  return case when jobforge.is_time(p_text::timestamptz) then p_text::timestamptz end;
+  return jobforge.cast_ends(p_results, p_now);
 exception when data_exception then
-  return null;
+  return jobforge.cast_ends(jobforge.blank_malformed_ends(p_results), p_now);
 end $$;
 
--- The children of a run as jobs to enqueue. Raises as an enqueue would.
+-- The ends of runs in a JSON array of objects, whose ids and attempts are well-formed. An object that is not an end (no
+-- id, or an unknown status) gets a null id, so it matches no job. A success whose result or children cannot be stored
+-- becomes a failure that is not retried: its work is done, and a retry would give the same result.
+create or replace function jobforge.cast_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
+language plpgsql as $$
+begin
+  return (
+    select array_agg(jobforge.run_end(
+        p_ord => r.ord::integer,
+        p_id => case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
+        p_attempt => r.attempt,
+        p_status => case when x.problem is null then r.status else 'failed' end,
+        p_error => coalesce(x.problem, r.error),
+        p_result => case when x.problem is null and not jobforge.is_oversized(r.result) then r.result end,
+        p_artifact_ref =>
+          case when x.problem is null and not jobforge.is_long_ref(r.artifact_ref) then r.artifact_ref end,
+        p_retry => r.retry is distinct from 'false' and x.problem is null,
+        p_run_at => case r.status
+          when 'failed' then case when r.retry_at is not null then jobforge.time_or_null(r.retry_at) end
+          when 'deferred' then coalesce(case when r.run_at is not null then jobforge.time_or_null(r.run_at) end, p_now)
+        end,
+        p_counts => r.counts is distinct from 'false',
+        p_cost_cents => case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
+        p_children => case when r.children is not null and r.status = 'succeeded' and x.problem is null
+          then jobforge.read_children(r.children, p_now) end,
+        p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end))
+    from rows from (jsonb_to_recordset(p_results) as (
+      id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text,
+      run_at text, counts text, cost_cents text, children jsonb, next_run_at text)) with ordinality as r(
+      id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children,
+      next_run_at, ord)
+    cross join lateral (
+      select case when r.status = 'succeeded' and num_nonnulls(r.result, r.artifact_ref, r.children) > 0
+        then jobforge.problem_with_end(r.result, r.artifact_ref, r.children, p_now) end as problem
+    ) x);
+end $$;
+
+-- The same array with an empty object in place of each end whose id or attempt is malformed, so that no cast can raise.
+create or replace function jobforge.blank_malformed_ends(p_results jsonb) returns jsonb
+language sql immutable as $$
+  select jsonb_agg(
+    case when jobforge.uuid_or_null(e.item ->> 'id') is not null
+        and coalesce(e.item ->> 'attempt', '0') ~ '^[0-9]{1,9}$'
+      then e.item else '{}' end
+    order by e.ord)
+  from jsonb_array_elements(p_results) with ordinality e(item, ord)
+$$;
+
+-- Why a success cannot be stored as reported: an error for the run, or null.
+create or replace function jobforge.problem_with_end(
+  p_result jsonb, p_artifact_ref text, p_children jsonb, p_now timestamptz
+) returns jsonb
+language plpgsql as $$
+begin
+  if jobforge.is_oversized(p_result) then
+    perform jobforge.fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result');
+  elsif jobforge.is_long_ref(p_artifact_ref) then
+    perform jobforge.fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
+  elsif p_children is not null then
+    perform jobforge.read_children(p_children, p_now);
+  end if;
+  return null;
+exception when sqlstate 'JF002' or sqlstate 'JF008' then
+  return jsonb_build_object('name', 'InvalidResult', 'message', sqlerrm);
+end $$;
+
+-- Whether an artifact_ref is longer than 4096 bytes. Null for null.
+create or replace function jobforge.is_long_ref(p_artifact_ref text) returns boolean
+language sql immutable parallel safe as $$
+  select octet_length(p_artifact_ref) > 4096
+$$;
+
+-- The children of a run as jobs to enqueue; null when there are none. Raises JF002 or JF008 like an enqueue.
 create or replace function jobforge.read_children(p_children jsonb, p_now timestamptz) returns jobforge.new_job[]
 language plpgsql as $$
 declare
@@ -22,78 +96,3 @@ begin
   perform jobforge.require_valid(v_jobs, p_now, true);
   return v_jobs;
 end $$;
-
--- What keeps a reported end from being kept as it is: an error for the run, or null.
-create or replace function jobforge.problem_with_end(
-  p_result jsonb, p_artifact_ref text, p_children jsonb, p_now timestamptz
-) returns jsonb
-language plpgsql as $$
-begin
-  if jobforge.is_oversized(p_result) then
-    perform jobforge.fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result');
-  elsif octet_length(p_artifact_ref) > 4096 then
-    perform jobforge.fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
-  elsif p_children is not null then
-    perform jobforge.read_children(p_children, p_now);
-  end if;
-  return null;
-exception when sqlstate 'JF002' or sqlstate 'JF008' then
-  return jsonb_build_object('name', 'InvalidResult', 'message', sqlerrm);
-end $$;
-
--- The ends of runs of a JSON array of objects, whose ids and attempts are well-formed. What is not an end (no id, an unknown
--- status) gets a null id and so meets no job; a success whose result or children cannot be kept becomes a failure that is not
--- retried, because its work is done and the same result would come again.
-create or replace function jobforge.cast_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
-language plpgsql as $$
-begin
-  return (
-    select array_agg(row(
-        r.ord,
-        case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
-        r.attempt,
-        case when x.problem is null then r.status else 'failed' end,
-        coalesce(x.problem, r.error),
-        case when x.problem is null and not jobforge.is_oversized(r.result) then r.result end,
-        case when x.problem is null and octet_length(r.artifact_ref) <= 4096 then r.artifact_ref end,
-        r.retry is distinct from 'false' and x.problem is null,
-        case r.status
-          when 'failed' then case when r.retry_at is not null then jobforge.time_or_null(r.retry_at) end
-          when 'deferred' then coalesce(case when r.run_at is not null then jobforge.time_or_null(r.run_at) end, p_now)
-        end,
-        r.counts is distinct from 'false',
-        case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
-        case when r.children is not null and r.status = 'succeeded' and x.problem is null
-          then jobforge.read_children(r.children, p_now) end,
-        case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end
-      )::jobforge.run_end)
-    from rows from (jsonb_to_recordset(p_results) as (
-      id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text, run_at text,
-      counts text, cost_cents text, children jsonb, next_run_at text)) with ordinality as r(
-      id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children, next_run_at, ord)
-    cross join lateral (
-      select case when r.status = 'succeeded' and num_nonnulls(r.result, r.artifact_ref, r.children) > 0
-        then jobforge.problem_with_end(r.result, r.artifact_ref, r.children, p_now) end as problem
-    ) x);
-end $$;
-
--- The ends of runs of a JSON array of objects. Never raises for one of them: where an id or an attempt is malformed, that end
--- meets no job. Checking each before it is cast costs more than reading them, so it is done only when one was malformed.
-create or replace function jobforge.read_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
-language plpgsql as $$
-begin
-  return jobforge.cast_ends(p_results, p_now);
-exception when data_exception then
-  return jobforge.cast_ends(jobforge.mend_ends(p_results), p_now);
-end $$;
-
--- The same ends with nothing in place of those whose id or attempt is malformed, so that none of them can raise.
-create or replace function jobforge.mend_ends(p_results jsonb) returns jsonb
-language sql immutable as $$
-  select jsonb_agg(
-    case when jobforge.uuid_or_null(e.item ->> 'id') is not null
-        and coalesce(e.item ->> 'attempt', '0') ~ '^[0-9]{1,9}$'
-      then e.item else '{}' end
-    order by e.ord)
-  from jsonb_array_elements(p_results) with ordinality e(item, ord)
-$$;

@@ -1,12 +1,13 @@
 -- Ends the last batch of runs and claims the next, in one call and one commit.
---   p_results [{id, attempt, status: succeeded|failed|deferred|released, error, result, artifact_ref, retry, retry_at, run_at,
---             counts, cost_cents, next_run_at, children: [{type, payload, ...}]}]
--- Answers {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. outcome is ok; already when this very
--- run was settled before, so a call may be repeated after a lost answer; stale when the fence refused it. One bad row spoils
--- no other, and a claim that fails undoes no settle: claim_error says why. Children of a success are enqueued with it, once.
--- hint goes unread into the worker's next call.
--- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks running rows in id order;
--- waits for nothing that an application can hold. Claiming needs READ COMMITTED.
+--   p_results [{id, attempt, status: succeeded|failed|deferred|released, error, result, artifact_ref, retry, retry_at,
+--             run_at, counts, cost_cents, next_run_at, children: [{type, payload, ...}]}]
+--   p_hint    the hint of the worker's last call, unread
+-- Returns {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. The outcome is ok; already
+-- when this worker has settled this run before, so a call may be repeated after a lost response; or stale when the
+-- fence refused it. An invalid result does not affect the others. A claim that fails undoes no settle; claim_error says
+-- why. Children of a success are enqueued with it, once.
+-- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks running rows in id
+-- order; waits for nothing that an application can hold. Claiming needs READ COMMITTED.
 create or replace function :"api_schema".jobforge_settle_jobs(
   p_worker_id text,
   p_results jsonb,
@@ -22,8 +23,8 @@ begin
   return settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint)::jsonb;
 end $$;
 
--- The same call for the loop of a worker's runtime, which parses the answer itself: JSON as text. Building a jsonb of
--- hundreds of jobs only to print it again takes an eighth of the time of the whole call.
+-- The same call for a worker that parses JSON itself: returns the JSON as text. To build a jsonb of hundreds of jobs
+-- only to print it again takes an eighth of the time of the whole call.
 -- Who, locks: as jobforge_settle_jobs.
 create or replace function :"api_schema".jobforge_settle_jobs_text(
   p_worker_id text,
@@ -40,7 +41,7 @@ begin
   return settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint);
 end $$;
 
--- What both of them do; the answer as text.
+-- What both calls do. Returns the JSON as text.
 create or replace function jobforge.settle_and_claim(
   p_worker_id text, p_results jsonb, p_claim_limit integer, p_types text[], p_tenant_id uuid, p_hint jsonb
 ) returns text
@@ -80,12 +81,13 @@ begin
     select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now)) as due into v_claimed;
   end if;
   return concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),
-    ',"next_due_at":', coalesce(case when v_bound is null then to_json(v_claimed.due) end, 'null'), ',"now":', to_json(v_now),
-    ',"claim_error":' || v_claim_error, '}');
+    ',"next_due_at":', coalesce(case when v_bound is null then to_json(v_claimed.due) end, 'null'),
+    ',"now":', to_json(v_now), ',"claim_error":' || v_claim_error, '}');
 end $$;
 
--- Ends the runs of a JSON array and answers [{id, attempt, outcome, status}] in its order, as text.
-create or replace function jobforge.settle(p_worker_id text, p_tenant_id uuid, p_results jsonb, p_now timestamptz) returns text
+-- Ends the runs of a JSON array and returns [{id, attempt, outcome, status}] in its order, as text.
+create or replace function jobforge.settle(p_worker_id text, p_tenant_id uuid, p_results jsonb, p_now timestamptz)
+returns text
 language plpgsql as $$
 declare
   v_results jsonb := p_results;
@@ -96,7 +98,7 @@ begin
       from jsonb_array_elements(p_results) with ordinality e(item, ord));
   end if;
   return (
-    -- Written by hand, in a third of the time of the functions for it: ids, numbers and words need no escaping.
+    -- Concatenated, in a third of the time that JSON functions take: ids, numbers and words need no escaping.
     select '[' || string_agg(concat(
       '{"id":', coalesce('"' || o.id || '"', (v_results -> (o.ord - 1) -> 'id')::text, 'null'),
       ',"attempt":', coalesce(o.attempt::text, 'null'),

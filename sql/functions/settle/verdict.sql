@@ -1,4 +1,5 @@
--- The status that a run's end leads its job to. One expression, so that it is inlined.
+-- The status that the end of a run leads its job to. Three lost leases in a row make it dead. One expression, so that
+-- Postgres inlines it.
 create or replace function jobforge.verdict(
   p_ended text, p_cancel boolean, p_retry boolean, p_counts boolean, p_exhausted boolean, p_losses integer
 ) returns text
@@ -13,7 +14,7 @@ language sql immutable as $$
   end
 $$;
 
--- Why a run's end led there, in one word.
+-- Why a job has this status after the end of its run, in one word.
 create or replace function jobforge.reason(p_verdict text, p_ended text, p_retry boolean, p_losses integer) returns text
 language sql immutable as $$
   select case p_verdict
@@ -21,21 +22,5 @@ language sql immutable as $$
     when 'failed' then case when p_retry then 'failed' else 'refused' end
     when 'dead' then case when p_ended = 'lost' and p_losses >= 2 then 'crashed' else 'exhausted' end
     else p_verdict
-  end
-$$;
-
--- The whole milliseconds from one time to another; 0 when it was earlier. As a double, in a third of the time of the numeric that
--- extract answers: half a microsecond makes up for what a double lacks.
-create or replace function jobforge.ms_between(p_from timestamptz, p_to timestamptz) returns bigint
-language sql immutable as $$
-  select greatest(floor(date_part('epoch', p_to - p_from) * 1000 + 0.0005), 0)::bigint
-$$;
-
--- Adds up the cost of a job's runs, without overflowing.
-create or replace function jobforge.add_cost(p_before integer, p_run integer) returns integer
-language sql immutable as $$
-  select case
-    when p_before is null then p_run
-    else least(p_before::bigint + coalesce(p_run, 0), 2147483647)::integer
   end
 $$;

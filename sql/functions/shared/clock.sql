@@ -1,6 +1,5 @@
--- Defines jobforge.now() and jobforge.new_id() for this server and this installation.
--- The everyday bodies are one expression each, so they are inlined: a jobforge.now() that looks at a flag costs 25 times
--- as much. Owner only.
+-- Defines jobforge.now() and jobforge.new_id() for this server and this installation. Their usual bodies are one
+-- expression each, which Postgres inlines; a jobforge.now() that reads a flag would cost 25 times as much. Owner only.
 create or replace function jobforge.define_clock() returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -18,18 +17,18 @@ begin
   if not v_native then
     v_id := 'jobforge.uuid_at(' || v_now || ')';
   end if;
-  -- The database's clock, moved by jobforge.clock_offset where time travel is allowed. Read it once per call.
+  -- The clock of the database, moved by jobforge.clock_offset where time travel is allowed. Read it once per call.
   execute format(
     'create or replace function jobforge.now() returns timestamptz language sql volatile parallel safe as %L',
     'select ' || v_now);
-  -- A new job id: a UUIDv7, so that ids are ordered by time and new index entries sit side by side.
+  -- A new job id: a UUIDv7, so that ids are in the order of time and new index entries are side by side.
   execute format(
     'create or replace function jobforge.new_id() returns uuid language sql volatile parallel safe as %L',
     'select ' || v_id);
 end $$;
 
--- A UUIDv7 of the given time, for servers without uuidv7(): 48 bits of milliseconds, 12 bits of the fraction of
--- the millisecond, 62 random bits.
+-- A UUIDv7 of a time, for servers without uuidv7(): 48 bits of milliseconds, 12 bits of the fraction of the
+-- millisecond, and 62 random bits.
 create or replace function jobforge.uuid_at(p_at timestamptz) returns uuid
 language sql volatile parallel safe as $$
   select encode(
@@ -39,15 +38,15 @@ language sql volatile parallel safe as $$
   from (select (extract(epoch from p_at) * 1000000)::bigint as us) t
 $$;
 
--- The time inside a UUIDv7: no later than the creation of the job, to the millisecond.
+-- The time in a UUIDv7: no later than the creation of the job, to the millisecond.
 create or replace function jobforge.time_of(p_id uuid) returns timestamptz
 language sql immutable parallel safe as $$
   select to_timestamp(
     ('x' || lpad(substr(replace(p_id::text, '-', ''), 1, 12), 16, '0'))::bit(64)::bigint / 1000.0)
 $$;
 
--- Lets sessions of this database move JobForge's clock with the setting jobforge.clock_offset. For tests: a tenant
--- could use it to jump a queue. Owner only.
+-- Allows sessions of this database to move JobForge's clock with the setting jobforge.clock_offset. For tests only: a
+-- tenant could use it to jump the queue. Owner only.
 create or replace function jobforge.allow_time_travel(p_allowed boolean) returns void
 language plpgsql
 security definer

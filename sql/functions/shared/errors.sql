@@ -1,4 +1,4 @@
--- Raises a JobForge error. DETAIL is JSON {name, field?} for programs, HINT says what to do.
+-- Raises a JobForge error. DETAIL is JSON {name, field?} for programs; HINT says what to do.
 create or replace function jobforge.fail(
   p_code text, p_message text, p_name text, p_field text default null, p_hint text default null
 ) returns void
@@ -11,62 +11,21 @@ begin
     hint = coalesce(p_hint, '');
 end $$;
 
--- JF002: an argument that no retry will make valid.
+-- Raises JF002: an argument is invalid, and a retry will not help.
 create or replace function jobforge.fail_argument(p_field text, p_message text, p_hint text default null) returns void
 language sql as $$
   select jobforge.fail('JF002', 'Invalid argument: ' || p_message, 'invalid_argument', p_field, p_hint)
 $$;
 
--- 42501: the caller may not do this, whatever the arguments.
+-- Raises 42501: the caller has no right to do this.
 create or replace function jobforge.fail_forbidden(p_message text, p_hint text) returns void
 language sql as $$
   select jobforge.fail('42501', p_message, 'forbidden', null, p_hint)
 $$;
 
--- The error kept on a job and its attempt: always an object with message and attemptedAt, never larger than
--- 16 kB, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy lists.
-create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
-language sql immutable as $$
-  with normal as (
-    select case jsonb_typeof(p_error)
-        when 'object' then p_error
-        when 'string' then jsonb_build_object('message', p_error)
-        when 'null' then '{}'::jsonb
-        else jsonb_strip_nulls(jsonb_build_object('details', p_error))
-      end as error
-  ), bounded as (
-    -- Cut once more after the secrets are gone: one that the first cut halves lies beyond the second.
-    select case
-        when octet_length(error::text) <= 16384 then jobforge.redact(error, p_redact)
-        else jsonb_strip_nulls(jsonb_build_object(
-          'name', left(jobforge.redact_text(left(error ->> 'name', 1000), p_redact), 200),
-          'message', left(jobforge.redact_text(left(error ->> 'message', 8000), p_redact), 2000),
-          'stack', left(jobforge.redact_text(left(error ->> 'stack', 8000), p_redact), 2000),
-          'truncated', true))
-      end as error
-    from normal
-  )
-  select jsonb_build_object(
-      'message', 'The handler failed without saying why',
-      'attemptedAt', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    || jsonb_strip_nulls(error)
-  from bounded
-$$;
-
--- The kind of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted texts, so that a
--- thousand timeouts of a thousand hosts are one group. Null without an error.
-create or replace function jobforge.error_group(p_error jsonb) returns text
-language sql immutable parallel safe as $$
-  select left(encode(sha256(convert_to(
-    coalesce(p_error ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(left(p_error ->> 'message', 2000),
-      '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
-      '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),
-      '[0-9]+([.,:][0-9]+)*', '?', 'g'), 'UTF8')), 'hex'), 12)
-$$;
-
--- Whether a time is one that every client can write down: finite, and from the year 1 to 9999, as dates in JSON have it. Null for
--- null. One expression, so that it is inlined.
-create or replace function jobforge.is_time(p_time timestamptz) returns boolean
-language sql immutable parallel safe as $$
-  select p_time between timestamptz '0001-01-01 00:00:00+00' and timestamptz '9999-12-31 00:00:00+00'
+-- Raises JF003: the fence refused the write.
+create or replace function jobforge.fail_not_held(p_job_id uuid) returns void
+language sql as $$
+  select jobforge.fail('JF003', 'Job not found or not locked by worker', 'not_held', null,
+    format('Job %s: the lease was lost, the job is finished, or another worker holds it. Drop the result.', p_job_id))
 $$;

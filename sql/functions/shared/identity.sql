@@ -1,28 +1,19 @@
--- Who is calling. Inside a definer function current_user is the owner, so the role that was set counts, else the login.
+-- The role that is calling. Inside a definer function current_user is the owner, so this is the role that was set, or
+-- else the login.
 create or replace function jobforge.caller() returns text
 language sql stable parallel safe as $$
   select case current_setting('role') when 'none' then session_user::text else current_setting('role') end
 $$;
 
--- Whether the caller has the rights of a role now. USAGE, not membership: PostgREST's login is a member of everything.
+-- Whether the caller has the rights of a role now. Checks USAGE, not membership: PostgREST's login is a member of every
+-- role that it can switch to.
 create or replace function jobforge.caller_is(p_role text) returns boolean
 language sql stable parallel safe as $$
   select pg_has_role(jobforge.caller(), p_role, 'USAGE')
 $$;
 
--- The text as a uuid, or null when it is none. Never raises: a malformed tenant is no tenant. Inlined, and without a regular
--- expression, which would cost seven microseconds for every id of a settle.
-create or replace function jobforge.uuid_or_null(p_text text) returns uuid
-language sql immutable parallel safe as $$
-  select case
-    when length(p_text) = 36
-      and translate(p_text, '0123456789abcdefABCDEF', '') = '----'
-      and substr(p_text, 9, 1) || substr(p_text, 14, 1) || substr(p_text, 19, 1) || substr(p_text, 24, 1) = '----'
-    then p_text::uuid
-  end
-$$;
-
--- The tenant named by a JWT's claims: tenant_id, else app_metadata.tenant_id. Never user_metadata, which users edit.
+-- The tenant that the claims of a JWT name: tenant_id, or else app_metadata.tenant_id. Never user_metadata, which users
+-- can edit. Null when it is malformed.
 create or replace function jobforge.claimed_tenant(p_claims text) returns uuid
 language plpgsql immutable parallel safe as $$
 declare
@@ -34,14 +25,15 @@ exception when data_exception then
   return null;
 end $$;
 
--- The tenant the caller is bound to; null when it is not bound. The login's binding comes first: SET ROLE is no way out of it.
+-- The tenant to which the caller is bound; null when it is not bound. The binding of the login comes first, so SET ROLE
+-- does not escape it.
 create or replace function jobforge.bound_tenant() returns uuid
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
 begin
-  -- Mostly nobody is bound.
+  -- Usually no role is bound.
   if not exists (select from role_bindings) then
     return null;
   end if;
@@ -53,8 +45,8 @@ begin
     limit 1);
 end $$;
 
--- Which tenant is calling; null when none. A bound role is always its tenant. Only members of jobforge_app are
--- believed when they name one, because anybody can set a custom setting.
+-- The tenant that is calling; null for none. A bound role always acts as its tenant. Only members of jobforge_app may
+-- name a tenant, because any role can change a custom setting.
 create or replace function jobforge.caller_tenant() returns uuid
 language plpgsql stable
 security definer
@@ -73,24 +65,26 @@ begin
   return uuid_or_null(current_setting('app.tenant_id', true));
 end $$;
 
--- The first and last tenant the caller may see through a view: its own; all of them for an operator who is neither
--- bound nor names a tenant; else null, which nothing lies between.
+-- The first and the last tenant that the caller may see through a view. Both are its own tenant; an operator that is
+-- not bound and names no tenant sees all tenants. Otherwise they are null, and no tenant is between them.
 create or replace function jobforge.visible_from() returns uuid
 language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
-  select coalesce(caller_tenant(), case when caller_is('jobforge_operator') then '00000000-0000-0000-0000-000000000000'::uuid end)
+  select coalesce(caller_tenant(),
+    case when caller_is('jobforge_operator') then '00000000-0000-0000-0000-000000000000'::uuid end)
 $$;
 
 create or replace function jobforge.visible_to() returns uuid
 language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
-  select coalesce(caller_tenant(), case when caller_is('jobforge_operator') then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid end)
+  select coalesce(caller_tenant(),
+    case when caller_is('jobforge_operator') then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid end)
 $$;
 
--- Lets the call go on when the caller may act for the tenant: operators and workers for any, unless they are bound;
--- everybody else for their own. JF001 without a tenant, else 42501.
+-- Raises unless the caller may act for the tenant: JF001 without a tenant, otherwise 42501. Operators and workers may
+-- act for any tenant unless they are bound; every other role for its own.
 create or replace function jobforge.require_tenant(p_tenant_id uuid) returns void
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$
@@ -106,20 +100,22 @@ begin
     return;
   end if;
   perform fail_forbidden('Permission denied for this tenant',
-    'Bind the role with jobforge_bind_role, or grant it jobforge_app and name the tenant in app.tenant_id or the JWT claims.');
+    'Bind the role with jobforge_bind_role, or grant it jobforge_app and name the tenant in app.tenant_id or the JWT '
+    'claims.');
 end $$;
 
--- Lets an operator go on who is not bound to one tenant. 42501 otherwise.
+-- Raises 42501 unless the caller is an operator that is not bound to a tenant.
 create or replace function jobforge.require_operator() returns void
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$
 begin
   if bound_tenant() is not null or not caller_is('jobforge_operator') then
-    perform fail_forbidden('Permission denied: this concerns every tenant', 'Call it as a role with jobforge_operator.');
+    perform fail_forbidden('Permission denied: this concerns every tenant',
+      'Call it as a role with jobforge_operator.');
   end if;
 end $$;
 
--- Lets the call go on for one tenant, as require_tenant does, or with null for all of them, as require_operator does.
+-- Does what require_tenant does for one tenant, or with null what require_operator does for all tenants.
 create or replace function jobforge.require_tenant_or_operator(p_tenant_id uuid) returns void
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$
@@ -131,8 +127,8 @@ begin
   end if;
 end $$;
 
--- The tenant a worker may claim for: the one it is bound to, else the one it asks for, else null for all. 42501 when
--- a bound worker asks for another.
+-- The tenant for which a worker may claim: the one it is bound to, or else the one it asks for, or else null for all.
+-- Raises 42501 when a bound worker asks for another.
 create or replace function jobforge.claimable_tenant(p_tenant_id uuid) returns uuid
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$

@@ -1,4 +1,4 @@
--- The policy of a type: its own, else the default one ('*'). Inlined where it is joined.
+-- The policy of a type: its own, or else the default ('*'). Postgres inlines it where it is joined.
 create or replace function jobforge.policy_of(p_type text) returns setof jobforge.policies
 language sql stable as $$
   select p.*
@@ -8,8 +8,16 @@ language sql stable as $$
   limit 1
 $$;
 
--- How long to wait after the n-th failed execution: least(cap, base * factor^(n-1)), with jitter as a share either
--- way. Clamped before it is cast, so attempt 100,000 waits a year at most instead of overflowing.
+-- The rank of a priority. The type's policy caps the priority that a caller may ask for.
+create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
+language plpgsql stable as $$
+begin
+  return (select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
+end $$;
+
+-- How long a job waits after its n-th failed or lost run: least(cap, base * factor^(n-1)), changed by up to the share
+-- of jitter in either direction. Clamped before the cast, so attempt 100,000 waits a year at most and does not
+-- overflow.
 create or replace function jobforge.backoff(p_policy jobforge.policies, p_failures integer) returns interval
 language sql volatile as $$
   select make_interval(secs => round((
@@ -19,7 +27,13 @@ language sql volatile as $$
     * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
 $$;
 
--- The numbers behind a preset's name, as the seeds state them.
+-- The names of the presets.
+create or replace function jobforge.preset_names() returns text[]
+language sql immutable parallel safe as $$
+  select array['jobforge', 'harmonyk', 'atlas', 'processing']
+$$;
+
+-- The numbers of a preset; null for an unknown name.
 create or replace function jobforge.preset(p_name text) returns jsonb
 language sql immutable as $$
   select case p_name

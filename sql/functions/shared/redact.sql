@@ -1,19 +1,20 @@
--- Secrets have no place in rows that people read. What handlers report as errors is masked here, before it is stored, so that
--- every client's errors are; packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a test gives both
--- the same cases.
+-- Masks secrets. Errors that handlers report are masked before they are stored, so the errors of every client are.
+-- packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a test gives both the same cases.
 
--- Whether a key names a secret by a well-known word.
+-- Whether a key contains a well-known word for a secret.
 create or replace function jobforge.names_secret(p_key text) returns boolean
 language sql immutable as $$
-  select p_key ~* '(passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie)'
+  select p_key ~* '(passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization'
+    '|credential|cookie)'
 $$;
 
--- A text without the secrets in it: private keys, credentials of a URL, Authorization headers and bearer tokens, tokens that are known
--- by their form, and the values after key= or key: of keys that name a secret.
+-- A text with its secrets masked: private keys, credentials in URLs, Authorization headers and bearer tokens, tokens of
+-- a known form, and the values after key= or key: of keys that name a secret or that the type's policy lists
+-- (p_listed).
 create or replace function jobforge.redact_text(p_text text, p_listed text[]) returns text
 language plpgsql immutable as $$
 declare
-  -- What may stand between a key and its value, and what a value is: masked already, quoted, also inside of a quoted text, or up
+  -- What may be between a key and its value, and the value: masked already, quoted (also inside a quoted text), or up
   -- to the next separator.
   v_value constant text := '(\\?["'']?\s*[=:]\s*)(\[redacted\]|\\?"[^"]*("|$)|''[^'']*(''|$)|[^\s"''\\,;&)}\]]+)';
   v_listed text := (
@@ -25,14 +26,16 @@ begin
   v_text := regexp_replace(v_text, '(://[^\s/:@"'']*):[^\s/"'']+@', '\1:[redacted]@', 'g');
   v_text := regexp_replace(v_text, '(://)[^\s/:@"'']{16,}@', '\1[redacted]@', 'g');
   v_text := regexp_replace(v_text,
-    '(authorization\\?["'']?\s*[=:]\s*\\?["'']?)((basic|bearer|digest|token|apikey)\s+)?(\[redacted\]|[^\s"''\\,;&)}\]]+)', '\1[redacted]', 'gi');
+    '(authorization\\?["'']?\s*[=:]\s*\\?["'']?)((basic|bearer|digest|token|apikey)\s+)?'
+    '(\[redacted\]|[^\s"''\\,;&)}\]]+)', '\1[redacted]', 'gi');
   v_text := regexp_replace(v_text, '(bearer\s+)(?=[^\s]*[0-9._-])[a-z0-9._~+/=-]{6,}', '\1[redacted]', 'gi');
   v_text := regexp_replace(v_text,
-    'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?|(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}'
-    '|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}'
-    '|AIza[A-Za-z0-9_-]{30,}', '[redacted]', 'g');
+    'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?|(sk|pk|rk)[-_][A-Za-z0-9_-]{16,}'
+    '|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}'
+    '|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}', '[redacted]', 'g');
   v_text := regexp_replace(v_text,
-    '((passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie)[a-z0-9_-]*)' || v_value,
+    '((passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie)'
+    '[a-z0-9_-]*)' || v_value,
     '\1\4[redacted]', 'gi');
   if v_listed is not null then
     v_text := regexp_replace(v_text, '((?<![[:alnum:]_])(' || v_listed || '))' || v_value, '\1\3[redacted]', 'gi');
@@ -40,9 +43,9 @@ begin
   return v_text;
 end $$;
 
--- A JSON document without the secrets in it. Values of keys that the type's policy lists are masked whatever they are, those of
--- well-known keys when they are texts; all other texts are looked through. Stacks are cut to 4,000 characters; what is nested more
--- than 16 deep is kept as text. Never fails, because no settle may.
+-- A JSON document with its secrets masked. Values of keys that the type's policy lists are masked whatever they are;
+-- values of keys that name a secret, when they are texts. All other texts are searched for secrets. Stacks are cut to
+-- 4,000 characters, and what is nested more than 16 levels deep becomes text. Never raises, because a settle must not.
 create or replace function jobforge.redact(p_document jsonb, p_listed text[], p_depth integer default 0) returns jsonb
 language plpgsql immutable as $$
 begin

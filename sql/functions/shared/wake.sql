@@ -1,6 +1,6 @@
--- Wakes the workers that sleep and have a handler for the type. A NOTIFY in every commit would halve the commit rate, so it
--- is sent only when a worker has marked itself idle; without one this is a look into an index. The payload is the type,
--- and for work that lies ahead a second line with its time. Waking is a courtesy: workers poll all the same.
+-- Wakes the sleeping workers that have a handler for the type. A NOTIFY in every commit would halve the commit rate, so
+-- it is sent only if a worker has marked itself idle; otherwise the call is one index lookup. The payload is the
+-- type, and for work in the future a second line with its time. Best effort: workers also poll.
 create or replace function jobforge.wake(p_type text, p_run_at timestamptz, p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -10,7 +10,7 @@ begin
   end if;
 end $$;
 
--- Wakes every worker that sleeps, for work of any type.
+-- Wakes every sleeping worker, for work of any type.
 create or replace function jobforge.wake_all(p_now timestamptz) returns void
 language plpgsql as $$
 begin

@@ -16,7 +16,7 @@ begin
   -- A run that ends between the two reads puts its job back into the queue as a new row. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
-      perform end_queued(array[p_job_id], 'canceled', v_now);
+      perform finish_queued(array[p_job_id], 'canceled', v_now);
       perform audit(p_tenant_id, 'JOB_CANCELED', p_job_id);
       return jsonb_build_object('id', p_job_id, 'status', 'canceled', 'cancel_requested', false);
     end if;

@@ -33,7 +33,7 @@ declare
   v_before text := current_setting('lock_timeout');
   v_count integer;
 begin
-  perform set_config('lock_timeout', '10ms', true);
+  perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
   with requested as (
     insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
     select j.id, j.tenant_id, j.worker_id, p_now, jobforge.caller()
@@ -81,9 +81,9 @@ create or replace function jobforge.changeable(p_change text) returns text[]
 language plpgsql immutable as $$
 begin
   case p_change
-    when 'cancel' then return array['queued', 'running'];
+    when 'cancel' then return jobforge.live_statuses();
     when 'reschedule' then return array['queued', 'failed', 'dead'];
-    when 'purge' then return array['succeeded', 'failed', 'dead', 'canceled'];
+    when 'purge' then return jobforge.finished_statuses();
     else perform jobforge.fail_argument('change', 'change must be cancel, reschedule or purge');
   end case;
 end $$;
@@ -129,7 +129,7 @@ begin
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('cancel'));
   v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p);
   v_answer := jsonb_build_object('matched', cardinality(v_found),
-    'changed', request_cancels(v_found, v_now) + end_queued(lock_queued_jobs(v_found), 'canceled', v_now));
+    'changed', request_cancels(v_found, v_now) + finish_queued(lock_queued_jobs(v_found), 'canceled', v_now));
   perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
   return v_answer;
 end $$;

@@ -35,7 +35,7 @@ begin
     returning a.id
   )
   select (select count(*) from page), array(select g.id from gone g) into v_found, v_gone;
-  perform forget_traces(v_gone);
+  perform delete_side_rows(v_gone);
   v_answer := jsonb_build_object('matched', v_found, 'changed', cardinality(v_gone));
   perform audit_bulk(p_tenant_id, 'JOBS_PURGED', p_filters, v_answer);
   return v_answer;

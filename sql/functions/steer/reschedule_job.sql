@@ -52,7 +52,7 @@ declare
 begin
   update jobforge.jobs j
   set run_at = p_run_at,
-    state = case when p_run_at <= p_now then 'ready' else 'waiting' end,
+    state = jobforge.queued_state(p_run_at, p_now),
     max_attempts = coalesce(p_max_attempts, j.max_attempts),
     budget = coalesce(p_max_attempts, j.budget),
     updated_at = p_now
@@ -85,7 +85,7 @@ begin
       where f.id = i.id
         and f.tenant_id = p_tenant_id
         and f.status in ('failed', 'dead')
-        and f.finished_at >= jobforge.time_of(i.id) - interval '1 day'
+        and f.finished_at >= jobforge.earliest_finish(i.id)
         -- A job that retention is deleting must not return without its payload and attempts.
         and f.finished_at + make_interval(days => f.keep_days) > p_now
       for update skip locked
@@ -97,8 +97,8 @@ begin
       error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
-      d.id, d.seq, d.tenant_id, uuid_hash_extended(d.tenant_id, 0), d.type,
-      case when p_run_at <= p_now then 'ready' else 'waiting' end, d.rank, d.attempts,
+      d.id, d.seq, d.tenant_id, jobforge.lane_of(d.tenant_id), d.type,
+      jobforge.queued_state(p_run_at, p_now), d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
       d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents,

@@ -34,7 +34,7 @@ begin
   where j.id = p_job_id
   returning * into v_job;
   update jobs j
-  set state = case when j.run_at <= v_now then 'ready' else 'waiting' end
+  set state = queued_state(j.run_at, v_now)
   where j.id = p_job_id;
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id, jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
@@ -46,20 +46,16 @@ end $$;
 -- refuse. Raises JF002 for a value of the wrong kind.
 create or replace function jobforge.changed_job(p_job jobforge.jobs, p_changes jsonb) returns jobforge.new_job
 language plpgsql as $$
-declare
-  v_new jobforge.new_job;
 begin
   if jsonb_typeof(p_changes -> 'tags') not in ('array', 'null') then
     perform jobforge.fail_argument('tags', 'tags must be an array of texts');
   end if;
-  v_new.ord := 1;
-  v_new.type := p_job.type;
-  v_new.expires_at := p_job.expires_at;
-  v_new.payload := coalesce(p_changes -> 'payload', '{}');
-  v_new.priority := coalesce(jobforge.filter_text(p_changes, 'priority', 'number')::integer, 0);
-  v_new.tags := coalesce(jobforge.filter_texts(p_changes, 'tags'), '{}');
-  v_new.run_at := coalesce(jobforge.filter_text(p_changes, 'run_at', 'time')::timestamptz,
-    case when not p_changes ? 'run_at' then p_job.run_at end);
-  v_new.dedupe_mode := 'skip';
-  return v_new;
+  return jobforge.new_job(
+    p_type => p_job.type,
+    p_expires_at => p_job.expires_at,
+    p_payload => p_changes -> 'payload',
+    p_priority => jobforge.filter_text(p_changes, 'priority', 'number')::integer,
+    p_tags => jobforge.filter_texts(p_changes, 'tags'),
+    p_run_at => coalesce(jobforge.filter_text(p_changes, 'run_at', 'time')::timestamptz,
+      case when not p_changes ? 'run_at' then p_job.run_at end));
 end $$;

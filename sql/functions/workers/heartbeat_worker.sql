@@ -1,12 +1,14 @@
--- A worker's sign of life, every ten seconds: the leases of all its jobs live on it. p_info: {instance, types, concurrency,
--- held: [{id, attempt}], host, pid, version, idle, metrics}. Answers {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at,
--- now}: jobs to abort because somebody canceled them, jobs it no longer holds, and when the next waiting job becomes due (not told
--- to a worker whose role is bound to a tenant: it is another tenant's business).
--- Jobs that the kernel has under this worker but held does not name go back to the queue, at once when instance is a new
--- one (a restarted process), else after ten seconds (the answer to a claim was lost). idle asks to be woken for types.
--- Also does a slice of maintenance.
+-- The heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
+--   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, metrics}
+-- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
+-- jobs that the worker no longer holds, and when the next waiting job becomes due. A worker whose role is bound to a
+-- tenant does not get that time, because the job may be another tenant's. A job that runs under this worker but is not
+-- in held goes back into the queue: at once if instance is new, because the process was restarted; otherwise after ten
+-- seconds, because the response to a claim was lost. idle asks for a wake-up when jobs of the types come. Each call
+-- also does a bounded slice of maintenance.
 -- Who: workers, operators. Never waits.
-create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}') returns jsonb
+create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
+returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp
@@ -23,11 +25,13 @@ declare
   v_lost integer := 0;
 begin
   perform require_worker_id(p_worker_id);
-  if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array' or octet_length((v_info - 'held')::text) > 16384 then
+  if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array'
+    or octet_length((v_info - 'held')::text) > 16384
+  then
     perform fail_argument('info', 'info must be an object of at most 16 kB, with held as an array');
   end if;
-  v_new := register_worker(p_worker_id, coalesce(v_bound, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), v_info - 'held', v_now);
-  -- Only a worker that says what it holds can be told what it does not hold.
+  v_new := register_worker(p_worker_id, coalesce(v_bound, all_tenants()), v_info - 'held', v_now);
+  -- Jobs that the worker does not know of can be found only if it reports what it holds.
   if v_info ? 'held' then
     v_lost := lose_runs(p_worker_id, array(
       select j.id
@@ -35,7 +39,7 @@ begin
       where j.state = 'running'
         and j.worker_id = p_worker_id
         and (v_bound is null or j.tenant_id = v_bound)
-        and (v_new or j.started_at < v_now - interval '10 seconds')
+        and (v_new or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
       for update skip locked), format('Worker %s no longer lists the job', p_worker_id), v_now);
@@ -62,15 +66,16 @@ begin
     'now', v_now);
 end $$;
 
--- The types a worker says it handles; null for any.
+-- The types that a worker has handlers for, as it reports them; null for any.
 create or replace function jobforge.worker_types(p_info jsonb) returns text[]
 language sql immutable as $$
   select case jsonb_typeof(p_info -> 'types') when 'array' then array(
     select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
 $$;
 
--- Writes down that a worker lives, and whether it wants to be woken. True when this is another instance than before.
-create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz) returns boolean
+-- Records that a worker is alive, and whether it wants wake-ups. Returns true when its instance is another than before.
+create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz)
+returns boolean
 language plpgsql as $$
 declare
   v_instance text;

@@ -1,5 +1,5 @@
--- The workers that heartbeat, newest first: alive, or gone when silent for a minute. Forgotten after a day. A role that is
--- bound to a tenant sees that tenant's.
+-- The workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
+-- minute). It is forgotten after a day of silence. A role bound to a tenant sees the workers of that tenant.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_workers()
 returns table (
@@ -10,9 +10,9 @@ language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
   select w.id,
-    case when w.seen_at >= jobforge.now() - interval '1 minute' then 'alive' else 'gone' end,
+    case when is_alive(w.seen_at, jobforge.now()) then 'alive' else 'gone' end,
     w.instance,
-    nullif(w.scope, 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+    nullif(w.scope, all_tenants()),
     w.started_at,
     w.seen_at,
     worker_types(w.info),

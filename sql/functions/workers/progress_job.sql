@@ -1,5 +1,6 @@
--- Keeps what a run says about its progress, and counts as a heartbeat. Answers {cancel_requested}.
+-- Stores the progress that a run reports, and counts as a heartbeat of the run. Returns {cancel_requested}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF008 over 64 kB.
+-- Locks the running row.
 create or replace function :"api_schema".jobforge_progress_job(
   p_job_id uuid,
   p_worker_id text,
@@ -14,5 +15,5 @@ begin
     perform fail('JF008', 'Payload too large: progress is over 64 kB', 'payload_too_large', 'progress',
       'Store it elsewhere and keep a reference.');
   end if;
-  return beat(p_job_id, p_worker_id, p_attempt, coalesce(p_progress, 'null'));
+  return heartbeat_run(p_job_id, p_worker_id, p_attempt, coalesce(p_progress, 'null'));
 end $$;

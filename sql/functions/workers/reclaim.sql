@@ -1,16 +1,18 @@
--- Gives the jobs of workers that fell silent back to the queue (or ends them). A lease is lost when
---   the worker heartbeats as a worker and was silent for 60 s, or it never has and the job saw no sign of life for 5 min
---   (lease_ms of the type's policy replaces both), or
---   the type's timeout passed by more than 60 s although the worker lives: a wedged handler.
--- Looks at each worker that holds jobs once, bounded by p_limit jobs. Never waits.
+-- Ends the runs whose lease is lost: their jobs go back into the queue, or are finished. A lease is lost when
+--   the worker heartbeats as a worker and was silent for the worker timeout (1 minute), or
+--   the worker never has, and the run had no heartbeat for the lease of unregistered workers (5 minutes), or
+--   the worker is alive, but the timeout of the type passed more than a minute ago: the handler hangs.
+-- lease_ms of the type's policy replaces the first two times. Reads every worker that holds jobs once, and stops after
+-- p_limit jobs. Returns how many runs it ended. Skips rows that another transaction has locked; never waits.
 create or replace function jobforge.reclaim(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
   v_worker text := '';
   v_lost uuid[];
   v_count integer := 0;
-  -- No lease runs out sooner after its start, so younger runs need no look.
-  v_shortest interval := least(interval '1 minute', (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
+  -- No lease expires sooner after its start, so younger runs are not read.
+  v_shortest_lease interval := least(
+    jobforge.worker_timeout(), (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
 begin
   loop
     select j.worker_id into v_worker
@@ -26,17 +28,20 @@ begin
       cross join lateral (
         select max(w.seen_at) as seen_at
         from jobforge.workers w
-        where w.id = j.worker_id and w.scope in (j.tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        where w.id = j.worker_id and w.scope in (j.tenant_id, jobforge.all_tenants())
       ) w
       cross join lateral jobforge.policy_of(j.type) p
       where j.state = 'running'
         and j.worker_id = v_worker
-        and j.started_at < p_now - v_shortest
+        and j.started_at < p_now - v_shortest_lease
         and (
-          case when w.seen_at is null then coalesce(j.heartbeat_at, j.started_at) else greatest(j.started_at, w.seen_at) end
+          case
+            when w.seen_at is null then coalesce(j.heartbeat_at, j.started_at)
+            else greatest(j.started_at, w.seen_at)
+          end
             + coalesce(p.lease_ms * interval '1 millisecond',
-              case when w.seen_at is null then interval '5 minutes' else interval '1 minute' end) < p_now
-          or j.started_at + p.timeout_ms * interval '1 millisecond' + interval '1 minute' < p_now)
+              case when w.seen_at is null then jobforge.unregistered_lease() else jobforge.worker_timeout() end) < p_now
+          or j.started_at + p.timeout_ms * interval '1 millisecond' + jobforge.timeout_grace() < p_now)
       order by j.id
       limit p_limit - v_count
       for update of j skip locked);
@@ -45,14 +50,15 @@ begin
   return v_count;
 end $$;
 
--- Ends the current runs of a worker's jobs as lost. Answers how many. The caller holds their locks.
-create or replace function jobforge.lose_runs(p_worker_id text, p_job_ids uuid[], p_why text, p_now timestamptz) returns integer
+-- Ends the current runs of a worker's jobs as lost. Returns how many. The caller holds their locks.
+create or replace function jobforge.lose_runs(p_worker_id text, p_job_ids uuid[], p_why text, p_now timestamptz)
+returns integer
 language plpgsql as $$
 begin
   if cardinality(p_job_ids) > 0 then
     perform jobforge.end_runs(p_worker_id, null, array(
-      select row(i.ord, i.id, null, 'lost', jsonb_build_object('name', 'LeaseLost', 'message', p_why),
-        null, null, true, null, true, null, null, null)::jobforge.run_end
+      select jobforge.run_end(p_ord => i.ord::integer, p_id => i.id, p_status => 'lost',
+        p_error => jsonb_build_object('name', 'LeaseLost', 'message', p_why))
       from unnest(p_job_ids) with ordinality i(id, ord)), p_now);
   end if;
   return cardinality(p_job_ids);

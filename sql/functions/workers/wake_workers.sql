@@ -1,7 +1,7 @@
--- Wakes the workers that sleep and have a handler for the types, for jobs that were enqueued with p_notify => false: a NOTIFY
--- of many such jobs, after they are committed, instead of one in each commit. p_wakes: {type: time of its earliest job, or null
--- for now}, up to 1000 types. A courtesy: workers poll all the same.
--- Who: whoever may enqueue. Locks nothing.
+-- Wakes the sleeping workers that have a handler for the types, for jobs that were enqueued with p_notify => false: one
+-- NOTIFY for many such jobs after they are committed, instead of one in each commit. p_wakes: {type: time of its
+-- earliest job, or null for now}, up to 1000 types. Best effort: workers also poll.
+-- Who: the roles that may enqueue. Locks nothing.
 create or replace function :"api_schema".jobforge_wake_workers(p_wakes jsonb) returns void
 language plpgsql
 security definer

@@ -1,6 +1,6 @@
--- Enqueues the children of runs that succeeded, for their parents' tenants. A child with a key may meet an application's
--- open transaction that holds the same key: it waits in the outbox then, not in the settle.
-create or replace function jobforge.spawn_children(
+-- Enqueues the children of runs that succeeded, for the tenants of their parents. If an application's open transaction
+-- holds the key of a child, the child waits in the outbox, so that no settle waits for an application.
+create or replace function jobforge.enqueue_children(
   p_ends jobforge.run_end[], p_outcomes jobforge.run_outcome[], p_now timestamptz
 ) returns void
 language plpgsql as $$
@@ -25,8 +25,8 @@ begin
   end loop;
 end $$;
 
--- Enqueues what can be enqueued without waiting, and answers the rest: jobs whose keys another transaction holds. Tries all
--- at once; when that would wait, those without keys and then the others one by one, and gives up after ten that would wait.
+-- Enqueues jobs without waiting, and returns those whose keys another transaction holds. It tries all jobs at once. If
+-- that would wait, it tries those without keys, and then the others one by one, until ten of them would wait.
 create or replace function jobforge.enqueue_without_waiting(
   p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz
 ) returns jobforge.new_job[]
@@ -43,7 +43,7 @@ begin
   elsif cardinality(p_jobs) = 1 then
     return p_jobs;
   end if;
-  -- Without keys there is seldom anything to wait for, but an index being built or a table that grows is enough.
+  -- Jobs without keys seldom wait. They do while an index is built, or while the table is extended.
   if cardinality(v_keyless) > 0 and not jobforge.try_enqueue(p_tenant_id, v_keyless, p_now) then
     v_held := v_keyless;
   end if;
@@ -58,16 +58,21 @@ begin
   return v_held;
 end $$;
 
--- Enqueues and wakes; false, and nothing done, when another transaction holds one of the keys.
-create or replace function jobforge.try_enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz) returns boolean
+-- Enqueues jobs and wakes workers. Returns false, and changes nothing, when another transaction holds one of the keys.
+create or replace function jobforge.try_enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
+returns boolean
 language plpgsql as $$
 declare
   v_before text := current_setting('lock_timeout');
 begin
-  perform set_config('lock_timeout', '10ms', true);
+  perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
   perform jobforge.enqueue(p_tenant_id,
-    array(select row(row_number() over (), j.id, j.type, j.payload, j.idempotency_key, j.run_at, j.max_attempts, j.priority,
-      j.dedupe_key, j.dedupe_mode, j.tags, j.subject, j.concurrency_key, j.expires_at, j.traceparent)::jobforge.new_job
+    array(
+      select jobforge.new_job(p_ord => (row_number() over ())::integer, p_id => j.id, p_type => j.type,
+        p_payload => j.payload, p_idempotency_key => j.idempotency_key, p_run_at => j.run_at,
+        p_max_attempts => j.max_attempts, p_priority => j.priority, p_dedupe_key => j.dedupe_key,
+        p_dedupe_mode => j.dedupe_mode, p_tags => j.tags, p_subject => j.subject,
+        p_concurrency_key => j.concurrency_key, p_expires_at => j.expires_at, p_traceparent => j.traceparent)
       from unnest(p_jobs) j), p_now, true);
   perform set_config('lock_timeout', v_before, true);
   return true;

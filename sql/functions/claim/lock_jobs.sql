@@ -1,25 +1,28 @@
--- Locks jobs that may start: of every turn that has a share, up to so many, the oldest. Answers, for each that has any, where
--- its streams begin, where the jobs are, and the last one's place in the order. Passes over what others have locked.
-create or replace function jobforge.pick(
+-- Locks jobs that may start: the oldest of every turn that has a share, up to that share. p_streams[i] starts a turn
+-- when p_shares[i] is not null, and p_lasts[i] is then the turn's last stream. Returns, for each turn that has jobs,
+-- its first stream, the places (ctid) of the jobs, and the position of the last one in its stream. Skips jobs that
+-- another transaction has locked; never waits. This is part 3 of the claim order (see claim.sql).
+create or replace function jobforge.lock_jobs(
   p_streams jobforge.stream[], p_lasts integer[], p_shares integer[], p_tenant_id uuid, p_now timestamptz
 ) returns table (first integer, places tid[], last_at timestamptz, last_seq bigint)
 language plpgsql
 set enable_sort = off as $$
 declare
+  -- Usually there are no cancel requests. Then no job is checked for one.
   v_cancels boolean := exists (select from jobforge.cancel_requests);
 begin
   return query
   select s.first::integer, x.places, x.last_at, x.last_seq
   from unnest(p_streams, p_lasts, p_shares) with ordinality s(type, rank, lane, from_at, from_seq, last, share, first)
   cross join lateral (
-    select array_agg(y.ctid) as places, (array_agg(y.run_at::timestamptz))[count(*)] as last_at, (array_agg(y.seq))[count(*)] as last_seq
+    select array_agg(y.ctid) as places, (array_agg(y.run_at::timestamptz))[count(*)] as last_at,
+      (array_agg(y.seq))[count(*)] as last_seq
     from (
       select j.ctid, j.run_at, j.seq
       from jobforge.jobs j
       where j.state = 'ready' and j.type = s.type and j.rank = s.rank and j.lane = s.lane
         and (j.run_at, j.seq) >= (s.from_at, s.from_seq)
-        and (p_tenant_id is null or j.tenant_id = p_tenant_id)
-        and (j.expires_at is null or j.expires_at > p_now)
+        and jobforge.may_start(j, p_tenant_id, p_now)
         and (not v_cancels or not exists (select from jobforge.cancel_requests c where c.job_id = j.id))
       order by j.run_at, j.seq
       limit s.share
@@ -32,14 +35,15 @@ begin
     return query
     select s.first::integer, x.*
     from unnest(p_lasts, p_shares) with ordinality s(last, share, first)
-    cross join lateral jobforge.pick_oldest(p_streams[s.first:s.last], p_tenant_id, s.share, v_cancels, p_now) x
+    cross join lateral jobforge.lock_oldest(p_streams[s.first:s.last], p_tenant_id, s.share, v_cancels, p_now) x
     where s.share is not null and s.last > s.first and x.places is not null;
   end if;
 end $$;
 
--- Locks the jobs of a turn with several streams: a tenant that waits in several types gives the oldest of them all. They are looked up first and locked then, in
--- their order and no more than wanted; where others hold too many of them, again with a wider look.
-create or replace function jobforge.pick_oldest(
+-- Locks the jobs of one turn that has several streams, because its tenant has jobs of several types: the oldest of all
+-- these jobs. It reads candidates first, and then locks them in their order and no more than p_limit. If other
+-- transactions hold too many of the candidates, it starts again with more.
+create or replace function jobforge.lock_oldest(
   p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_cancels boolean, p_now timestamptz,
   out places tid[], out last_at timestamptz, out last_seq bigint
 )
@@ -47,7 +51,7 @@ language plpgsql
 set enable_sort = off as $$
 declare
   v_width integer := p_limit;
-  v_seen integer;
+  v_read integer;
 begin
   loop
     with oldest as materialized (
@@ -58,8 +62,7 @@ begin
         from jobforge.jobs j
         where j.state = 'ready' and j.type = s.type and j.rank = s.rank and j.lane = s.lane
           and (j.run_at, j.seq) >= (s.from_at, s.from_seq)
-          and (p_tenant_id is null or j.tenant_id = p_tenant_id)
-          and (j.expires_at is null or j.expires_at > p_now)
+          and jobforge.may_start(j, p_tenant_id, p_now)
           and (not p_cancels or not exists (select from jobforge.cancel_requests c where c.job_id = j.id))
         order by j.run_at, j.seq
         limit v_width
@@ -67,8 +70,9 @@ begin
       order by x.run_at, x.seq
       limit v_width
     )
-    select array_agg(x.ctid), (array_agg(x.run_at))[count(*)], (array_agg(x.seq))[count(*)], (select count(*) from oldest)
-    into places, last_at, last_seq, v_seen
+    select array_agg(x.ctid), (array_agg(x.run_at))[count(*)], (array_agg(x.seq))[count(*)],
+      (select count(*) from oldest)
+    into places, last_at, last_seq, v_read
     from (
       select l.ctid, o.run_at, o.seq
       from oldest o
@@ -77,7 +81,16 @@ begin
       ) l
       limit p_limit
     ) x;
-    exit when cardinality(places) = p_limit or v_seen < v_width;
+    exit when cardinality(places) = p_limit or v_read < v_width;
     v_width := v_width * 4 + 64;
   end loop;
 end $$;
+
+-- Whether a ready job may start for a claim: it belongs to the tenant (null: any), and has not expired. One expression,
+-- so that Postgres inlines it. For that reason it does not ask for cancel requests: a function with a subquery is not
+-- inlined.
+create or replace function jobforge.may_start(p_job jobforge.jobs, p_tenant_id uuid, p_now timestamptz) returns boolean
+language sql immutable as $$
+  select (p_tenant_id is null or p_job.tenant_id = p_tenant_id)
+    and (p_job.expires_at is null or p_job.expires_at > p_now)
+$$;

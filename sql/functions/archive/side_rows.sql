@@ -1,0 +1,17 @@
+-- Deletes what jobs have outside their own row: idempotency keys, large payloads and earlier attempts.
+create or replace function jobforge.delete_side_rows(p_job_ids uuid[]) returns void
+language plpgsql as $$
+begin
+  delete from jobforge.job_keys k where k.job_id = any (p_job_ids);
+  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
+  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+end $$;
+
+-- The same for jobs of types that keep no history, except that their keys stay for the time of key_retention.
+create or replace function jobforge.keep_only_keys(p_job_ids uuid[], p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  update jobforge.job_keys k set forget_at = p_now + jobforge.key_retention() where k.job_id = any (p_job_ids);
+  delete from jobforge.payloads p where p.job_id = any (p_job_ids);
+  delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+end $$;

@@ -1,0 +1,19 @@
+-- The part of a payload that is stored in the job's row: all of it, or null when it is over about 1.5 kB. Then it is
+-- stored in jobforge.payloads, where the end of a run does not copy it. It is stable, as pg_column_size
+-- is: Postgres would not inline it if it were declared immutable.
+create or replace function jobforge.inline_payload(p_payload jsonb) returns jsonb
+language sql stable as $$
+  select case when pg_column_size(p_payload) <= 1500 then p_payload end
+$$;
+
+-- Gives a queued job a new payload. The caller has locked the job.
+create or replace function jobforge.replace_payload(p_job_id uuid, p_payload jsonb) returns void
+language plpgsql as $$
+begin
+  update jobforge.jobs set payload = jobforge.inline_payload(p_payload) where id = p_job_id;
+  delete from jobforge.payloads where job_id = p_job_id;
+  insert into jobforge.payloads (job_id, tenant_id, payload)
+  select j.id, j.tenant_id, p_payload
+  from jobforge.jobs j
+  where j.id = p_job_id and j.payload is null;
+end $$;

@@ -1,0 +1,25 @@
+-- Makes a job to enqueue, with the defaults of jobforge_enqueue_job for what is left out or null. p_ord is its place in
+-- the call. One expression that uses each parameter once, so that Postgres inlines it: naming the fields costs nothing.
+create or replace function jobforge.new_job(
+  p_type text,
+  p_ord integer default 1,
+  p_id uuid default null,
+  p_payload jsonb default null,
+  p_idempotency_key text default null,
+  p_run_at timestamptz default null,
+  p_max_attempts integer default null,
+  p_priority integer default null,
+  p_dedupe_key text default null,
+  p_dedupe_mode text default null,
+  p_tags text[] default null,
+  p_subject text default null,
+  p_concurrency_key text default null,
+  p_expires_at timestamptz default null,
+  p_traceparent text default null
+) returns jobforge.new_job
+language sql immutable parallel safe as $$
+  select row(
+    p_ord, p_id, p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts,
+    coalesce(p_priority, 0), p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject,
+    p_concurrency_key, p_expires_at, p_traceparent)::jobforge.new_job
+$$;
