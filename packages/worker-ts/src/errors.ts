@@ -1,5 +1,5 @@
 /** Why a run was aborted, and how an error is told to the kernel. */
-import type { RunError } from "./protocol.ts";
+import type { RunError } from "./claiming/protocol.ts";
 
 /** Why a handler's `signal` was aborted: the signal's reason. */
 export class JobAbortedError extends Error {

@@ -1,9 +1,9 @@
 /** A type that the worker handles: its handler, its cap, and what of it runs, waits and is on its way. */
 import type { JobHandler } from "@jobforge/sdk-ts";
+import { Mean } from "./claiming/pace.ts";
 import { Fifo } from "./fifo.ts";
-import { Mean } from "./pace.ts";
-import { Redactor } from "./redact.ts";
-import type { Run } from "./run.ts";
+import { Redactor } from "./reporting/redact.ts";
+import type { Run } from "./running/run.ts";
 
 export class HandledType {
   readonly name: string;

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { JobHandler } from "@jobforge/sdk-ts";
-import type { Middleware, WorkerHooks } from "./hooks.ts";
-import type { Logger } from "./log.ts";
+import type { Middleware, WorkerHooks } from "./reporting/hooks.ts";
+import type { Logger } from "./reporting/log.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LONGEST_ID = 1024;

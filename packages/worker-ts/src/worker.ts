@@ -1,9 +1,9 @@
 /** A worker: claims, runs and settles the jobs of its types, until it is stopped. */
 import type { Transport } from "@jobforge/sdk-ts";
 import { Engine } from "./engine.ts";
-import { Meter, type WorkerMetrics } from "./meter.ts";
 import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
-import { runUntilSignal, shutDown } from "./shutdown.ts";
+import { runUntilSignal, shutDown } from "./presence/shutdown.ts";
+import { Meter, type WorkerMetrics } from "./reporting/meter.ts";
 
 /** What came of a tick: how many jobs were run, and how their runs ended. */
 export interface TickSummary {

@@ -1,6 +1,6 @@
 /** The worker loop of the processing-jobs design, for any `JobQueue`: on Postgres, in memory, or another. */
 import type { JobQueue, QueueJob } from "@jobforge/sdk-ts";
-import { backoff } from "../outage.ts";
+import { backoff } from "../presence/outage.ts";
 
 export interface WorkerLoopOptions {
   /** Runs a job's stage. What it throws fails the job. */

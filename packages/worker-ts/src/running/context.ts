@@ -1,0 +1,279 @@
+/** What a handler is given beside its input. Everything but the plain facts is made when it is asked for. */
+import {
+  type EnqueueOptions,
+  type JobContext,
+  type JobDefinition,
+  type JobLogger,
+  JobNotHeldError,
+  jobJson,
+  type PreviousRun,
+  prepareJob,
+  type RunSchedule,
+  type Transport,
+} from "@jobforge/sdk-ts";
+import type { Kernel } from "../claiming/kernel.ts";
+import type { ClaimedJob, SettleAnswer } from "../claiming/protocol.ts";
+import { clean, isNotHeld, RunOver } from "../errors.ts";
+import type { WorkerLog } from "../reporting/log.ts";
+import { plainTraceparent } from "../reporting/trace.ts";
+import { concludeSuccess, endRun } from "./ending.ts";
+import type { Run, Verdict } from "./run.ts";
+
+/** What a run's context needs of its worker. */
+export interface ContextServices {
+  readonly kernel: Kernel;
+  readonly log: WorkerLog;
+  /** The kernel said that the job is no longer this worker's. */
+  lost(run: Run): void;
+  cancel(run: Run): void;
+  /** The run's end was committed together with the handler's writes. */
+  settled(run: Run, answer: SettleAnswer): void;
+}
+
+/** Methods are getters of functions, so that `({ signal, log, progress })` works in a handler's parameters. */
+export class RunContext implements JobContext {
+  readonly #run: Run;
+  readonly #services: ContextServices;
+  #log: JobLogger | undefined;
+  #traceparent: string | undefined;
+
+  constructor(run: Run, services: ContextServices) {
+    this.#run = run;
+    this.#services = services;
+  }
+
+  get id(): string {
+    return this.#run.job.id;
+  }
+
+  get type(): string {
+    return this.#run.job.type;
+  }
+
+  get tenantId(): string {
+    return this.#run.job.tenant_id;
+  }
+
+  get attempt(): number {
+    return this.#run.job.attempts;
+  }
+
+  get maxAttempts(): number {
+    return this.#run.job.max_attempts;
+  }
+
+  get traceId(): string {
+    return this.#run.job.trace_id;
+  }
+
+  get subject(): string | undefined {
+    return this.#run.job.subject;
+  }
+
+  get tags(): readonly string[] {
+    return this.#run.job.tags ?? [];
+  }
+
+  get runAt(): Date {
+    return new Date(this.#run.job.run_at);
+  }
+
+  get createdAt(): Date {
+    return new Date(this.#run.job.created_at);
+  }
+
+  get scheduledFor(): Date | undefined {
+    const { scheduled_for } = this.#run.job;
+    return scheduled_for === undefined ? undefined : new Date(scheduled_for);
+  }
+
+  get schedule(): RunSchedule | undefined {
+    const { schedule_key: key, previous_run } = this.#run.job;
+    return key === undefined ? undefined : { key, previousRun: previousRunOf(previous_run) };
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get log(): JobLogger {
+    this.#log ??= this.#services.log.forRun(this.#run);
+    return this.#log;
+  }
+
+  get traceparent(): string {
+    this.#traceparent ??= this.#run.trace?.traceparent ?? plainTraceparent(this.#run);
+    return this.#traceparent;
+  }
+
+  get progress(): JobContext["progress"] {
+    return async (value) => {
+      const run = this.#running("progress()");
+      try {
+        const answer = await this.#services.kernel.progress(run, value ?? null);
+        if (answer.cancel_requested) this.#services.cancel(run);
+      } catch (error) {
+        if (isNotHeld(error)) this.#services.lost(run);
+        throw error;
+      }
+    };
+  }
+
+  get defer(): JobContext["defer"] {
+    return (options, { counts } = {}) => {
+      const run_at =
+        "at" in options ? options.at.toISOString() : this.#services.kernel.clock.in(options.inMs);
+      return this.#leave({ status: "deferred", run_at, ...(counts === undefined ? {} : { counts }) });
+    };
+  }
+
+  get fail(): JobContext["fail"] {
+    return (message, details) => {
+      const error = { name: "JobFailed", message: clean(message), ...(details ? { details } : {}) };
+      return this.#leave({ status: "failed", retry: false, error });
+    };
+  }
+
+  get retryAfter(): JobContext["retryAfter"] {
+    return (delay, message = "The handler asked for a retry") => {
+      const retry_at = this.#timeOf(delay);
+      // It is the last word about when to come back.
+      this.#run.nextRunAt = undefined;
+      return this.#leave({
+        status: "failed",
+        retry_at,
+        error: { name: "RetryAfter", message: clean(message) },
+      });
+    };
+  }
+
+  get nextRun(): JobContext["nextRun"] {
+    return (when) => {
+      const run = this.#running("nextRun()");
+      run.nextRunAt = this.#timeOf(when);
+    };
+  }
+
+  get cost(): JobContext["cost"] {
+    return (cents) => {
+      if (!Number.isInteger(cents) || cents < 0) throw new RangeError("cost() takes whole cents, 0 or more");
+      const run = this.#running("cost()");
+      run.costCents = (run.costCents ?? 0) + cents;
+    };
+  }
+
+  get enqueue(): JobContext["enqueue"] {
+    return (job, input, options = {}) => {
+      const run = this.#running("enqueue()");
+      const child = childJson(job, input, {
+        traceparent: this.traceparent,
+        ...options,
+        tenantId: this.tenantId,
+      });
+      // Whoever concludes the run awaits it and meets its failure.
+      child.catch(() => undefined);
+      run.children ??= [];
+      run.children.push(child);
+    };
+  }
+
+  get transaction(): JobContext["transaction"] {
+    return async (work) => {
+      const run = this.#running("transaction()");
+      const { transport, turnstile } = this.#services.kernel;
+      const ending = { isHere: false };
+      try {
+        const { result, answer } = await turnstile.run(
+          () => run.signal,
+          () => {
+            if (transport.transaction === undefined) {
+              throw new Error(
+                "transaction() needs a worker that is connected to Postgres itself, not over HTTP",
+              );
+            }
+            return transport.transaction(async (client, inside) => {
+              // It may have waited for its turn and a connection.
+              this.#requireOpen(run);
+              const result = await work(client);
+              return { result, answer: await this.#endInside(inside, run, result, ending) };
+            });
+          },
+        );
+        this.#services.settled(run, answer);
+        return result;
+      } catch (error) {
+        // Rolled back, or unknown: the run goes on, and if its end was kept after all the kernel says so.
+        if (ending.isHere && run.state === "ending") run.state = "running";
+        if (isNotHeld(error)) this.#services.lost(run);
+        throw error;
+      }
+    };
+  }
+
+  /** Ends the run in the transaction of the handler's writes. Fails, so that they are rolled back, unless it counts. */
+  async #endInside(
+    inside: Transport,
+    run: Run,
+    result: unknown,
+    ending: { isHere: boolean },
+  ): Promise<SettleAnswer> {
+    const end = await concludeSuccess(run, result);
+    this.#requireOpen(run);
+    if (end.status !== "succeeded") return this.#leave(end);
+    endRun(run, end);
+    if (run.end?.status !== "succeeded") return this.#leave(run.end ?? end);
+    // From here on the kernel may no longer list the run as this worker's.
+    run.state = "ending";
+    ending.isHere = true;
+    const answer = await this.#services.kernel.endIn(inside, run.endJson);
+    requireUnended(run);
+    const [settled] = answer.settled;
+    if (settled?.outcome !== "ok") throw new JobNotHeldError();
+    if (settled.status !== "succeeded" && settled.status !== "canceled") {
+      throw new Error(`The result of transaction() was refused: the job would be ${settled.status}`);
+    }
+    return answer;
+  }
+
+  /** Fails when the run can no longer succeed. */
+  #requireOpen(run: Run): void {
+    requireUnended(run);
+    this.#running("transaction()");
+  }
+
+  /** A time, or so many milliseconds from now on the database's clock. */
+  #timeOf(when: number | Date): string {
+    return when instanceof Date ? when.toISOString() : this.#services.kernel.clock.in(when);
+  }
+
+  #leave(verdict: Verdict): never {
+    this.#running(verdict.status === "deferred" ? "defer()" : "fail()").verdict = verdict;
+    throw new RunOver(`The run is over: ${verdict.error?.message ?? verdict.status}`);
+  }
+
+  #running(method: string): Run {
+    if (this.#run.state !== "running") throw new Error(`${method} came too late: this run has ended`);
+    return this.#run;
+  }
+}
+
+/** A run that timed out has failed, and one whose lease was lost is another worker's: neither may succeed any more. */
+function requireUnended({ aborted }: Run): void {
+  if (aborted?.kind === "timeout" || aborted?.kind === "lost") throw aborted;
+}
+
+function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined {
+  if (run === undefined || run === null) return undefined;
+  return {
+    scheduledFor: new Date(run.scheduled_for),
+    finishedAt: new Date(run.finished_at),
+    status: run.status,
+    error: run.error ?? undefined,
+    consecutiveFailures: run.consecutive_failures,
+  };
+}
+
+/** A child as the kernel is given it. */
+async function childJson(job: JobDefinition, input: unknown, options: EnqueueOptions): Promise<unknown> {
+  return JSON.parse(jobJson(await prepareJob(job, input, options)).text);
+}

@@ -1,0 +1,151 @@
+/** The processing-jobs design: its worker loop and stages, on JobForge and in memory alike. */
+import {
+  type JobForge,
+  JobForgeJobQueue,
+  MemoryJobQueue,
+  type QueueJob,
+  type StageQueue,
+} from "@jobforge/sdk-ts";
+import { describe, expect } from "vitest";
+import { workerLoop } from "../../src/index.ts";
+import { statuses, T, test } from "../support/work.ts";
+
+interface World {
+  readonly ran: string[];
+  polls: number;
+}
+
+/** The stages of a call, which know nothing of what queue they run on. */
+function stagesOn(queue: StageQueue, world: World) {
+  const next = (job: QueueJob, stage: QueueJob["stage"], max_attempts: number): Promise<void> =>
+    queue.enqueue({ org_id: job.org_id, call_id: job.call_id, stage, payload: job.payload, max_attempts });
+  return async (job: QueueJob): Promise<void> => {
+    world.ran.push(job.stage);
+    if (job.stage === "extract_audio") await next(job, "transcribe_start", 5);
+    if (job.stage === "transcribe_start") await next(job, "transcribe_poll", 50);
+    if (job.stage === "transcribe_poll") {
+      world.polls += 1;
+      if (world.polls < 4) await queue.defer(job.id, 0);
+      else await next(job, "analyze", 5);
+    }
+  };
+}
+
+const start = (queue: StageQueue): Promise<void> =>
+  queue.enqueue({
+    org_id: T,
+    call_id: "call-1",
+    stage: "extract_audio",
+    payload: { lang: "en" },
+    max_attempts: 5,
+  });
+
+/** Runs the loop until nothing is due. */
+async function drain(queue: StageQueue, runStage: (job: QueueJob) => Promise<unknown>): Promise<void> {
+  const stop = new AbortController();
+  const watched: StageQueue = {
+    enqueue: (job, options) => queue.enqueue(job, options),
+    complete: (id) => queue.complete(id),
+    fail: (id, error, seconds) => queue.fail(id, error, seconds),
+    defer: (id, seconds) => queue.defer(id, seconds),
+    claim: async (workerId) => {
+      const job = await queue.claim(workerId);
+      if (job === null) stop.abort();
+      return job;
+    },
+  };
+  const onError = (error: unknown): void => {
+    stop.abort();
+    throw error;
+  };
+  await workerLoop(watched, "w1", { runStage, signal: stop.signal, onError });
+}
+
+const queues: Readonly<Record<string, (forge: JobForge) => StageQueue>> = {
+  "on JobForge": (forge) => new JobForgeJobQueue(forge),
+  "in memory": () => new MemoryJobQueue(),
+};
+
+describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
+  test("the same stages run to the end, polls included", async ({ forge }) => {
+    const queue = queueOn(forge);
+    const world: World = { ran: [], polls: 0 };
+    await start(queue);
+    await drain(queue, stagesOn(queue, world));
+    expect(world.ran).toEqual([
+      "extract_audio",
+      "transcribe_start",
+      ...Array(4).fill("transcribe_poll"),
+      "analyze",
+    ]);
+    expect(await queue.claim("w2")).toBeNull();
+  });
+
+  test("a stage that fails is put off by 30 seconds, doubled each time", async ({ forge }) => {
+    const queue = queueOn(forge);
+    await start(queue);
+    const seconds: number[] = [];
+    const stop = new AbortController();
+    // Puts nothing off, so that the next execution is due at once.
+    const impatient: StageQueue = {
+      enqueue: (job) => queue.enqueue(job),
+      complete: (id) => queue.complete(id),
+      defer: (id, delay) => queue.defer(id, delay),
+      fail: async (id, error, backoff) => {
+        seconds.push(backoff);
+        expect(error).toBe("Error: no ffmpeg");
+        await queue.fail(id, error, 0);
+      },
+      claim: async (workerId) => {
+        const job = await queue.claim(workerId);
+        if (job === null) stop.abort();
+        return job;
+      },
+    };
+    const runStage = (): Promise<never> => Promise.reject(new Error("no ffmpeg"));
+    await workerLoop(impatient, "w1", { runStage, signal: stop.signal });
+    expect(seconds).toEqual([30, 60, 120, 240, 480]);
+  });
+});
+
+test("a crash between the next stage's enqueue and the end of this one makes no second next stage", async ({
+  db,
+  forge,
+}) => {
+  const world: World = { ran: [], polls: 3 };
+  const crashed = new JobForgeJobQueue(forge);
+  await start(crashed);
+  const job = await crashed.claim("w-crash");
+  if (job === null) return expect.fail("nothing to claim");
+  await stagesOn(crashed, world)(job);
+  // The process dies here. Its lease runs out, and the stage runs again elsewhere.
+  const other = await db.connect();
+  await other.travel("10 minutes");
+  await other.query("select jobforge_maintain()");
+  const queue = new JobForgeJobQueue(forge);
+  await drain(queue, stagesOn(queue, world));
+  expect(world.ran.filter((stage) => stage === "extract_audio")).toHaveLength(2);
+  expect(world.ran.filter((stage) => stage === "transcribe_start")).toHaveLength(1);
+  expect(await db.value("select count(*)::int from jobforge_jobs where type = 'transcribe_start'")).toBe(1);
+  expect(await statuses(db)).toEqual({ succeeded: 4 });
+});
+
+test("a queue that fails does not end the loop, and is asked again after a pause that grows", async () => {
+  const times: number[] = [];
+  const stop = new AbortController();
+  const broken = new MemoryJobQueue();
+  broken.claim = () => {
+    times.push(performance.now());
+    if (times.length === 5) stop.abort();
+    return Promise.reject(new Error("the queue is down"));
+  };
+  const errors: unknown[] = [];
+  await workerLoop(broken, "w1", {
+    runStage: () => expect.fail("there is nothing to run"),
+    signal: stop.signal,
+    onError: (error) => errors.push(error),
+  });
+  expect(errors).toHaveLength(5);
+  // Half of 100, 200, 400 and 800 ms at least.
+  expect((times[4] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(740);
+});

@@ -1,0 +1,65 @@
+/** What a worker measures of itself, and tells with its heartbeats. */
+import { defineJob } from "@jobforge/sdk-ts";
+import { expect } from "vitest";
+import { type LatencyBucket, latencyBuckets } from "../../src/index.ts";
+import { Meter } from "../../src/reporting/meter.ts";
+import { enqueueMany, Happening, makeWorker, startWorker, test } from "../support/work.ts";
+
+const job = defineJob({ type: "a" });
+const calls = (buckets: readonly LatencyBucket[]): number => buckets.reduce((sum, [count]) => sum + count, 0);
+
+test("runs, claims and settles are counted, and go with the heartbeat", async ({ db, forge }) => {
+  const done = new Happening();
+  await enqueueMany(db, "a", 3);
+  const worker = await startWorker(forge, {
+    id: "w1",
+    heartbeatMs: 100,
+    handlers: [job.handle(() => undefined)],
+    hooks: { onSuccess: () => done.now() },
+  });
+  await done.times(3);
+  const { claim, settle, runs, heardAt } = worker.metrics();
+  expect(runs).toMatchObject({ claimed: 3, succeeded: 3, stale: 0 });
+  expect([claim.length, settle.length]).toEqual([latencyBuckets.length + 1, latencyBuckets.length + 1]);
+  expect(calls(claim)).toBeGreaterThan(0);
+  expect(calls(settle)).toBeGreaterThan(0);
+  expect(heardAt).toBeInstanceOf(Date);
+  for (const [count, seconds] of claim) expect(seconds > 0).toBe(count > 0);
+  const reported = async (): Promise<unknown> =>
+    await db.value(
+      "select (select sum((b ->> 0)::int)::int from jsonb_array_elements(info -> 'metrics' -> 'settle') b) from jobforge.workers where id = 'w1'",
+    );
+  await expect.poll(reported, { timeout: 20_000 }).toBe(calls(settle));
+  await worker.stop();
+  // What it was is still there to be read.
+  expect(worker.metrics().runs.succeeded).toBe(3);
+});
+
+test("ends that are refused are counted as stale", async ({ db, forge }) => {
+  await enqueueMany(db, "a", 1);
+  const worker = makeWorker(forge, {
+    handlers: [
+      job.handle(async () => {
+        const other = await db.connect();
+        await other.travel("10 minutes");
+        await other.query("select jobforge_maintain()");
+      }),
+    ],
+  });
+  expect(worker.metrics()).toMatchObject({ runs: { claimed: 0 }, heardAt: undefined });
+  await worker.tick({ limit: 1 });
+  expect(worker.metrics().runs).toMatchObject({ claimed: 1, stale: 1, succeeded: 0 });
+});
+
+test("a call lies in the first bucket whose limit it does not pass, and in the last when it passes all", () => {
+  const meter = new Meter();
+  for (const ms of [1, 1.1, 60_000]) meter.noteCall(ms, 0, true);
+  meter.noteCall(5, 2, false);
+  const { claim, settle } = meter.read();
+  expect(claim.flatMap(([count, seconds], place) => (count > 0 ? [[place, count, seconds]] : []))).toEqual([
+    [0, 1, 0.001],
+    [1, 1, 0.0011],
+    [latencyBuckets.length, 1, 60],
+  ]);
+  expect(settle.findIndex(([count]) => count > 0)).toBe(latencyBuckets.indexOf(0.005));
+});
