@@ -1,20 +1,26 @@
 /**
- * What to claim next: as many jobs as can start now, and those that will start in the next milliseconds. Never more of a
- * type than its cap lets start, so nothing has to be handed back.
+ * What to claim next: as many jobs as can start now, and those that will start within the next milliseconds. Never more
+ * of a type than its cap allows to start, so that no job has to be handed back.
  */
-import type { HandledType } from "../handled-type.ts";
+import { maxBatchSize } from "../defaults.ts";
+import { type HandledType, PerType } from "../handled-type.ts";
 import type { Slots } from "../running/slots.ts";
 import type { Pace } from "./pace.ts";
-import type { Ask } from "./protocol.ts";
-
-/** The kernel claims at most this many in a call. */
-const MOST_PER_CALL = 1000;
+import type { ClaimRequest } from "./protocol.ts";
 
 export interface DemandLimits {
-  /** Jobs in one call, at most. */
+  /** The number of jobs in one call, at most. */
   readonly batchSize: number;
-  /** Jobs claimed ahead of their start, at most. */
+  /** The number of jobs claimed ahead of their start, at most. */
   readonly prefetch: number;
+}
+
+/** What the demand knows of one type. */
+interface TypeDemand {
+  /** The number of jobs that calls in flight may bring. */
+  expected: number;
+  /** Whether a claim left this type out, because its cap was reached. */
+  wasLeftOut: boolean;
 }
 
 export class Demand {
@@ -22,98 +28,115 @@ export class Demand {
   readonly #types: readonly HandledType[];
   readonly #pace: Pace;
   readonly #limits: DemandLimits;
-  readonly #everyName: readonly string[];
+  readonly #perType: PerType<TypeDemand>;
+  readonly #allNames: readonly string[];
   readonly #batched: readonly HandledType[];
-  /** In slots: what calls on their way may bring. */
+  /** Whether every type may take every slot, one job per call: then nothing has to be counted per type. */
+  readonly #isUniform: boolean;
+  /** The number of slots that the jobs of calls in flight may take. */
   #expected = 0;
-  #careful = true;
+  #isNarrowTurn = true;
 
   constructor(slots: Slots, types: readonly HandledType[], pace: Pace, limits: DemandLimits) {
     this.#slots = slots;
     this.#types = types;
     this.#pace = pace;
     this.#limits = limits;
-    this.#everyName = types.map((type) => type.name);
+    this.#perType = new PerType(types, () => ({ expected: 0, wasLeftOut: false }));
+    this.#allNames = types.map((type) => type.name);
     this.#batched = types.filter((type) => type.batchSize > 1);
+    this.#isUniform = !types.some((type) => type.isCapped || type.batchSize > 1);
   }
 
-  /** The next claim, of at most so many jobs; nothing when there is no room for any. */
-  next(most: number): Ask | undefined {
-    return this.#toFill(most) ?? this.#toStart(Math.min(most, this.#limits.batchSize));
+  /** The next claim, of at most `limit` jobs; undefined when there is no room for any. */
+  next(limit: number): ClaimRequest | undefined {
+    return this.#toFill(limit) ?? this.#toStart(Math.min(limit, this.#limits.batchSize));
   }
 
-  /** A call goes out: what it may bring is spoken for. */
-  expect(ask: Ask): void {
-    this.#count(ask, ask.limit);
+  /** A call goes out: the room for the jobs that it may bring is reserved. */
+  expect(request: ClaimRequest): void {
+    this.#count(request, request.limit);
   }
 
-  /** The call came back, with whatever it brought. */
-  arrived(ask: Ask): void {
-    this.#count(ask, -ask.limit);
-    if (!ask.fill) return;
-    for (const type of this.#batched) if (ask.types.includes(type.name)) type.hasMore = false;
-  }
-
-  /** Nothing more will be claimed for now: batches start as they are. */
-  giveUpFilling(): void {
-    for (const type of this.#batched) type.hasMore = false;
-  }
-
-  /** Batches of one type that could be fuller. */
-  #toFill(most: number): Ask | undefined {
-    const { free } = this.#slots;
-    if (free <= 0) return undefined;
+  /** The call has returned, with however many jobs. */
+  arrived(request: ClaimRequest): void {
+    this.#count(request, -request.limit);
+    if (!request.fillsBatches) return;
     for (const type of this.#batched) {
-      if (!type.hasMore || type.expected > 0) continue;
-      const calls = Math.min(free, type.cap - type.calls);
-      const limit = Math.min(most, MOST_PER_CALL, calls * type.batchSize - type.unstarted);
-      if (limit > 0) return { limit, types: [type.name], all: false, fill: true };
-      type.hasMore = false;
+      if (request.types.includes(type.name)) this.#slots.expectMore(type, false);
+    }
+  }
+
+  /** No job will be claimed for now: batches start as they are. */
+  stopFilling(): void {
+    for (const type of this.#batched) this.#slots.expectMore(type, false);
+  }
+
+  /** Returns whether a claim has left this type out since the last call of this method. */
+  takeLeftOut(type: HandledType): boolean {
+    const state = this.#perType.of(type);
+    const { wasLeftOut } = state;
+    state.wasLeftOut = false;
+    return wasLeftOut;
+  }
+
+  /** A claim that fills up the incomplete batches of one type. */
+  #toFill(most: number): ClaimRequest | undefined {
+    const { available } = this.#slots;
+    if (available <= 0) return undefined;
+    for (const type of this.#batched) {
+      if (!this.#slots.expectsMore(type) || this.#perType.of(type).expected > 0) continue;
+      const calls = Math.min(available, type.cap - this.#slots.calls(type));
+      const limit = Math.min(most, maxBatchSize, calls * type.batchSize - this.#slots.unstarted(type));
+      if (limit > 0) return { limit, types: [type.name], coversAll: false, fillsBatches: true };
+      this.#slots.expectMore(type, false);
     }
     return undefined;
   }
 
-  #toStart(most: number): Ask | undefined {
+  #toStart(most: number): ClaimRequest | undefined {
     const ahead = Math.min(this.#pace.ahead(this.#slots.concurrency), this.#limits.prefetch);
-    const want = Math.min(most, Math.floor(this.#slots.free + ahead - this.#slots.waiting - this.#expected));
-    // While every slot is busy, a few jobs more are not worth a call.
-    if (want < 1 || (this.#slots.free - this.#slots.waiting - this.#expected <= 0 && want < ahead / 4))
-      return undefined;
-    // What fills up a batch is claimed by a call of its own.
-    const open = this.#types.filter((type) => !type.hasMore && this.#hasRoom(type));
+    const room = this.#slots.available - this.#slots.needed - this.#expected;
+    const want = Math.min(most, Math.floor(room + ahead));
+    // While every slot is busy, a few more jobs are not worth a call.
+    if (want < 1 || (room <= 0 && want < ahead / 4)) return undefined;
+    // A batch that expects more jobs is filled by a call of its own.
+    const open = this.#types.filter((type) => !this.#slots.expectsMore(type) && this.#hasRoom(type));
     const least = Math.min(...open.map((type) => this.#room(type)));
     if (open.length === 0) return undefined;
-    if (least >= want) return { limit: want, types: this.#names(open), all: true, fill: false };
-    // Some type has less room than that. In turn: all of them up to the least room, and the others in full.
-    this.#careful = !this.#careful;
+    if (least >= want) return this.#request(want, open, true);
+    // Some type has less room than that. Alternate between all types up to the least room, and the others in full.
+    this.#isNarrowTurn = !this.#isNarrowTurn;
     const wide = open.filter((type) => this.#room(type) >= want);
-    if (this.#careful || wide.length === 0) {
-      return { limit: least, types: this.#names(open), all: true, fill: false };
-    }
-    return { limit: want, types: this.#names(wide), all: false, fill: false };
+    if (this.#isNarrowTurn || wide.length === 0) return this.#request(least, open, true);
+    return this.#request(want, wide, false);
   }
 
-  /** Jobs of the type that can start now or in the next milliseconds. */
+  /** The number of jobs of the type that can start now or within the next milliseconds. */
   #room(type: HandledType): number {
     if (!type.isCapped) return Number.POSITIVE_INFINITY;
     const ahead = Math.min(this.#pace.aheadOf(type), this.#limits.prefetch);
-    return (type.cap - type.calls) * type.batchSize + ahead - type.unstarted - type.expected;
+    const { expected } = this.#perType.of(type);
+    const calls = type.cap - this.#slots.calls(type);
+    return calls * type.batchSize + ahead - this.#slots.unstarted(type) - expected;
   }
 
   #hasRoom(type: HandledType): boolean {
     const hasRoom = this.#room(type) >= 1;
-    if (!hasRoom) type.wasLeftOut = true;
+    if (!hasRoom) this.#perType.of(type).wasLeftOut = true;
     return hasRoom;
   }
 
-  #names(types: readonly HandledType[]): readonly string[] {
-    return types.length === this.#types.length ? this.#everyName : types.map((type) => type.name);
+  #request(limit: number, types: readonly HandledType[], coversAll: boolean): ClaimRequest {
+    const names = types.length === this.#types.length ? this.#allNames : types.map((type) => type.name);
+    return { limit, types: names, coversAll, fillsBatches: false };
   }
 
-  #count(ask: Ask, jobs: number): void {
-    this.#expected += ask.fill ? 0 : jobs;
-    if (ask.types === this.#everyName && !this.#types.some((type) => type.isCapped || type.batchSize > 1))
-      return;
-    for (const type of this.#types) if (ask.types.includes(type.name)) type.expected += jobs;
+  #count(request: ClaimRequest, jobs: number): void {
+    this.#expected += request.fillsBatches ? 0 : jobs;
+    if (request.types === this.#allNames && this.#isUniform) return;
+    for (const type of this.#types) {
+      if (request.types.includes(type.name)) this.#perType.of(type).expected += jobs;
+    }
   }
 }

@@ -1,81 +1,81 @@
-/** The kernel's functions that a worker calls, each bounded in time: a network that stalls must not stop the worker for good. */
+/** The database functions that a worker calls. Each call has a timeout: a stalled network must not stop the worker. */
 import { JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
+import { callTimeoutMs, settleTimeoutMs } from "../defaults.ts";
+import type { HandledType, TypePolicy } from "../handled-type.ts";
 import type { DatabaseClock } from "../presence/clock.ts";
-import { type Turnstile, turnstileOf } from "../running/connection-budget.ts";
-import type { Ask, HeartbeatAnswer, Held, SettleAnswer } from "./protocol.ts";
+import { type ConnectionBudget, connectionBudgetOf } from "../running/connection-budget.ts";
+import type { ClaimRequest, HeartbeatResponse, RunKey, SettleResponse } from "./protocol.ts";
 
-const SETTLE_TIMEOUT_MS = 30_000;
-const TIMEOUT_MS = 10_000;
+/** `jobforge_settle_jobs` with its response as JSON text: building a jsonb of hundreds of jobs costs an eighth of the call. */
+const settleFunction = "jobforge_exchange_jobs";
 
 export class Kernel {
   readonly transport: Transport;
   readonly workerId: string;
   readonly clock: DatabaseClock;
-  /** Where handlers' transactions wait for a connection. */
-  readonly turnstile: Turnstile;
+  /** Limits how many connections handlers' transactions take. */
+  readonly connections: ConnectionBudget;
+  /** The names of the handled types. */
+  readonly types: readonly string[];
   readonly #tenantId: string | undefined;
-  readonly #types: readonly string[];
 
   constructor(
     transport: Transport,
     clock: DatabaseClock,
-    worker: { readonly id: string; readonly types: readonly string[]; readonly tenantId: string | undefined },
+    worker: { readonly id: string; readonly tenantId: string | undefined },
+    types: readonly HandledType[],
   ) {
     this.transport = transport;
-    this.turnstile = turnstileOf(transport);
+    this.connections = connectionBudgetOf(transport);
     this.workerId = worker.id;
     this.clock = clock;
     this.#tenantId = worker.tenantId;
-    this.#types = worker.types;
+    this.types = types.map((type) => type.name);
   }
 
-  /** Ends runs, whose ends are given as JSON, and claims what is asked for: in one commit. */
-  async settle(ends: readonly string[], ask?: Ask, hint?: unknown): Promise<SettleAnswer> {
+  /** Settles runs, whose ends are given as JSON, and claims jobs if a request is given: in one commit. */
+  async settle(ends: readonly string[], request?: ClaimRequest, hint?: unknown): Promise<SettleResponse> {
     const args = {
       p_worker_id: this.workerId,
       p_results: new JsonText(`[${ends.join()}]`),
-      p_claim_limit: ask?.limit ?? 0,
-      p_types: ask?.types ?? this.#types,
+      p_claim_limit: request?.limit ?? 0,
+      p_types: request?.types ?? this.types,
       p_tenant_id: this.#tenantId,
       p_hint: hint,
     };
-    const options = { timeoutMs: SETTLE_TIMEOUT_MS };
+    const options = { timeoutMs: settleTimeoutMs };
     const calledAt = this.clock.mark();
-    const answer = await this.transport.call<SettleAnswer>("jobforge_exchange_jobs", args, options);
-    this.clock.learn(answer.now, calledAt);
-    return answer;
+    const response = await this.transport.call<SettleResponse>(settleFunction, args, options);
+    this.clock.learn(response.now, calledAt);
+    return response;
   }
 
-  /** Ends one run in a transaction. */
-  async endIn(transaction: Transport, end: string): Promise<SettleAnswer> {
+  /** Settles one run inside a transaction. */
+  async settleIn(transaction: Transport, end: string): Promise<SettleResponse> {
     const args = { p_worker_id: this.workerId, p_results: new JsonText(`[${end}]`) };
-    return await transaction.call<SettleAnswer>("jobforge_exchange_jobs", args, {
-      timeoutMs: SETTLE_TIMEOUT_MS,
-    });
+    return await transaction.call<SettleResponse>(settleFunction, args, { timeoutMs: settleTimeoutMs });
   }
 
-  async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatAnswer> {
+  async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatResponse> {
     const args = { p_worker_id: this.workerId, p_info: info };
-    const options = { timeoutMs: TIMEOUT_MS };
+    const options = { timeoutMs: callTimeoutMs };
     const calledAt = this.clock.mark();
-    const answer = await this.transport.call<HeartbeatAnswer>("jobforge_heartbeat_worker", args, options);
-    this.clock.learn(answer.now, calledAt);
-    return answer;
+    const response = await this.transport.call<HeartbeatResponse>("jobforge_heartbeat_worker", args, options);
+    this.clock.learn(response.now, calledAt);
+    return response;
   }
 
-  async progress(held: Held, progress: unknown): Promise<{ readonly cancel_requested: boolean }> {
+  async progress(run: RunKey, progress: unknown): Promise<{ readonly cancel_requested: boolean }> {
     const args = {
-      p_job_id: held.id,
+      p_job_id: run.id,
       p_worker_id: this.workerId,
       p_progress: toStorableJson(progress, "progress"),
-      p_attempt: held.attempt,
+      p_attempt: run.attempt,
     };
-    return await this.transport.call("jobforge_progress_job", args, { timeoutMs: TIMEOUT_MS });
+    return await this.transport.call("jobforge_progress_job", args, { timeoutMs: callTimeoutMs });
   }
 
-  async policy(
-    type: string,
-  ): Promise<{ readonly timeout_ms: number | null; readonly redact?: readonly string[] | null }> {
-    return await this.transport.call("jobforge_get_policy", { p_type: type }, { timeoutMs: TIMEOUT_MS });
+  async policy(type: string): Promise<TypePolicy> {
+    return await this.transport.call("jobforge_get_policy", { p_type: type }, { timeoutMs: callTimeoutMs });
   }
 }

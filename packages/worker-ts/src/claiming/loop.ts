@@ -1,288 +1,289 @@
 /**
- * The cycle of work: settle what has ended and claim what comes next, in one call; start it; and so on. Ends that come in while a call
- * is on its way go with the next one, so batches grow with the load by themselves. Two calls may be on their way at once,
- * so that the database works while handlers run. Nothing here fails: trouble pauses it.
+ * The loop: one call settles the runs that have ended and claims the next jobs; the jobs start; their ends go with a later
+ * call. Ends that arrive while a call is in flight wait for the next one, so batches grow with the load. Two calls may
+ * be in flight at the same time, so that the database works while handlers run. The loop never fails: it retries.
+ *
+ * The loop has four modes:
+ *
+ * - "new": it does nothing. `open` changes it to "claiming".
+ * - "claiming": it settles and claims. `stopClaiming` changes it to "settling".
+ * - "settling": it claims nothing more, and settles the ends of the runs that are left. `stop` changes it to "stopped".
+ * - "stopped": it makes no more calls. Ends that are not settled by now are given up, and their leases will run out.
+ *
+ * In "claiming" mode a turn of the loop makes a call for one of these reasons:
+ *
+ * - A job may be due (`signal.mayBeDue`) and there is room for it (`demand`). Jobs may be due at the start, after a
+ *   wake-up, and as long as claims return all they asked for. A claim of all types that returns less makes the worker
+ *   idle: then only `idle` or a notification wakes the loop.
+ * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight, or
+ *   for `settleDelayMs` while every slot is busy, so that more of them share a call.
+ *
+ * A turn is taken when a call returns, when a run ends or frees a slot, at a wake-up, and when one of these times is over:
+ *
+ * - After a call that failed, no call is made until the retry delay of `outage` is over. Then one call at a time is made
+ *   until one succeeds.
+ * - After a claim that failed, while the settle in the same call succeeded, only claims wait.
  */
-
+import { parallelCalls, settleDelayMs } from "../defaults.ts";
 import { isDataError } from "../errors.ts";
 import type { Idle } from "../presence/idle.ts";
 import type { Outage } from "../presence/outage.ts";
+import type { Patience } from "../presence/patience.ts";
 import type { Meter } from "../reporting/meter.ts";
 import type { Run } from "../running/run.ts";
+import type { Runner } from "../running/runner.ts";
 import type { Slots } from "../running/slots.ts";
+import { Caller } from "./caller.ts";
 import type { Demand } from "./demand.ts";
+import type { Intake } from "./intake.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Pace } from "./pace.ts";
-import type { Ask, ClaimedJob, SettleAnswer } from "./protocol.ts";
+import type { ClaimRequest, SettleResponse } from "./protocol.ts";
 import type { Settlements } from "./settlements.ts";
-
-const LANES = 2;
-const MOST_HINTS = 16;
-/** How long an end waits for others to be settled with, while nothing else needs a call. */
-const LINGER_MS = 4;
-
-/** One call at a time, and what the kernel told it to hand back with the next one, by the types it asks for. */
-class Lane {
-  isBusy = false;
-  readonly #hints = new Map<string, unknown>();
-
-  hintFor(ask: Ask): unknown {
-    return this.#hints.get(ask.types.join());
-  }
-
-  remember(ask: Ask, hint: unknown): void {
-    if (this.#hints.size >= MOST_HINTS) this.#hints.clear();
-    this.#hints.set(ask.types.join(), hint);
-  }
-}
+import type { LoopSignal } from "./signal.ts";
 
 export interface LoopParts {
   readonly kernel: Kernel;
-  readonly slots: Slots;
+  readonly signal: LoopSignal;
   readonly demand: Demand;
   readonly pace: Pace;
   readonly meter: Meter;
+  readonly intake: Intake;
+  readonly runner: Runner;
+  readonly slots: Slots;
   readonly settlements: Settlements;
   readonly outage: Outage;
+  /** Sleeps while no job is due. A tick ends instead. */
+  readonly idle: Idle | undefined;
+  /** Decides when a tick gives up. A worker that runs until it is stopped never does. */
+  readonly patience: Patience | undefined;
+  /** The number of ends in one call, at most. */
   readonly batchSize: number;
-  /** The database is in trouble: a call failed, and will be made again. */
-  onTrouble(error: unknown): void;
-  /** Takes claimed jobs in; they start with the next `fill` of the slots. */
-  accept(jobs: readonly ClaimedJob[], ask: Ask, isFull: boolean): void;
+  /** The number of jobs that the loop may claim in total. */
+  readonly budget: number;
 }
 
 export class Loop {
   readonly #parts: LoopParts;
-  readonly #lanes: readonly Lane[] = Array.from({ length: LANES }, () => new Lane());
-  /** What sleeps while nothing is due; a tick does not sleep. */
-  idle: Idle | undefined;
-  /** How many jobs it may still claim. */
+  readonly #callers: readonly Caller[] = Array.from({ length: parallelCalls }, () => new Caller());
+  #mode: "new" | "claiming" | "settling" | "stopped" = "new";
+  /** The number of jobs that it may still claim. */
   #budget: number;
-  #isClaiming = false;
-  #isStopped = false;
-  /** Whether something may be due. */
-  #isHungry = true;
-  /** Whether the last claim got all it asked for. */
+  #claimsInFlight = 0;
+  /** Whether the last claim returned all it asked for. */
   #isFlowing = false;
-  #wakes = 0;
-  #claimsOut = 0;
-  #pause: NodeJS.Timeout | undefined;
-  #claimPause: NodeJS.Timeout | undefined;
-  #isScheduled = false;
-  /** Ends wait for others to go with them, and have done so. */
-  #linger: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #claimRetryTimer: NodeJS.Timeout | undefined;
+  /** Runs while ends wait for others to be settled with; `#hasWaited` once they have. */
+  #settleTimer: NodeJS.Timeout | undefined;
   #hasWaited = false;
   #waiters: (() => void)[] = [];
 
-  constructor(parts: LoopParts, budget: number = Number.POSITIVE_INFINITY) {
+  constructor(parts: LoopParts) {
     this.#parts = parts;
-    this.#budget = budget;
+    this.#budget = parts.budget;
   }
 
-  /** Begins to claim. */
+  /** Begins to claim. Does nothing if the loop was stopped before. */
   open(): void {
-    this.#isClaiming = true;
-    this.wake();
+    if (this.#mode !== "new") return;
+    this.#mode = "claiming";
+    this.#parts.signal.wake();
   }
 
-  /** Something may be due. */
-  wake(): void {
-    this.#isHungry = true;
-    this.#wakes += 1;
-    this.#turn();
-  }
-
-  /** A type that was left out of claims has room again, and nobody knows whether something of it is due. */
-  mayHaveMore(): void {
-    this.#isHungry = true;
-    this.#wakes += 1;
-  }
-
-  /** Something has ended, or may start. Turns once for all that happens in this turn of the event loop. */
-  schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#turn();
-    });
-  }
-
-  /** Claims nothing any more. */
+  /** Claims nothing more. */
   stopClaiming(): void {
-    this.#isClaiming = false;
-    clearTimeout(this.#claimPause);
-    this.#claimPause = undefined;
+    this.#mode = "settling";
+    clearTimeout(this.#claimRetryTimer);
+    this.#claimRetryTimer = undefined;
   }
 
-  /** Comes back when nothing runs, waits or is on its way, and nothing more will be claimed. */
+  /** Gives up the ends that are not settled. */
+  stop(): void {
+    this.stopClaiming();
+    this.#mode = "stopped";
+    clearTimeout(this.#retryTimer);
+    clearTimeout(this.#settleTimer);
+    this.#wakeWaiters();
+  }
+
+  /** Resolves when no run waits, runs or is being settled, and nothing more will be claimed. */
   async quiet(): Promise<void> {
     if (this.#isQuiet) return;
     await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Gives up what could not be settled. */
-  stop(): void {
-    this.#isStopped = true;
-    this.stopClaiming();
-    clearTimeout(this.#pause);
-    clearTimeout(this.#linger);
-    this.#release();
+  /** Starts the jobs that may start, and makes the calls for which there is a reason. */
+  turn(): void {
+    const { demand, runner } = this.#parts;
+    if (!this.#mayClaim || this.#retryTimer !== undefined || this.#isSpent) demand.stopFilling();
+    runner.startWaiting();
+    for (const caller of this.#callers) {
+      if (caller.isBusy) continue;
+      if (!this.#call(caller)) break;
+    }
+    if (this.#waiters.length > 0 && this.#isQuiet) this.#wakeWaiters();
+  }
+
+  get #mayClaim(): boolean {
+    return this.#mode === "claiming" && this.#claimRetryTimer === undefined;
   }
 
   get #isSpent(): boolean {
-    return this.#budget <= 0 && this.#claimsOut === 0;
+    return this.#budget <= 0 && this.#claimsInFlight === 0;
   }
 
   get #isQuiet(): boolean {
-    const { slots, settlements } = this.#parts;
-    const mayClaim = this.#isClaiming && this.#isHungry && this.#budget > 0;
-    return !mayClaim && slots.isEmpty && settlements.isEmpty && !this.#lanes.some((lane) => lane.isBusy);
+    const { signal, slots, settlements } = this.#parts;
+    const willClaim = this.#mode === "claiming" && signal.mayBeDue && this.#budget > 0;
+    return !willClaim && slots.isEmpty && settlements.isEmpty && !this.#isCalling;
   }
 
-  #turn(): void {
-    if (!this.#isClaiming || this.#claimPause !== undefined || this.#pause !== undefined || this.#isSpent) {
-      this.#parts.demand.giveUpFilling();
-    }
-    this.#parts.slots.fill();
-    for (const lane of this.#lanes) {
-      if (lane.isBusy) continue;
-      if (!this.#call(lane)) break;
-    }
-    if (this.#waiters.length > 0 && this.#isQuiet) this.#release();
+  get #isCalling(): boolean {
+    return this.#callers.some((caller) => caller.isBusy);
   }
 
-  #release(): void {
+  #wakeWaiters(): void {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   /** Makes the next call, if there is a reason for one. */
-  #call(lane: Lane): boolean {
+  #call(caller: Caller): boolean {
     const { settlements, outage, batchSize } = this.#parts;
-    const othersBusy = this.#lanes.some((other) => other.isBusy);
-    // In trouble one call at a time is enough to see whether it is over.
-    if (this.#isStopped || this.#pause !== undefined || (othersBusy && outage.isFailing("work")))
-      return false;
-    const ask = this.#nextAsk();
-    if (ask === undefined && (settlements.waiting === 0 || this.#mayWait(othersBusy))) return false;
+    const isCalling = this.#isCalling;
+    if (this.#mode === "stopped" || this.#retryTimer !== undefined) return false;
+    // While the database fails, one call at a time is enough to see whether it has recovered.
+    if (isCalling && outage.isFailing("work")) return false;
+    const request = this.#nextClaim();
+    if (request === undefined && (settlements.unsent === 0 || this.#endsMayWait(isCalling))) return false;
     this.#hasWaited = false;
     const { runs, alone } = settlements.take(batchSize);
-    void this.#exchange(lane, runs, alone ? undefined : ask);
+    void this.#settleAndClaim(caller, runs, alone ? undefined : request);
     return true;
   }
 
-  /** Whether ends without a claim can wait for others: for a call that is on its way, or a moment while every slot has work. */
-  #mayWait(othersBusy: boolean): boolean {
+  /** Whether ends without a claim can wait for others: for a call in flight, or a moment while every slot is busy. */
+  #endsMayWait(isCalling: boolean): boolean {
     const { settlements, slots, batchSize } = this.#parts;
-    if (settlements.waiting >= batchSize) return false;
-    if (othersBusy) return true;
-    if (slots.free > 0 || this.#hasWaited || !this.#isClaiming) return false;
-    this.#linger ??= setTimeout(() => {
-      this.#linger = undefined;
+    if (settlements.unsent >= batchSize) return false;
+    if (isCalling) return true;
+    if (slots.available > 0 || this.#hasWaited || this.#mode !== "claiming") return false;
+    this.#settleTimer ??= setTimeout(() => {
+      this.#settleTimer = undefined;
       this.#hasWaited = true;
-      this.#turn();
-    }, LINGER_MS);
+      this.turn();
+    }, settleDelayMs);
     return true;
   }
 
-  #nextAsk(): Ask | undefined {
-    if (!this.#isClaiming || this.#budget <= 0 || this.#claimPause !== undefined) return undefined;
-    // A settle takes a claim along, also when there is no sign that something is due.
-    if (!this.#isHungry && this.#parts.settlements.waiting === 0) return undefined;
-    if (this.#claimsOut > 0 && !this.#isFlowing) return undefined;
-    return this.#parts.demand.next(this.#budget);
+  #nextClaim(): ClaimRequest | undefined {
+    const { signal, settlements, demand } = this.#parts;
+    if (!this.#mayClaim || this.#budget <= 0) return undefined;
+    // A settle takes a claim along even when there is no sign that a job is due.
+    if (!signal.mayBeDue && settlements.unsent === 0) return undefined;
+    if (this.#claimsInFlight > 0 && !this.#isFlowing) return undefined;
+    return demand.next(this.#budget);
   }
 
-  async #exchange(lane: Lane, runs: readonly Run[], ask: Ask | undefined): Promise<void> {
-    const { kernel, settlements, outage, pace, meter } = this.#parts;
-    const wakes = this.#wakes;
+  async #settleAndClaim(
+    caller: Caller,
+    runs: readonly Run[],
+    request: ClaimRequest | undefined,
+  ): Promise<void> {
+    const { kernel, signal, settlements, outage, pace, meter } = this.#parts;
+    const { wakeUps } = signal;
     const sentAt = performance.now();
-    lane.isBusy = true;
-    if (ask !== undefined) this.#expect(ask, 1);
+    caller.isBusy = true;
+    if (request !== undefined) this.#reserve(request, 1);
     try {
-      const hint = ask === undefined ? undefined : lane.hintFor(ask);
-      const answer = await kernel.settle(
-        runs.map((run) => run.endJson),
-        ask,
-        hint,
-      );
+      const ends = runs.map((run) => run.endJson);
+      const hint = request === undefined ? undefined : caller.hintFor(request);
+      const response = await kernel.settle(ends, request, hint);
       const tookMs = performance.now() - sentAt;
-      meter.noteCall(tookMs, runs.length, ask !== undefined);
+      meter.noteCall(tookMs, runs.length, request !== undefined);
       outage.worked("work");
-      settlements.answered(runs, answer.settled);
-      if (ask !== undefined) {
-        this.#expect(ask, -1);
+      settlements.confirmed(runs, response.settled);
+      if (request !== undefined) {
+        this.#reserve(request, -1);
         pace.noteRoundTrip(tookMs);
-        lane.remember(ask, answer.hint);
-        this.#claimed(answer, ask, this.#wakes !== wakes);
+        caller.keepHint(request, response.hint);
+        this.#claimed(response, request, signal.wakeUps !== wakeUps);
       }
     } catch (error) {
-      if (ask !== undefined) this.#expect(ask, -1);
-      this.#failed(runs, error, ask === undefined);
+      if (request !== undefined) this.#reserve(request, -1);
+      this.#failed(runs, error, request === undefined);
     }
-    lane.isBusy = false;
-    this.schedule();
+    caller.isBusy = false;
+    signal.schedule();
   }
 
-  #claimed(answer: SettleAnswer, ask: Ask, wasWoken: boolean): void {
-    const { outage, slots } = this.#parts;
-    if (answer.claim_error !== undefined) {
-      this.#claimFailed(answer.claim_error);
+  #claimed(response: SettleResponse, request: ClaimRequest, wasWoken: boolean): void {
+    const { jobs, claim_error, next_due_at } = response;
+    const { outage, idle, signal } = this.#parts;
+    if (claim_error !== undefined) {
+      this.#claimFailed(claim_error);
       return;
     }
     outage.worked("claim");
-    const isFull = answer.jobs.length >= ask.limit;
-    this.#isFlowing = isFull;
-    this.#budget -= answer.jobs.length;
-    if (answer.jobs.length > 0) {
-      this.idle?.found();
-      this.#parts.accept(answer.jobs, ask, isFull);
-      slots.fill();
+    this.#isFlowing = jobs.length >= request.limit;
+    this.#budget -= jobs.length;
+    if (jobs.length > 0) {
+      idle?.found();
+      this.#takeIn(response, request);
     }
-    if (isFull) {
-      this.#isHungry = true;
-      this.idle?.flowing();
-    } else if (ask.all && !wasWoken) {
-      this.#isHungry = false;
-      if (this.#isClaiming) this.idle?.drained(answer.next_due_at);
+    if (this.#isFlowing) {
+      signal.noteClaim(true);
+      idle?.flowing();
+    } else if (request.coversAll && !wasWoken) {
+      signal.noteClaim(false);
+      if (this.#mode === "claiming") idle?.drained(next_due_at);
     }
   }
 
-  #expect(ask: Ask, sign: 1 | -1): void {
-    this.#claimsOut += sign;
-    this.#budget -= sign * ask.limit;
-    if (sign === 1) this.#parts.demand.expect(ask);
-    else this.#parts.demand.arrived(ask);
+  #takeIn({ jobs }: SettleResponse, request: ClaimRequest): void {
+    const { intake, runner } = this.#parts;
+    if (this.#mode === "claiming") intake.accept(jobs, request);
+    else intake.handBack(jobs);
+    runner.startWaiting();
+  }
+
+  /** Reserves the jobs that a claim may bring (1), or returns what it has reserved (-1). */
+  #reserve(request: ClaimRequest, sign: 1 | -1): void {
+    this.#claimsInFlight += sign;
+    this.#budget -= sign * request.limit;
+    if (sign === 1) this.#parts.demand.expect(request);
+    else this.#parts.demand.arrived(request);
   }
 
   #failed(runs: readonly Run[], error: unknown, alone: boolean): void {
-    const { settlements, outage } = this.#parts;
+    const { settlements, outage, patience } = this.#parts;
     if (runs.length > 0 && isDataError(error)) {
       settlements.refused(runs, error, alone);
       return;
     }
     settlements.failed(runs);
-    this.#parts.onTrouble(error);
-    clearTimeout(this.#pause);
-    this.#pause = setTimeout(
+    patience?.failed(error);
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(
       () => {
-        this.#pause = undefined;
-        this.#turn();
+        this.#retryTimer = undefined;
+        this.turn();
       },
       outage.failed("work", error),
     );
   }
 
-  #claimFailed(error: { readonly code: string; readonly message: string }): void {
-    clearTimeout(this.#claimPause);
-    const reason = Object.assign(new Error(error.message), { code: error.code });
-    this.#parts.onTrouble(reason);
-    this.#claimPause = setTimeout(
+  #claimFailed({ code, message }: { readonly code: string; readonly message: string }): void {
+    const { outage, patience } = this.#parts;
+    clearTimeout(this.#claimRetryTimer);
+    const error = Object.assign(new Error(message), { code });
+    patience?.failed(error);
+    this.#claimRetryTimer = setTimeout(
       () => {
-        this.#claimPause = undefined;
-        this.#turn();
+        this.#claimRetryTimer = undefined;
+        this.turn();
       },
-      this.#parts.outage.failed("claim", reason),
+      outage.failed("claim", error),
     );
   }
 }

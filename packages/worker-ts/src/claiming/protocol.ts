@@ -1,6 +1,6 @@
-/** The JSON that passes between a worker and the kernel. The names are the kernel's. */
+/** The JSON that a worker and the database exchange. The field names are the database's. */
 
-/** A job as `jobforge_exchange_jobs` hands it out. */
+/** A claimed job. */
 export interface ClaimedJob {
   readonly id: string;
   readonly tenant_id: string;
@@ -15,9 +15,9 @@ export interface ClaimedJob {
   readonly subject?: string;
   readonly tags?: readonly string[];
   readonly traceparent?: string;
-  /** Of a run of a schedule: the time it was due. */
+  /** For a run of a schedule: the time that it was due. */
   readonly scheduled_for?: string;
-  /** Not there either when the schedule was deleted meanwhile. */
+  /** Absent for other jobs, and when the schedule was deleted meanwhile. */
   readonly schedule_key?: string;
   readonly previous_run?: {
     readonly scheduled_for: string;
@@ -50,43 +50,50 @@ export interface RunError {
   readonly [detail: string]: unknown;
 }
 
-/** The status a run's end led its job to. */
-export type JobStatus = "queued" | "succeeded" | "failed" | "dead" | "canceled";
+/** The status of a job after the end of one of its runs. */
+export type EndStatus = "queued" | "succeeded" | "failed" | "dead" | "canceled";
 
+/** The database's reply to one end. */
 export interface SettledRun {
   readonly outcome: "ok" | "already" | "stale";
-  readonly status: JobStatus | null;
+  readonly status: EndStatus | null;
 }
 
-export interface SettleAnswer {
+export interface SettleResponse {
+  /** One reply for each end, in the same order. */
   readonly settled: readonly SettledRun[];
   readonly jobs: readonly ClaimedJob[];
+  /** Opaque to the worker, which passes it to the next claim of the same types. */
   readonly hint: unknown;
   readonly next_due_at: string | null;
   /** The database's time. */
   readonly now: string;
+  /** Why nothing was claimed, if the claim failed. The ends are settled all the same. */
   readonly claim_error?: { readonly code: string; readonly message: string };
 }
 
-/** One execution of a job: the pair is the fence of every write. */
-export interface Held {
+/** Identifies a run. Together with the worker's id it is the fence of every write. */
+export interface RunKey {
   readonly id: string;
   readonly attempt: number;
 }
 
-export interface HeartbeatAnswer {
-  readonly cancel: readonly Held[];
-  readonly lost: readonly Held[];
+export interface HeartbeatResponse {
+  /** Runs whose jobs were canceled. */
+  readonly cancel: readonly RunKey[];
+  /** Runs that this worker no longer holds. */
+  readonly lost: readonly RunKey[];
   readonly next_due_at: string | null;
+  /** The database's time. */
   readonly now: string;
 }
 
-/** What a claim asks for. */
-export interface Ask {
+/** What a call claims. */
+export interface ClaimRequest {
   readonly limit: number;
   readonly types: readonly string[];
-  /** Whether every type that has room is in it, so that a short answer means that nothing else is due. */
-  readonly all: boolean;
-  /** Whether it is to fill up the batches of its one type. */
-  readonly fill: boolean;
+  /** Whether it includes every type that has room. If so, a response with fewer jobs means that no other job is due. */
+  readonly coversAll: boolean;
+  /** Whether it fills up the batches of one type, the only one in `types`. */
+  readonly fillsBatches: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * The database's clock, as its answers tell it. Due times are the database's, and a worker's own clock may differ, or be set while it works: so the
- * time since an answer is taken from a clock that only goes forward.
+ * An estimate of the database's clock, learnt from its responses. Due times are the database's, and the worker's own
+ * clock may differ from it or be set while the worker runs. So the time since a response is measured with a clock that only
+ * goes forward.
  */
 export class DatabaseClock {
   readonly #own: () => number;
@@ -15,7 +16,7 @@ export class DatabaseClock {
     return this.#own();
   }
 
-  /** Learns from an answer that says what time it was, at some moment between the call and now. */
+  /** Learns from a response: the database's time was `then` at some moment between the call and now. */
   learn(then: string, calledAt: number): void {
     const time = Date.parse(then);
     this.#ahead = Math.min(Math.max(this.#ahead, time - this.#own()), time - calledAt);
@@ -30,7 +31,7 @@ export class DatabaseClock {
     return Date.parse(time) - this.now();
   }
 
-  /** The database's time in so many milliseconds. */
+  /** The database's time `ms` milliseconds from now. */
   in(ms: number): string {
     return new Date(this.now() + ms).toISOString();
   }

@@ -1,70 +1,72 @@
 /**
- * The worker's sign of life: the leases of everything it holds live on it. The answer names runs to abort, because somebody canceled
- * them or because they were lost. It also carries the worker's wish to be woken.
+ * The worker's heartbeat, which keeps the leases of all runs that it holds. The response names runs to abort, because
+ * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified.
  */
 import type { Kernel } from "../claiming/kernel.ts";
-import type { HeartbeatAnswer, Held } from "../claiming/protocol.ts";
+import type { Meter } from "../reporting/meter.ts";
+import type { HeldRuns } from "../running/held-runs.ts";
+import type { Runner } from "../running/runner.ts";
 import type { Outage } from "./outage.ts";
 
-export interface HeartbeatOptions {
+export interface HeartbeatParts {
+  readonly kernel: Kernel;
+  readonly outage: Outage;
+  readonly held: HeldRuns;
+  readonly meter: Meter;
+  readonly runner: Runner;
+  /** The time between two heartbeats. */
   readonly everyMs: number;
-  /** What it tells about the worker, beside what follows. */
+  /** What every heartbeat says about the worker. */
   readonly about: Readonly<Record<string, unknown>>;
-  /** The runs that the worker knows of. */
-  held(): readonly Held[];
-  /** What it has measured since it was started. */
-  metrics(): object;
-  answered(answer: HeartbeatAnswer): void;
 }
 
 export class Heartbeat {
-  readonly #kernel: Kernel;
-  readonly #outage: Outage;
-  readonly #options: HeartbeatOptions;
+  readonly #parts: HeartbeatParts;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = true;
-  /** The one on its way, and the one that must follow it because something has changed since. */
+  /** The heartbeat in flight, and the one that must follow it because something has changed since it was sent. */
   #current: Promise<boolean> | undefined;
   #next: Promise<boolean> | undefined;
-  /** Whether the worker asks to be woken, and whether the kernel knows. */
-  #wantsWaking = false;
+  /** Whether the worker wants to be notified, and whether the database knows. */
+  #wantsNotifications = false;
   #isMarked = false;
-  #onHeard: () => void = () => undefined;
+  #onFirstResponse: () => void = () => undefined;
 
-  constructor(kernel: Kernel, outage: Outage, options: HeartbeatOptions) {
-    this.#kernel = kernel;
-    this.#outage = outage;
-    this.#options = options;
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts;
   }
 
-  /** Whether the kernel notifies this worker when something comes. */
+  /** Whether the database notifies this worker when a job comes. */
   get isMarked(): boolean {
     return this.#isMarked;
   }
 
-  /** Beats from now on; comes back when the kernel has heard it for the first time, or when it was stopped before. */
+  /** Beats from now on. Resolves when the database has responded for the first time, or when `stop` was called before. */
   async start(): Promise<void> {
     this.#isStopped = false;
-    const heard = new Promise<void>((resolve) => {
-      this.#onHeard = resolve;
+    const responded = new Promise<void>((resolve) => {
+      this.#onFirstResponse = resolve;
     });
     void this.beat();
-    await heard;
+    await responded;
   }
 
-  /** Beats during work that may last, without a first beat at once. */
+  /** Beats from now on, but not at once: for a tick, which is mostly shorter than the time between two heartbeats. */
   startLater(): void {
     this.#isStopped = false;
-    this.#schedule(this.#options.everyMs);
+    this.#schedule(this.#parts.everyMs);
   }
 
-  /** Asks to be woken when something comes, or no longer. True when the kernel has heard it. */
-  async mark(wantsWaking: boolean): Promise<boolean> {
-    this.#wantsWaking = wantsWaking;
+  /** Asks to be notified when a job comes, or withdraws that. Resolves to whether the database has received it. */
+  async mark(wantsNotifications: boolean): Promise<boolean> {
+    this.#wantsNotifications = wantsNotifications;
     return await this.beat();
   }
 
-  /** Beats now: after what is on its way, once for all who ask meanwhile. True when the kernel has heard it. */
+  /**
+   * Beats now, or after the heartbeat in flight: then once for all callers that ask meanwhile. Resolves to whether the
+   * database has received it.
+   */
   beat(): Promise<boolean> {
     if (this.#current === undefined) return this.#send();
     this.#next ??= this.#current.then(() => {
@@ -74,13 +76,13 @@ export class Heartbeat {
     return this.#next;
   }
 
-  /** Stops, after a last word that nobody needs to wake this worker any more. */
+  /** Stops, after a last heartbeat which says that this worker no longer needs to be notified. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#onHeard();
+    this.#onFirstResponse();
     clearTimeout(this.#timer);
     await this.#current;
-    if (this.#isMarked && this.#outage.isOver) await this.mark(false);
+    if (this.#isMarked && this.#parts.outage.isOver) await this.mark(false);
   }
 
   #send(): Promise<boolean> {
@@ -93,20 +95,21 @@ export class Heartbeat {
 
   async #sendOnce(): Promise<boolean> {
     clearTimeout(this.#timer);
-    const idle = this.#wantsWaking;
-    const held = this.#options.held().map(({ id, attempt }) => ({ id, attempt }));
+    const { kernel, outage, held, meter, runner, everyMs, about } = this.#parts;
+    const idle = this.#wantsNotifications;
     try {
-      const metrics = this.#options.metrics();
-      const answer = await this.#kernel.heartbeat({ ...this.#options.about, idle, held, metrics });
+      const info = { ...about, idle, held: held.keys(), metrics: meter.report() };
+      const response = await kernel.heartbeat(info);
       this.#isMarked = idle;
-      this.#onHeard();
-      this.#outage.worked("heartbeat");
-      this.#schedule(this.#options.everyMs * (0.9 + Math.random() / 10));
-      this.#options.answered(answer);
+      this.#onFirstResponse();
+      outage.worked("heartbeat");
+      this.#schedule(everyMs * (0.9 + Math.random() / 10));
+      meter.noteHeartbeat();
+      runner.heed(response);
       return true;
     } catch (error) {
       this.#isMarked = false;
-      this.#schedule(this.#outage.failed("heartbeat", error));
+      this.#schedule(outage.failed("heartbeat", error));
       return false;
     }
   }

@@ -1,18 +1,17 @@
 /**
- * Trouble with the database: who retries when, and what is logged. Whatever fails first begins an outage, with one line; when
- * everything that failed works again it is over, with another. In between nothing is logged, however often it is tried.
+ * Trouble with the database: when each activity retries, and what is logged. The first failure begins an outage, with
+ * one log line. The outage is over when every activity that failed works again, with another line. In between nothing is
+ * logged, however often calls fail.
  */
+import { firstRetryDelayMs, maxRetryDelayMs } from "../defaults.ts";
 import { sqlState } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 
 export type Activity = "work" | "claim" | "heartbeat" | "listen";
 
-const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 5_000;
-
 export class Outage {
   readonly #log: WorkerLog;
-  /** What fails now, and how often in a row. */
+  /** The activities that fail now, and how often in a row. */
   readonly #failing = new Map<Activity, number>();
   #since = 0;
 
@@ -28,7 +27,7 @@ export class Outage {
     return this.#failing.has(activity);
   }
 
-  /** Takes note of a failure and answers after how many milliseconds to try again: exponential, with jitter, bounded. */
+  /** Notes a failure. Returns the milliseconds after which to retry: exponential, with jitter, limited. */
   failed(activity: Activity, error: unknown): number {
     if (this.#failing.size === 0) {
       this.#since = performance.now();
@@ -43,20 +42,20 @@ export class Outage {
     return backoff(times);
   }
 
-  /** Takes note that it works. */
+  /** Notes that the activity works. */
   worked(activity: Activity): void {
     if (this.#failing.size === 0 || !this.#failing.delete(activity) || this.#failing.size > 0) return;
     this.#log.info({ duration_ms: Math.round(performance.now() - this.#since) }, "Database trouble is over");
   }
 
-  /** Nobody tries any more. */
+  /** The activity has stopped, so it no longer counts as failing. */
   forget(activity: Activity): void {
     this.#failing.delete(activity);
   }
 }
 
-/** Between half and all of 100 ms, doubled for every time before, at most five seconds. */
+/** Between half and all of 100 ms, doubled for each earlier failure, and at most five seconds. */
 export function backoff(times: number): number {
-  const full = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(times, 20));
+  const full = Math.min(maxRetryDelayMs, firstRetryDelayMs * 2 ** Math.min(times, 20));
   return full * (0.5 + Math.random() / 2);
 }

@@ -1,24 +1,19 @@
-/** What an application may listen to, and wrap handlers with. A hook that throws is logged and changes nothing. */
+/** Hooks: callbacks of the application for what happens to runs. A hook that throws is logged and changes nothing. */
 import type { JobContext } from "@jobforge/sdk-ts";
-import type { JobStatus } from "../claiming/protocol.ts";
+import type { EndStatus } from "../claiming/protocol.ts";
 import type { Run } from "../running/run.ts";
 import type { WorkerLog } from "./log.ts";
 
 /** The facts of a run, without its payload. */
-export interface RunInfo {
-  readonly id: string;
-  readonly type: string;
-  readonly tenantId: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly traceId: string;
+export interface RunInfo
+  extends Pick<JobContext, "id" | "type" | "tenantId" | "attempt" | "maxAttempts" | "traceId"> {
   readonly workerId: string;
 }
 
 export interface RunEnded extends RunInfo {
   readonly durationMs: number;
-  /** What became of the job. */
-  readonly status: JobStatus;
+  /** The status of the job after this run. */
+  readonly status: EndStatus;
 }
 
 export interface RunFailed extends RunEnded {
@@ -26,29 +21,23 @@ export interface RunFailed extends RunEnded {
 }
 
 export interface WorkerHooks {
-  /** Jobs were claimed; they start within milliseconds. */
+  /** Jobs were claimed. They start within milliseconds. */
   readonly onClaim?: (jobs: readonly RunInfo[]) => unknown;
   /** A handler is about to be called. */
   readonly onStart?: (job: RunInfo) => unknown;
-  /** A run succeeded, and the kernel has kept it. */
+  /** A run succeeded, and the database has confirmed it. */
   readonly onSuccess?: (job: RunEnded) => unknown;
-  /** A run failed, and the kernel has kept it; `status` says whether it is retried. */
+  /** A run failed, and the database has confirmed it. `status` is `queued` if the job will be retried. */
   readonly onFailure?: (job: RunFailed) => unknown;
-  /** After onFailure, when that was the job's last attempt. */
+  /** Called after `onFailure`, when that was the job's last attempt. */
   readonly onDead?: (job: RunFailed) => unknown;
-  /** The lease was lost, or the kernel refused the run's end: its result was dropped. */
+  /** The lease was lost, or the database refused the run's end. The result was dropped. */
   readonly onStale?: (job: RunInfo) => unknown;
 }
 
 export type HookName = keyof WorkerHooks;
 
-/** Wraps every handler. `next()` goes on and answers what the handler returned, or throws what it threw. */
-export type Middleware = (
-  run: { readonly input: unknown; readonly job: JobContext },
-  next: () => Promise<unknown>,
-) => Promise<unknown>;
-
-/** Calls hooks, and survives them. */
+/** Calls the hooks. Whatever they throw is logged. */
 export class Hooks {
   readonly #hooks: WorkerHooks;
   readonly #log: WorkerLog;
@@ -73,14 +62,14 @@ export class Hooks {
     if (this.has("onStart")) this.#call("onStart", (hooks) => hooks.onStart?.(this.#info(run)));
   }
 
-  succeeded(run: Run, status: JobStatus): void {
+  succeeded(run: Run, status: EndStatus): void {
     if (!this.has("onSuccess")) return;
     this.#call("onSuccess", (hooks) =>
       hooks.onSuccess?.({ ...this.#info(run), durationMs: run.durationMs, status }),
     );
   }
 
-  failed(run: Run, status: JobStatus): void {
+  failed(run: Run, status: EndStatus): void {
     if (!this.has("onFailure") && !this.has("onDead")) return;
     const { name = "Error", message = "" } = run.end?.error ?? {};
     const failed = { ...this.#info(run), durationMs: run.durationMs, status, error: { name, message } };

@@ -1,6 +1,7 @@
 /**
- * Structured logs. Every line has the same ten fields, null where they mean nothing: timestamp, level, worker_id, trace_id, job_id,
- * job_type, tenant_id, attempt_no, message, duration_ms. No line holds a payload or a result, and secrets are masked.
+ * Structured logs. Every line has the same ten fields, null where they do not apply: timestamp, level, worker_id,
+ * trace_id, job_id, job_type, tenant_id, attempt_no, message, duration_ms. No line contains a payload or a result, and
+ * secrets are masked.
  */
 import type { JobLogger } from "@jobforge/sdk-ts";
 import { pino } from "pino";
@@ -11,10 +12,10 @@ import { redactor } from "./redact.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
 
-/** Where lines go: pino, or anything with its four methods. */
+/** The destination of log lines: pino, or any object with its four methods. */
 export type Logger = JobLogger & { isLevelEnabled?(level: string): boolean };
 
-const NO_JOB = {
+const noJob = {
   trace_id: null,
   job_id: null,
   job_type: null,
@@ -23,7 +24,7 @@ const NO_JOB = {
   duration_ms: null,
 };
 
-/** Writes lines, and survives the logger: whatever it throws, jobs go on. */
+/** Writes log lines. Whatever the logger throws, jobs go on. */
 export class WorkerLog {
   readonly #sink: Logger;
   readonly #workerId: string;
@@ -59,12 +60,12 @@ export class WorkerLog {
     this.#write("error", fields, message);
   }
 
-  /** A line about a run. Its fields are its own, whatever else is said. */
+  /** Writes a line about a run. `fields` cannot replace the fields of the run. */
   job(level: Level, run: Run, fields: object | undefined, message: string): void {
     try {
       const own = this.#fieldsOfRun(run);
       this.#sink[level](
-        fields === undefined ? own : { ...withoutFixed(run.type.redactor.fields(fields)), ...own },
+        fields === undefined ? own : { ...withoutLoggerFields(run.type.redactor.fields(fields)), ...own },
         message,
       );
     } catch (error) {
@@ -72,12 +73,12 @@ export class WorkerLog {
     }
   }
 
-  /** What a handler logs with: its lines carry the run's fields, and how long it has been going. */
+  /** The logger for a handler. Its lines have the run's fields, and how long the run has taken so far. */
   forRun(run: Run): JobLogger {
     const at =
       (level: Level) =>
-      (said: unknown, message?: string): void => {
-        const line = lineOf(said, message);
+      (first: unknown, message?: string): void => {
+        const line = lineOf(first, message);
         this.job(level, run, line.fields, run.type.redactor.text(line.message));
       };
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
@@ -85,18 +86,21 @@ export class WorkerLog {
 
   #write(level: Level, fields: object, message: string): void {
     try {
-      this.#sink[level]({ worker_id: this.#workerId, ...NO_JOB, ...redactor.fields(fields) }, message);
+      this.#sink[level]({ worker_id: this.#workerId, ...noJob, ...redactor.fields(fields) }, message);
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  /** Said once, where a process says things when it has no log. */
+  /** Reports the first failure as a warning of the process, because there is no log to write it to. */
   #failed(error: unknown): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     const { name, message } = describeError(error);
-    process.emitWarning(`A line could not be logged: ${name}: ${redactor.text(message)}`, "JobForgeWarning");
+    process.emitWarning(
+      `A log line could not be written: ${name}: ${redactor.text(message)}`,
+      "JobForgeWarning",
+    );
   }
 
   #fieldsOfRun(run: Run): object {
@@ -113,40 +117,40 @@ export class WorkerLog {
   }
 }
 
-/** What a handler said, as pino takes it: fields and a message, a message alone, or an error with or without one. */
-function lineOf(said: unknown, message: unknown): { fields: object | undefined; message: string } {
-  if (typeof said === "string") return { fields: undefined, message: clean(said) };
-  if (typeof said !== "object" || said === null)
-    return { fields: undefined, message: clean(message ?? said ?? "") };
-  const fields = isError(said) ? { err: said } : said;
-  return { fields, message: clean(message ?? part(said, "message") ?? "") };
+/** Interprets the arguments as pino does: fields and a message, a message alone, or an error with or without a message. */
+function lineOf(first: unknown, message: unknown): { fields: object | undefined; message: string } {
+  if (typeof first === "string") return { fields: undefined, message: clean(first) };
+  if (typeof first !== "object" || first === null)
+    return { fields: undefined, message: clean(message ?? first ?? "") };
+  const fields = isError(first) ? { err: first } : first;
+  return { fields, message: clean(message ?? part(first, "message") ?? "") };
 }
 
-/** The logger writes these. A second value under the same name would be the one that readers of the line see. */
-const FIXED: ReadonlySet<string> = new Set(["timestamp", "level", "message"]);
+/** Fields that the logger writes itself. A second value under the same name would hide the first one from readers. */
+const loggerFields: ReadonlySet<string> = new Set(["timestamp", "level", "message"]);
 
-function withoutFixed(fields: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !FIXED.has(name)));
+function withoutLoggerFields(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !loggerFields.has(name)));
 }
 
 let shared: Logger | undefined;
 
-/** The logger of workers that were given none: JSON lines to standard output, or pretty ones to a terminal. */
+/** The logger of workers without a `logger` option: JSON lines on standard output, or formatted ones in a terminal. */
 export function defaultLogger(): Logger {
   shared ??= createLogger();
   return shared;
 }
 
-const LEVELS = new Set(["trace", "debug", "info", "warn", "error", "fatal", "silent"]);
+const levels = new Set(["trace", "debug", "info", "warn", "error", "fatal", "silent"]);
 
 function createLogger(): Logger {
-  const asked = process.env["LOG_LEVEL"]?.toLowerCase() ?? "";
+  const level = process.env["LOG_LEVEL"]?.toLowerCase() ?? "";
   const options = {
-    level: LEVELS.has(asked) ? asked : "info",
+    level: levels.has(level) ? level : "info",
     messageKey: "message",
     base: null,
     timestamp,
-    formatters: { level: (level: string) => ({ level }) },
+    formatters: { level: (label: string) => ({ level: label }) },
   };
   if (process.stdout.isTTY) {
     const ignore = "trace_id,tenant_id,worker_id";
@@ -158,7 +162,7 @@ function createLogger(): Logger {
 let stampedAt = 0;
 let stamp = "";
 
-/** The field of the current time, written once a millisecond. */
+/** The field with the current time, formatted once per millisecond. */
 function timestamp(): string {
   const now = Date.now();
   if (now !== stampedAt) {
@@ -168,7 +172,10 @@ function timestamp(): string {
   return stamp;
 }
 
-/** Standard output, written once for all the lines of a turn of the event loop: a write for each would cost more than the line. */
+/**
+ * Standard output, written once for all lines of a turn of the event loop. A write for each line would cost more than the
+ * line itself.
+ */
 function bufferedOutput(): { write(line: string): void } {
   let lines = "";
   const flush = (): void => {

@@ -1,6 +1,6 @@
 /**
- * What a worker measures of itself: how long the database takes to answer. Plain numbers, so that any metrics library can show them; they also
- * go with every heartbeat, so that a server can show those of all workers.
+ * A worker's own metrics: how long the database takes to respond, and how runs ended. They are plain numbers, so that any
+ * metrics library can show them. Every heartbeat carries them, so that a server can show those of all workers.
  */
 import type { Tally } from "./report.ts";
 
@@ -13,13 +13,13 @@ export const latencyBuckets: readonly number[] = [
 export type LatencyBucket = readonly [count: number, seconds: number];
 
 export interface WorkerMetrics {
-  /** Calls that asked for jobs. A call that also settled counts in `settle`, too. */
+  /** Calls that claimed. A call that also settled counts in `settle` as well. */
   readonly claim: readonly LatencyBucket[];
-  /** Calls that ended runs. */
+  /** Calls that settled runs. */
   readonly settle: readonly LatencyBucket[];
-  /** Runs since the worker was started, by what became of them. */
+  /** Runs since the worker was started, by how they ended. */
   readonly runs: Readonly<Tally>;
-  /** When the database last heard of the worker. */
+  /** When the database last responded to a heartbeat. */
   readonly heardAt: Date | undefined;
 }
 
@@ -36,12 +36,17 @@ export class Meter {
     canceled: 0,
     stale: 0,
   };
-  heardAt: Date | undefined;
+  #heardAt: Date | undefined;
 
-  /** The database has answered a call that ended so many runs, and claimed or not. */
-  noteCall(ms: number, ended: number, claimed: boolean): void {
-    if (claimed) this.#claim.note(ms / 1000);
-    if (ended > 0) this.#settle.note(ms / 1000);
+  /** The database has responded to a call that settled `ends` runs, and may have claimed. */
+  noteCall(ms: number, ends: number, hasClaimed: boolean): void {
+    if (hasClaimed) this.#claim.note(ms / 1000);
+    if (ends > 0) this.#settle.note(ms / 1000);
+  }
+
+  /** The database has responded to a heartbeat. */
+  noteHeartbeat(): void {
+    this.#heardAt = new Date();
   }
 
   read(): WorkerMetrics {
@@ -49,7 +54,7 @@ export class Meter {
       claim: this.#claim.read(),
       settle: this.#settle.read(),
       runs: { ...this.runs },
-      heardAt: this.heardAt,
+      heardAt: this.#heardAt,
     };
   }
 
@@ -71,7 +76,7 @@ class Latency {
   }
 
   read(): LatencyBucket[] {
-    // To the microsecond, so that heartbeats are short.
+    // Rounded to microseconds, to keep heartbeats short.
     return this.#counts.map((count, place) => [count, Math.round((this.#seconds[place] ?? 0) * 1e6) / 1e6]);
   }
 }

@@ -1,17 +1,17 @@
-/** Tells logs and hooks what became of runs, once the kernel has said so. */
+/** Reports to logs and hooks how runs ended, once the database has confirmed it. */
 
-import type { JobStatus, SettledRun } from "../claiming/protocol.ts";
+import type { EndStatus, SettledRun } from "../claiming/protocol.ts";
 import type { Run } from "../running/run.ts";
 import type { Hooks } from "./hooks.ts";
 import type { WorkerLog } from "./log.ts";
 
-/** How many runs ended how. */
+/** The number of runs, by how they ended. */
 export interface Tally {
   claimed: number;
   succeeded: number;
-  /** Runs that failed and whose jobs are retried. */
+  /** Runs that failed and whose jobs will be retried. */
   retried: number;
-  /** Runs that failed and whose jobs are not retried: failed or dead. */
+  /** Runs that failed and whose jobs will not be retried: these are failed or dead. */
   failed: number;
   deferred: number;
   released: number;
@@ -19,7 +19,7 @@ export interface Tally {
   stale: number;
 }
 
-const FAILURES: Readonly<Record<JobStatus, readonly ["warn" | "error" | "info", string]>> = {
+const failureLines: Readonly<Record<EndStatus, readonly ["warn" | "error" | "info", string]>> = {
   queued: ["warn", "Job failed and will be retried"],
   failed: ["error", "Job failed and will not be retried"],
   dead: ["error", "Job failed in its last attempt"],
@@ -27,8 +27,8 @@ const FAILURES: Readonly<Record<JobStatus, readonly ["warn" | "error" | "info", 
   succeeded: ["info", "Job succeeded"],
 };
 
-/** Of a success that the kernel made a failure of. Its answer does not say why. */
-const REFUSED = {
+/** The error of a success that the database turned into a failure. Its response does not say why. */
+const refusedSuccess = {
   name: "InvalidResult",
   message: "The database refused the run's result or children; the job's error says why",
 };
@@ -44,31 +44,30 @@ export class Report {
     this.tally = tally;
   }
 
-  /** The kernel has kept a run's end. */
-  kept(run: Run, settled: SettledRun): void {
-    const ended = run.end?.status;
-    if (settled.status === "canceled") this.tally.canceled += 1;
-    if (ended === "succeeded") this.#succeeded(run, settled.status ?? "succeeded");
-    else if (ended === "failed") this.#failed(run, settled.status ?? "queued");
-    else this.#handedBack(run, settled.status ?? "queued");
+  claimed(jobs: number): void {
+    this.tally.claimed += jobs;
   }
 
-  /** The kernel refused a run's end, or took its job away. */
+  /** The database has accepted the run's end. */
+  settled(run: Run, reply: SettledRun): void {
+    const ended = run.end?.status;
+    if (reply.status === "canceled") this.tally.canceled += 1;
+    if (ended === "succeeded") this.#succeeded(run, reply.status ?? "succeeded");
+    else if (ended === "failed") this.#failed(run, reply.status ?? "queued");
+    else this.#handedBack(run, reply.status ?? "queued");
+  }
+
+  /** The database has refused the run's end, or has taken the job away from this worker. */
   stale(run: Run): void {
     this.tally.stale += 1;
-    this.#log.job(
-      "warn",
-      run,
-      undefined,
-      "Job lost: its lease ran out or was taken, whatever it does is dropped",
-    );
+    this.#log.job("warn", run, undefined, "Job lost: its lease ran out or was taken; its result is dropped");
     this.#hooks.stale(run);
   }
 
-  #succeeded(run: Run, status: JobStatus): void {
-    // The kernel makes a failure of a success whose result it cannot keep.
+  #succeeded(run: Run, status: EndStatus): void {
+    // The database turns a success into a failure when it cannot store the result.
     if (status !== "succeeded" && status !== "canceled") {
-      if (run.end !== undefined) run.end = { ...run.end, error: REFUSED };
+      if (run.end !== undefined) run.end = { ...run.end, error: refusedSuccess };
       this.#failed(run, status);
       return;
     }
@@ -79,8 +78,8 @@ export class Report {
     this.#hooks.succeeded(run, status);
   }
 
-  #failed(run: Run, status: JobStatus): void {
-    const [level, message] = FAILURES[status];
+  #failed(run: Run, status: EndStatus): void {
+    const [level, message] = failureLines[status];
     if (status === "queued") this.tally.retried += 1;
     else if (status !== "canceled") this.tally.failed += 1;
     const { name = null, message: error = null } = run.end?.error ?? {};
@@ -88,7 +87,7 @@ export class Report {
     this.#hooks.failed(run, status);
   }
 
-  #handedBack(run: Run, status: JobStatus): void {
+  #handedBack(run: Run, status: EndStatus): void {
     const isDeferred = run.end?.status === "deferred";
     if (isDeferred) this.tally.deferred += 1;
     else this.tally.released += 1;

@@ -1,6 +1,7 @@
 /**
- * Traces. A run's trace id is the kernel's, so that logs, the attempt's row, spans and outbound calls agree on it; the span links to
- * the one that enqueued the job. Spans are made only when the process has an OpenTelemetry SDK; without one this costs nothing.
+ * OpenTelemetry traces. The database chooses a run's trace id, so logs, the row of the attempt, spans and outbound calls
+ * agree on it. The span of a run links to the span that enqueued the job. Spans are made only when the process has an
+ * OpenTelemetry SDK; without one this costs nothing.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -16,8 +17,9 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Run } from "../running/run.ts";
+import type { WorkerLog } from "./log.ts";
 
-const NAME = "@jobforge/worker-ts";
+const tracerName = "@jobforge/worker-ts";
 
 /** The span of a run. */
 export class RunTrace {
@@ -27,13 +29,13 @@ export class RunTrace {
     this.#span = span;
   }
 
-  /** The W3C header for calls made in the run's course. */
+  /** The W3C header for outbound calls of the run. */
   get traceparent(): string {
     const { traceId, spanId, traceFlags } = this.#span.spanContext();
     return formatTraceparent(traceId, spanId, traceFlags);
   }
 
-  /** Runs work with the span as the active one. */
+  /** Does the work with this span as the active one. */
   run<T>(work: () => T): T {
     return context.with(trace.setSpan(ROOT_CONTEXT, this.#span), work);
   }
@@ -47,20 +49,53 @@ export class RunTrace {
   }
 }
 
-/** The tracer of the process's OpenTelemetry SDK; none when there is no SDK. */
+/** The tracer of the process's OpenTelemetry SDK; undefined when there is no SDK. */
 export function findTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
-  // The API hands out a stand-in as long as no SDK is registered, and only the stand-in has a delegate.
+  // As long as no SDK is registered the API returns a proxy, and only the proxy has a delegate.
   const { getDelegateTracer } = provider as { getDelegateTracer?(name: string): Tracer | undefined };
-  return getDelegateTracer === undefined ? provider.getTracer(NAME) : getDelegateTracer.call(provider, NAME);
+  return getDelegateTracer === undefined
+    ? provider.getTracer(tracerName)
+    : getDelegateTracer.call(provider, tracerName);
 }
 
-/** Starts the span of a run. */
-export function startTrace(tracer: Tracer, run: Run): RunTrace {
+/** Starts and ends the spans of runs. The SDK is the application's: if it throws, the run is not affected. */
+export class Spans {
+  readonly #tracer: Tracer | undefined;
+  readonly #log: WorkerLog;
+
+  constructor(tracer: Tracer | undefined, log: WorkerLog) {
+    this.#tracer = tracer;
+    this.#log = log;
+  }
+
+  start(run: Run): void {
+    const tracer = this.#tracer;
+    if (tracer === undefined) return;
+    this.#guard(run, () => {
+      run.trace = startTrace(tracer, run);
+    });
+  }
+
+  end(run: Run): void {
+    const { trace } = run;
+    if (trace !== undefined) this.#guard(run, () => trace.end(run.end?.error));
+  }
+
+  #guard(run: Run, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#log.job("error", run, { err: error }, "The run's span failed; the job is not affected");
+    }
+  }
+}
+
+function startTrace(tracer: Tracer, run: Run): RunTrace {
   const { job } = run;
   const enqueued = job.traceparent === undefined ? undefined : parseTraceparent(job.traceparent);
   const links: Link[] = enqueued === undefined ? [] : [{ context: enqueued }];
-  // A parent that exists nowhere but in this id: it makes the SDK use the run's trace id instead of one of its own.
+  // There is no such parent span. Its context makes the SDK use the run's trace id instead of a new one.
   const parent = trace.setSpanContext(ROOT_CONTEXT, {
     traceId: job.trace_id,
     spanId: newSpanId(),
@@ -79,7 +114,7 @@ export function startTrace(tracer: Tracer, run: Run): RunTrace {
   return new RunTrace(tracer.startSpan(`process ${job.type}`, options, parent));
 }
 
-/** The header for a run without a span: the run's trace id, and a span id of its own. */
+/** The header for a run without a span: the run's trace id and a new span id. */
 export function plainTraceparent(run: Run): string {
   return formatTraceparent(run.job.trace_id, newSpanId(), TraceFlags.SAMPLED);
 }
@@ -88,12 +123,12 @@ function formatTraceparent(traceId: string, spanId: string, flags: number): stri
   return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, "0")}`;
 }
 
-/** The span that a W3C header names; none when it is malformed. */
+/** The span that a W3C header names; undefined when the header is malformed. */
 function parseTraceparent(header: string): Link["context"] | undefined {
   const [, traceId = "", spanId = "", flags = ""] =
     /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(header) ?? [];
-  const named = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-  return isSpanContextValid(named) ? named : undefined;
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(span) ? span : undefined;
 }
 
 function newSpanId(): string {

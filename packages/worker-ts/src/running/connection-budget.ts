@@ -1,46 +1,45 @@
 /**
- * Lets handlers' transactions in, a few at a time. Each keeps a connection for as long as it lasts, and heartbeats, settling, claiming and
- * `progress()` take theirs from the same pool: if transactions could have them all, the worker would fall silent and lose its leases.
+ * Limits how many transactions of handlers are open at the same time. Each transaction keeps a connection until it ends, and
+ * heartbeats, settling, claiming and `progress()` take theirs from the same pool. If transactions could take all of
+ * them, the worker would fall silent and lose its leases.
  */
 import type { Transport } from "@jobforge/sdk-ts";
-
-/** Connections that no transaction gets: one for heartbeats and progress, one for settling and claiming. */
-const KEPT_FREE = 2;
+import { reservedConnections } from "../defaults.ts";
 
 /** All workers on a transport share its connections. */
-const turnstiles = new WeakMap<Transport, Turnstile>();
+const budgets = new WeakMap<Transport, ConnectionBudget>();
 
-/** The turnstile in front of a transport's connections. Where nobody knows how many there are, everybody comes in. */
-export function turnstileOf(transport: Transport): Turnstile {
-  let turnstile = turnstiles.get(transport);
-  if (turnstile === undefined) {
+/** The budget of a transport's connections. Without a limit where the transport does not know how many it has. */
+export function connectionBudgetOf(transport: Transport): ConnectionBudget {
+  let budget = budgets.get(transport);
+  if (budget === undefined) {
     const { maxConnections = Number.POSITIVE_INFINITY } = transport;
-    turnstile = new Turnstile(Math.max(1, maxConnections - KEPT_FREE));
-    turnstiles.set(transport, turnstile);
+    budget = new ConnectionBudget(Math.max(1, maxConnections - reservedConnections));
+    budgets.set(transport, budget);
   }
-  return turnstile;
+  return budget;
 }
 
-export class Turnstile {
-  readonly #waiting = new Set<() => void>();
+export class ConnectionBudget {
+  readonly #waiters = new Set<() => void>();
   #free: number;
 
-  constructor(most: number) {
-    this.#free = most;
+  constructor(connections: number) {
+    this.#free = connections;
   }
 
-  /** Does the work when its turn comes, in the order of asking. Fails with the signal's reason if that is aborted while it waits. */
+  /** Does the work as soon as a connection is free, first come, first served. Rejects with the signal's reason if that is aborted first. */
   async run<T>(signal: () => AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
-    else await this.#turn(signal());
+    else await this.#waitForConnection(signal());
     try {
       return await work();
     } finally {
-      this.#leave();
+      this.#passOn();
     }
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  async #waitForConnection(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const enter = (): void => {
@@ -48,21 +47,22 @@ export class Turnstile {
         resolve();
       };
       const giveUp = (): void => {
-        this.#waiting.delete(enter);
+        this.#waiters.delete(enter);
         reject(signal.reason);
       };
       signal.addEventListener("abort", giveUp, { once: true });
-      this.#waiting.add(enter);
+      this.#waiters.add(enter);
     });
   }
 
-  #leave(): void {
-    const [next] = this.#waiting;
+  /** Gives the connection to the next waiter, or back to the budget. */
+  #passOn(): void {
+    const [next] = this.#waiters;
     if (next === undefined) {
       this.#free += 1;
       return;
     }
-    this.#waiting.delete(next);
+    this.#waiters.delete(next);
     next();
   }
 }

@@ -1,4 +1,4 @@
-/** What a handler is given beside its input. Everything but the plain facts is made when it is asked for. */
+/** What a handler is given in addition to its input. Everything except plain facts is created on demand. */
 import {
   type EnqueueOptions,
   type JobContext,
@@ -12,25 +12,25 @@ import {
   type Transport,
 } from "@jobforge/sdk-ts";
 import type { Kernel } from "../claiming/kernel.ts";
-import type { ClaimedJob, SettleAnswer } from "../claiming/protocol.ts";
+import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
 import { clean, isNotHeld, RunOver } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import { plainTraceparent } from "../reporting/trace.ts";
 import { concludeSuccess, endRun } from "./ending.ts";
 import type { Run, Verdict } from "./run.ts";
 
-/** What a run's context needs of its worker. */
+/** What a run's context needs from its worker. */
 export interface ContextServices {
   readonly kernel: Kernel;
   readonly log: WorkerLog;
-  /** The kernel said that the job is no longer this worker's. */
+  /** The database says that this worker no longer holds the job. */
   lost(run: Run): void;
   cancel(run: Run): void;
   /** The run's end was committed together with the handler's writes. */
-  settled(run: Run, answer: SettleAnswer): void;
+  settled(run: Run, response: SettleResponse): void;
 }
 
-/** Methods are getters of functions, so that `({ signal, log, progress })` works in a handler's parameters. */
+/** Methods are getters that return functions, so that `({ signal, log, progress })` works in a handler's parameters. */
 export class RunContext implements JobContext {
   readonly #run: Run;
   readonly #services: ContextServices;
@@ -110,8 +110,8 @@ export class RunContext implements JobContext {
     return async (value) => {
       const run = this.#running("progress()");
       try {
-        const answer = await this.#services.kernel.progress(run, value ?? null);
-        if (answer.cancel_requested) this.#services.cancel(run);
+        const response = await this.#services.kernel.progress(run, value ?? null);
+        if (response.cancel_requested) this.#services.cancel(run);
       } catch (error) {
         if (isNotHeld(error)) this.#services.lost(run);
         throw error;
@@ -137,7 +137,7 @@ export class RunContext implements JobContext {
   get retryAfter(): JobContext["retryAfter"] {
     return (delay, message = "The handler asked for a retry") => {
       const retry_at = this.#timeOf(delay);
-      // It is the last word about when to come back.
+      // This time replaces one that nextRun() has set before.
       this.#run.nextRunAt = undefined;
       return this.#leave({
         status: "failed",
@@ -170,7 +170,7 @@ export class RunContext implements JobContext {
         ...options,
         tenantId: this.tenantId,
       });
-      // Whoever concludes the run awaits it and meets its failure.
+      // The end of the run awaits the child, and fails if the child is invalid.
       child.catch(() => undefined);
       run.children ??= [];
       run.children.push(child);
@@ -180,10 +180,10 @@ export class RunContext implements JobContext {
   get transaction(): JobContext["transaction"] {
     return async (work) => {
       const run = this.#running("transaction()");
-      const { transport, turnstile } = this.#services.kernel;
-      const ending = { isHere: false };
+      const { transport, connections } = this.#services.kernel;
+      const ending = { hasBegun: false };
       try {
-        const { result, answer } = await turnstile.run(
+        const { result, response } = await connections.run(
           () => run.signal,
           () => {
             if (transport.transaction === undefined) {
@@ -192,72 +192,73 @@ export class RunContext implements JobContext {
               );
             }
             return transport.transaction(async (client, inside) => {
-              // It may have waited for its turn and a connection.
+              // The run may have ended while it waited for a connection.
               this.#requireOpen(run);
               const result = await work(client);
-              return { result, answer: await this.#endInside(inside, run, result, ending) };
+              return { result, response: await this.#endInside(inside, run, result, ending) };
             });
           },
         );
-        this.#services.settled(run, answer);
+        this.#services.settled(run, response);
         return result;
       } catch (error) {
-        // Rolled back, or unknown: the run goes on, and if its end was kept after all the kernel says so.
-        if (ending.isHere && run.state === "ending") run.state = "running";
+        // The transaction was rolled back, or its fate is unknown. The run goes on, and if its end was committed after
+        // all, the database says so when the run is settled.
+        if (ending.hasBegun) run.continueRunning();
         if (isNotHeld(error)) this.#services.lost(run);
         throw error;
       }
     };
   }
 
-  /** Ends the run in the transaction of the handler's writes. Fails, so that they are rolled back, unless it counts. */
+  /** Ends the run in the transaction of the handler's writes. Throws, so that these are rolled back, unless the run succeeds. */
   async #endInside(
     inside: Transport,
     run: Run,
     result: unknown,
-    ending: { isHere: boolean },
-  ): Promise<SettleAnswer> {
+    ending: { hasBegun: boolean },
+  ): Promise<SettleResponse> {
     const end = await concludeSuccess(run, result);
     this.#requireOpen(run);
     if (end.status !== "succeeded") return this.#leave(end);
     endRun(run, end);
     if (run.end?.status !== "succeeded") return this.#leave(run.end ?? end);
-    // From here on the kernel may no longer list the run as this worker's.
-    run.state = "ending";
-    ending.isHere = true;
-    const answer = await this.#services.kernel.endIn(inside, run.endJson);
+    // From now on, heartbeats may report that this worker no longer holds the run.
+    run.beginEnding();
+    ending.hasBegun = true;
+    const response = await this.#services.kernel.settleIn(inside, run.endJson);
     requireUnended(run);
-    const [settled] = answer.settled;
-    if (settled?.outcome !== "ok") throw new JobNotHeldError();
-    if (settled.status !== "succeeded" && settled.status !== "canceled") {
-      throw new Error(`The result of transaction() was refused: the job would be ${settled.status}`);
+    const [reply] = response.settled;
+    if (reply?.outcome !== "ok") throw new JobNotHeldError();
+    if (reply.status !== "succeeded" && reply.status !== "canceled") {
+      throw new Error(`The result of transaction() was refused: the job would be ${reply.status}`);
     }
-    return answer;
+    return response;
   }
 
-  /** Fails when the run can no longer succeed. */
+  /** Throws when the run can no longer succeed. */
   #requireOpen(run: Run): void {
     requireUnended(run);
     this.#running("transaction()");
   }
 
-  /** A time, or so many milliseconds from now on the database's clock. */
+  /** A time, given as such or as milliseconds from now on the database's clock. */
   #timeOf(when: number | Date): string {
     return when instanceof Date ? when.toISOString() : this.#services.kernel.clock.in(when);
   }
 
   #leave(verdict: Verdict): never {
     this.#running(verdict.status === "deferred" ? "defer()" : "fail()").verdict = verdict;
-    throw new RunOver(`The run is over: ${verdict.error?.message ?? verdict.status}`);
+    throw new RunOver(`The run has ended: ${verdict.error?.message ?? verdict.status}`);
   }
 
   #running(method: string): Run {
-    if (this.#run.state !== "running") throw new Error(`${method} came too late: this run has ended`);
+    if (this.#run.state !== "running") throw new Error(`${method} was called too late: this run has ended`);
     return this.#run;
   }
 }
 
-/** A run that timed out has failed, and one whose lease was lost is another worker's: neither may succeed any more. */
+/** A run that timed out has failed, and a run that lost its lease may belong to another worker: neither may succeed. */
 function requireUnended({ aborted }: Run): void {
   if (aborted?.kind === "timeout" || aborted?.kind === "lost") throw aborted;
 }
@@ -273,7 +274,7 @@ function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined
   };
 }
 
-/** A child as the kernel is given it. */
+/** A child in the form that the database takes. */
 async function childJson(job: JobDefinition, input: unknown, options: EnqueueOptions): Promise<unknown> {
   return JSON.parse(jobJson(await prepareJob(job, input, options)).text);
 }

@@ -1,17 +1,17 @@
 /**
- * Points in time at which something is done about a run. One timer serves them all: a timer for each of a million jobs would
- * cost more than the jobs.
+ * Deadlines of runs. One timer serves them all: a timer for each of a million jobs would cost more than the jobs.
  */
 import type { Run } from "./run.ts";
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** The longest delay that setTimeout accepts. */
+const maxTimerMs = 2 ** 31 - 1;
 
 export class Deadlines {
   readonly #due = new Map<Run, { readonly at: number; readonly reached: (run: Run) => void }>();
   #timer: NodeJS.Timeout | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
 
-  /** Calls `reached` in so many milliseconds, unless cleared or set anew before. */
+  /** Calls `reached` after `ms` milliseconds, unless the run's deadline is cleared or set again before. */
   set(run: Run, ms: number, reached: (run: Run) => void): void {
     const at = performance.now() + ms;
     this.#due.set(run, { at, reached });
@@ -22,7 +22,7 @@ export class Deadlines {
     if (this.#due.size > 0) this.#due.delete(run);
   }
 
-  /** Forgets all of them. */
+  /** Clears all deadlines. */
   stop(): void {
     this.#due.clear();
     clearTimeout(this.#timer);
@@ -32,7 +32,7 @@ export class Deadlines {
   #arm(at: number): void {
     clearTimeout(this.#timer);
     this.#armedFor = at;
-    const ms = Math.min(Math.max(Math.ceil(at - performance.now()), 1), LONGEST_TIMER_MS);
+    const ms = Math.min(Math.max(Math.ceil(at - performance.now()), 1), maxTimerMs);
     this.#timer = setTimeout(() => this.#fire(), ms).unref();
   }
 
@@ -46,7 +46,7 @@ export class Deadlines {
         reached(run);
       } else next = Math.min(next, at);
     }
-    // What was reached may have set others.
+    // A callback may have set other deadlines.
     if (next < this.#armedFor) this.#arm(next);
   }
 }

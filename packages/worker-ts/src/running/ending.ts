@@ -1,13 +1,18 @@
-/** Turns what came of a handler into the end that is reported. */
+/** Turns the outcome of a handler into the end that is reported to the database. */
 import { checkOutput, maxPayloadBytes, toStorableJson } from "@jobforge/sdk-ts";
 import type { RunEnd } from "../claiming/protocol.ts";
 import { describeError, JobAbortedError } from "../errors.ts";
 import type { Run, Verdict } from "./run.ts";
 
-/** What came of a run's handler: what it returned, or what it threw. */
+/** What the handler of a run returned, or what it threw. */
 export type Outcome = { readonly value: unknown } | { readonly thrown: unknown };
 
-/** Gives the run its end. What cannot be written as JSON fails the job: the same result would come again. */
+/** The outcome of a run for which the handler returned nothing at all. */
+export function noOutcome(): Outcome {
+  return { thrown: new Error("The handler returned no result for this job") };
+}
+
+/** Sets the run's end. An end that cannot be written as JSON fails the job, because a retry would give the same result. */
 export function endRun(run: Run, verdict: Verdict): void {
   const end: RunEnd = { id: run.id, attempt: run.attempt, ...verdict };
   const isPlain = run.costCents === undefined && run.nextRunAt === undefined;
@@ -22,7 +27,7 @@ export function endRun(run: Run, verdict: Verdict): void {
     endRun(run, refusal(error));
     return;
   }
-  // The kernel would make the same failure of it, but only its row would say why.
+  // The database would fail the job as well, but then only its row would say why.
   if (run.endJson.length * 3 > maxPayloadBytes && isOversized(verdict.result)) endRun(run, oversized);
 }
 
@@ -32,12 +37,12 @@ const oversized: Verdict = {
   error: { name: "InvalidResult", message: "Payload too large: result is over 1 MiB" },
 };
 
-/** Whether the kernel would refuse the result for its size. What Postgres prints of it is never shorter than this. */
+/** Whether the database would refuse the result for its size. Postgres never prints it shorter than this. */
 function isOversized(result: unknown): boolean {
   return result !== undefined && Buffer.byteLength(toStorableJson(result, "result").text) > maxPayloadBytes;
 }
 
-/** Replaces an end that the kernel cannot read by one that it can. */
+/** Replaces an end that the database cannot read by one that it can. */
 export function endUnreadable(run: Run, error: unknown): void {
   run.costCents = undefined;
   run.nextRunAt = undefined;
@@ -55,7 +60,7 @@ export async function conclude(run: Run, outcome: Outcome): Promise<Verdict> {
   return failure(aborted?.kind === "canceled" ? aborted : outcome.thrown);
 }
 
-/** The end of a run that returned a value: a success, unless the value or a child is not what its definition promises. */
+/** The end of a run whose handler returned a value: a success, unless the value or a child violates its definition. */
 export async function concludeSuccess(run: Run, value: unknown): Promise<Verdict> {
   const { definition } = run.type.handler;
   try {
@@ -72,17 +77,17 @@ export function failure(thrown: unknown): Verdict {
   return { status: "failed", error: describeError(thrown) };
 }
 
-/** A failure that is not retried: the same would come again. */
+/** A failure that is not retried, because a retry would fail in the same way. */
 export function refusal(thrown: unknown): Verdict {
   return { status: "failed", retry: false, error: describeError(thrown) };
 }
 
-/** What a run is told when somebody else decides that it ends. */
+/** The reasons for which a run is aborted from outside of its handler. */
 export const abortReasons = {
   timeout: (ms: number): JobAbortedError =>
     new JobAbortedError("timeout", `The handler took longer than ${ms} ms`),
   canceled: (): JobAbortedError => new JobAbortedError("canceled", "The job was canceled"),
   lost: (): JobAbortedError =>
     new JobAbortedError("lost", "The lease was lost: another worker may run the job"),
-  shutdown: (): JobAbortedError => new JobAbortedError("shutdown", "The worker shuts down"),
+  shutdown: (): JobAbortedError => new JobAbortedError("shutdown", "The worker is shutting down"),
 };

@@ -1,31 +1,36 @@
-/** Calls a handler through middleware: each job has its own onion, also when one call serves a batch of them. */
+/** Calls a handler through middleware. Each job passes all layers by itself, even when one call serves a batch of jobs. */
 import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
-import type { Middleware } from "../reporting/hooks.ts";
-import type { Outcome } from "./ending.ts";
+import { noOutcome, type Outcome } from "./ending.ts";
+
+/** Wraps every handler. `next()` goes on, and returns what the handler returned or throws what it threw. */
+export type Middleware = (
+  run: { readonly input: unknown; readonly job: JobContext },
+  next: () => Promise<unknown>,
+) => Promise<unknown>;
 
 export interface Item {
   readonly input: unknown;
   readonly job: JobContext;
 }
 
-/** Calls the handler and answers what came of each item, in order. Never throws. */
+/** Calls the handler and returns the outcome of each item, in order. Never throws. */
 export async function callHandler(handler: JobHandler, items: readonly Item[]): Promise<readonly Outcome[]> {
   try {
-    const answers = await handler.run(items);
-    if (answers.length !== items.length) {
+    const results = await handler.run(items);
+    if (results.length !== items.length) {
       throw new Error(
-        `The handler of ${handler.definition.type} got ${items.length} jobs and gave ${answers.length} results`,
+        `The handler of ${handler.definition.type} got ${items.length} jobs and returned ${results.length} results`,
       );
     }
-    return answers.map((answer) => (answer instanceof Error ? { thrown: answer } : { value: answer }));
+    return results.map((result) => (result instanceof Error ? { thrown: result } : { value: result }));
   } catch (thrown) {
     return items.map(() => ({ thrown }));
   }
 }
 
 /**
- * The same with middleware around each item. The handler is called once every item has either come through to it or was
- * answered on the way: so a middleware may answer or refuse one job of a batch and let the others go on.
+ * The same with middleware around each item. The handler is called when every item has either reached it or was
+ * decided by a middleware. So a middleware may decide or refuse one job of a batch and let the others pass.
  */
 export async function callThrough(
   middleware: readonly Middleware[],
@@ -33,41 +38,41 @@ export async function callThrough(
   items: readonly Item[],
 ): Promise<readonly Outcome[]> {
   const arrived = new Map<Item, (outcome: Outcome) => void>();
-  let onTheWay = items.length;
-  const stepOff = async (): Promise<void> => {
-    onTheWay -= 1;
-    if (onTheWay > 0 || arrived.size === 0) return;
+  let undecided = items.length;
+  const decideOne = async (): Promise<void> => {
+    undecided -= 1;
+    if (undecided > 0 || arrived.size === 0) return;
     const outcomes = await callHandler(handler, [...arrived.keys()]);
-    [...arrived.values()].forEach((answer, place) => {
-      answer(outcomes[place] ?? { thrown: new Error("The handler gave no result") });
+    [...arrived.values()].forEach((resolve, place) => {
+      resolve(outcomes[place] ?? noOutcome());
     });
   };
   const pass = async (item: Item): Promise<Outcome> => {
-    let isOut = false;
+    let isDecided = false;
     let core: Promise<unknown> | undefined;
     const next = async (depth: number): Promise<unknown> => {
       const layer = middleware[depth];
       if (layer !== undefined) return await layer(item, () => next(depth + 1));
-      if (isOut) throw new Error("next() came too late: the middleware had answered already");
+      if (isDecided) throw new Error("next() was called too late: the middleware had already returned");
       core ??= new Promise<Outcome>((resolve) => {
         arrived.set(item, resolve);
-        void stepOff();
+        void decideOne();
       }).then(unwrap);
       return await core;
     };
-    const outcome = await settle(next(0));
+    const outcome = await outcomeOf(next(0));
     if (core === undefined) {
-      isOut = true;
-      void stepOff();
+      isDecided = true;
+      void decideOne();
     }
     return outcome;
   };
   return await Promise.all(items.map(pass));
 }
 
-async function settle(answer: Promise<unknown>): Promise<Outcome> {
+async function outcomeOf(result: Promise<unknown>): Promise<Outcome> {
   try {
-    return { value: await answer };
+    return { value: await result };
   } catch (thrown) {
     return { thrown };
   }

@@ -1,27 +1,25 @@
 /**
- * Jobs that were claimed ahead and then could not start, because those before them take longer than was to be expected, go back:
- * another worker may have a slot for them. Costs them no attempt.
+ * Hands back jobs that were claimed ahead and cannot start, because the jobs before them take longer than expected.
+ * Another worker may have a slot for them. It costs them no attempt.
  */
-import type { Run } from "./run.ts";
+import { maxSlotWaitMs, slotWaitCheckMs } from "../defaults.ts";
+import type { Runner } from "./runner.ts";
 import type { Slots } from "./slots.ts";
-
-const CHECK_MS = 100;
-const LONGEST_WAIT_MS = 500;
 
 export class Overdue {
   readonly #slots: Slots;
-  readonly #handBack: (runs: readonly Run[]) => void;
+  readonly #runner: Runner;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(slots: Slots, handBack: (runs: readonly Run[]) => void) {
+  constructor(slots: Slots, runner: Runner) {
     this.#slots = slots;
-    this.#handBack = handBack;
+    this.#runner = runner;
   }
 
-  /** Looks after what waits, as long as something does. */
+  /** Checks the waiting jobs from time to time, as long as there are any. */
   watch(): void {
-    if (this.#timer === undefined && this.#slots.waiting > 0) {
-      this.#timer = setTimeout(() => this.#check(), CHECK_MS).unref();
+    if (this.#timer === undefined && this.#slots.needed > 0) {
+      this.#timer = setTimeout(() => this.#check(), slotWaitCheckMs).unref();
     }
   }
 
@@ -31,8 +29,10 @@ export class Overdue {
 
   #check(): void {
     this.#timer = undefined;
-    if (performance.now() - this.#slots.waitingSince > LONGEST_WAIT_MS)
-      this.#handBack(this.#slots.takeUnstarted());
+    if (performance.now() - this.#slots.waitingSince > maxSlotWaitMs) {
+      this.#runner.noteStillRunning();
+      for (const run of this.#slots.takeUnstarted()) this.#runner.handBack(run);
+    }
     this.watch();
   }
 }

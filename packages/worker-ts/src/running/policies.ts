@@ -1,38 +1,37 @@
-/** What the kernel's policies say about the types at hand: their timeouts, and what is not to be logged. Read when a type is met, and again after a minute. */
-
+/**
+ * Reads what the database's policies say about the handled types: their timeouts, and the keys that must not be logged. A
+ * policy is read when the first job of its type is claimed, and again after a minute.
+ */
 import type { Kernel } from "../claiming/kernel.ts";
+import { policyMaxAgeMs } from "../defaults.ts";
 import type { HandledType } from "../handled-type.ts";
 import type { WorkerLog } from "../reporting/log.ts";
-
-const FRESH_MS = 60_000;
+import type { Runner } from "./runner.ts";
 
 export class Policies {
   readonly #kernel: Kernel;
   readonly #log: WorkerLog;
-  readonly #changed: (type: HandledType) => void;
+  readonly #runner: Runner;
   readonly #readAt = new Map<HandledType, number>();
 
-  constructor(kernel: Kernel, log: WorkerLog, changed: (type: HandledType) => void) {
+  constructor(kernel: Kernel, log: WorkerLog, runner: Runner) {
     this.#kernel = kernel;
     this.#log = log;
-    this.#changed = changed;
+    this.#runner = runner;
   }
 
-  /** Sees to it that the type's policy is known soon. Jobs do not wait for it: their timeout is set when it is. */
+  /** Reads the type's policy unless it is fresh. Jobs do not wait for it: their timeout is set when it is known. */
   refresh(type: HandledType, now: number): void {
     const readAt = this.#readAt.get(type);
-    if (readAt !== undefined && now - readAt < FRESH_MS) return;
+    if (readAt !== undefined && now - readAt < policyMaxAgeMs) return;
     this.#readAt.set(type, now);
     void this.#read(type);
   }
 
   async #read(type: HandledType): Promise<void> {
     try {
-      const { timeout_ms, redact } = await this.#kernel.policy(type.name);
-      const before = type.timeoutMs;
-      type.policyTimeoutMs = timeout_ms ?? undefined;
-      type.hideKeys(redact ?? []);
-      if (type.timeoutMs !== before) this.#changed(type);
+      const hasNewTimeout = type.apply(await this.#kernel.policy(type.name));
+      if (hasNewTimeout) this.#runner.updateTimeouts(type);
     } catch (error) {
       this.#log.debug({ err: error, job_type: type.name }, "The type's policy could not be read");
     }

@@ -1,38 +1,38 @@
 /**
- * Runs jobs: calls their handlers, watches over their time, and hands their ends over to be settled. What becomes of a handler
- * that does not come back is decided here, too: its run is given up and its slot is freed.
+ * Runs jobs: calls their handlers, enforces their timeouts, and passes their ends on to be settled. It also decides about a
+ * handler that does not return after its signal was aborted: the run is given up and its slot becomes free.
  */
 import { checkInput } from "@jobforge/sdk-ts";
-import type { Tracer } from "@opentelemetry/api";
+import type { Demand } from "../claiming/demand.ts";
 import type { Kernel } from "../claiming/kernel.ts";
 import type { Pace } from "../claiming/pace.ts";
-import type { HeartbeatAnswer, Held, SettleAnswer } from "../claiming/protocol.ts";
+import type { HeartbeatResponse, SettleResponse } from "../claiming/protocol.ts";
+import type { Settlements } from "../claiming/settlements.ts";
+import type { LoopSignal } from "../claiming/signal.ts";
 import type { JobAbortedError } from "../errors.ts";
 import type { HandledType } from "../handled-type.ts";
-import type { Hooks, Middleware } from "../reporting/hooks.ts";
 import type { WorkerLog } from "../reporting/log.ts";
-import type { Report } from "../reporting/report.ts";
-import { startTrace } from "../reporting/trace.ts";
+import type { Reporting } from "../reporting/reporting.ts";
 import { type ContextServices, RunContext } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
-import { abortReasons, conclude, endRun, failure, type Outcome, refusal } from "./ending.ts";
-import { callHandler, callThrough, type Item } from "./middleware.ts";
+import { abortReasons, conclude, endRun, failure, noOutcome, type Outcome, refusal } from "./ending.ts";
+import type { HeldRuns } from "./held-runs.ts";
+import { callHandler, callThrough, type Item, type Middleware } from "./middleware.ts";
 import type { Run, Verdict } from "./run.ts";
+import type { Slots } from "./slots.ts";
 
 export interface RunnerParts {
   readonly kernel: Kernel;
-  readonly log: WorkerLog;
-  readonly hooks: Hooks;
-  readonly report: Report;
-  readonly middleware: readonly Middleware[];
-  readonly tracer: Tracer | undefined;
+  readonly reporting: Reporting;
+  readonly held: HeldRuns;
+  readonly slots: Slots;
+  readonly demand: Demand;
   readonly pace: Pace;
-  /** How long a handler may take to react to its aborted signal. */
+  readonly settlements: Settlements;
+  readonly signal: LoopSignal;
+  readonly middleware: readonly Middleware[];
+  /** The time that a handler may continue after its signal was aborted. */
   readonly abortGraceMs: number;
-  /** The run's end is known and must be settled. */
-  ended(run: Run): void;
-  /** A handler call no longer takes a slot. */
-  freed(type: HandledType): void;
 }
 
 export class Runner implements ContextServices {
@@ -40,212 +40,207 @@ export class Runner implements ContextServices {
   readonly log: WorkerLog;
   readonly #parts: RunnerParts;
   readonly #deadlines = new Deadlines();
-  /** What the worker holds: from the claim until the kernel has answered for its end. */
-  readonly #held = new Map<string, Run>();
-  /** Runs of a handler call that it still waits for. */
+  /** The runs whose handler call takes a slot, and how many runs of the same call are open. */
   readonly #open = new Map<Run, { left: number }>();
 
   constructor(parts: RunnerParts) {
     this.kernel = parts.kernel;
-    this.log = parts.log;
+    this.log = parts.reporting.log;
     this.#parts = parts;
   }
 
-  /** What the worker holds. */
-  held(): readonly Held[] {
-    return [...this.#held.values()];
-  }
-
-  /** Takes over a claimed job. If it was held before, that was an earlier attempt which is lost. */
+  /** Takes over a claimed job. If the worker holds an earlier attempt of the job, that attempt is lost. */
   hold(run: Run): void {
-    const earlier = this.#held.get(run.id);
+    const { held } = this.#parts;
+    const earlier = held.ofJob(run.id);
     if (earlier !== undefined) this.lost(earlier);
-    this.#held.set(run.id, run);
+    held.add(run);
   }
 
-  /** The kernel has answered for the run's end, or it does not matter any more. */
-  letGo(run: Run): void {
-    run.state = "over";
-    if (this.#held.get(run.id) === run) this.#held.delete(run.id);
+  /** Starts the jobs that wait and may start. */
+  startWaiting(): void {
+    const { slots } = this.#parts;
+    for (let runs = slots.takeNext(); runs !== undefined; runs = slots.takeNext()) this.#start(runs);
   }
 
-  /** Calls the type's handler for these runs: one, or a batch. */
-  start(type: HandledType, runs: readonly Run[]): void {
-    const now = performance.now();
-    const call = { left: runs.length };
-    for (const run of runs) {
-      this.#open.set(run, call);
-      run.startedAt = now;
-      // Lost or canceled while it waited: it ends without its handler.
-      if (run.state === "waiting") run.state = "running";
-      if (run.aborted === undefined) this.#announce(run);
-    }
-    this.#run(type, runs).catch((error: unknown) => this.#rescue(runs, error));
+  /** Hands back a job that has not started. */
+  handBack(run: Run): void {
+    this.#settle(run, { status: "released" });
   }
 
-  #announce(run: Run): void {
-    const { hooks, tracer } = this.#parts;
-    if (this.log.isEnabled("debug")) this.log.job("debug", run, undefined, "Job started");
-    hooks.started(run);
-    this.#limitTime(run, 0);
-    if (tracer !== undefined) {
-      this.#traced(run, () => {
-        run.trace = startTrace(tracer, run);
-      });
-    }
-  }
-
-  /** Does something about a run's span. The SDK is the application's, and must not keep a run from starting or ending. */
-  #traced(run: Run, work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.log.job("error", run, { err: error }, "The run's span failed; the job is not affected");
-    }
-  }
-
-  /** The type's timeout has changed: runs that have started keep to it as well. */
-  retime(type: HandledType): void {
+  /** The type's timeout has changed: it also holds for runs that have started. */
+  updateTimeouts(type: HandledType): void {
     const now = performance.now();
     for (const run of this.#open.keys()) {
       if (run.type === type && run.aborted === undefined) this.#limitTime(run, now - run.startedAt);
     }
   }
 
-  /** Somebody canceled the job. */
+  /** Tells the pace how long the open runs have taken so far. */
+  noteStillRunning(): void {
+    const now = performance.now();
+    for (const run of this.#open.keys()) this.#parts.pace.noteStillRunning(run.type, now - run.startedAt);
+  }
+
+  // What the database says about runs.
+
+  /** Aborts the runs that a heartbeat's response names. Runs that are ending are left alone: the reply to their end decides. */
+  heed(response: HeartbeatResponse): void {
+    const { held } = this.#parts;
+    for (const key of response.cancel) {
+      const run = held.find(key);
+      if (run !== undefined) this.cancel(run);
+    }
+    for (const key of response.lost) {
+      const run = held.find(key);
+      if (run !== undefined) this.lost(run);
+    }
+  }
+
+  /** The job was canceled. */
   cancel(run: Run): void {
     if (run.state === "running" || run.state === "waiting") this.#abort(run, abortReasons.canceled());
   }
 
-  /** The kernel says that the job is no longer this worker's. Its handler is told, its result is dropped. */
+  /** The worker no longer holds the job: the handler's signal is aborted and its result is dropped. */
   lost(run: Run): void {
     if (run.state !== "running" && run.state !== "waiting") return;
-    this.letGo(run);
-    this.#parts.report.stale(run);
+    this.#parts.held.letGo(run);
+    this.#parts.reporting.report.stale(run);
     this.#abort(run, abortReasons.lost());
   }
 
-  /** Aborts whatever runs, because the worker goes, and waits so long at most. */
+  /** The run's end was committed with the handler's own writes. */
+  settled(run: Run, { settled: [reply] }: SettleResponse): void {
+    run.stopClock();
+    this.#parts.held.letGo(run);
+    if (reply !== undefined) this.#parts.reporting.report.settled(run, reply);
+  }
+
+  // Shutdown.
+
+  /** Aborts every open run because the worker shuts down. Handlers get `graceMs` to return. */
   abortAll(graceMs: number): void {
     for (const run of this.#open.keys()) this.#abort(run, abortReasons.shutdown(), graceMs);
-  }
-
-  /** Gives a job back that has not started. */
-  handBack(run: Run): void {
-    run.state = "ending";
-    endRun(run, { status: "released" });
-    this.#parts.ended(run);
-  }
-
-  /** What runs now counts as at least as slow as it has been so far. */
-  noteLasting(): void {
-    const now = performance.now();
-    for (const run of this.#open.keys()) this.#parts.pace.noteLasting(run.type, now - run.startedAt);
-  }
-
-  /** Does what a heartbeat's answer says. Runs that end just now are left alone: the answer to their end decides. */
-  heed(answer: HeartbeatAnswer): void {
-    for (const { id, attempt } of answer.cancel) {
-      const run = this.#held.get(id);
-      if (run?.attempt === attempt) this.cancel(run);
-    }
-    for (const { id, attempt } of answer.lost) {
-      const run = this.#held.get(id);
-      if (run?.attempt === attempt) this.lost(run);
-    }
-  }
-
-  /** The run's end was committed with the handler's own writes. */
-  settled(run: Run, answer: SettleAnswer): void {
-    run.endedAt = performance.now();
-    this.letGo(run);
-    const [settled] = answer.settled;
-    if (settled !== undefined) this.#parts.report.kept(run, settled);
   }
 
   stop(): void {
     this.#deadlines.stop();
   }
 
-  async #run(type: HandledType, runs: readonly Run[]): Promise<void> {
+  // From the start of a handler call to the end of its runs.
+
+  /** Calls the handler for one run, or for a batch of runs of one type. */
+  #start(runs: readonly Run[]): void {
+    const now = performance.now();
+    const call = { left: runs.length };
+    for (const run of runs) {
+      this.#open.set(run, call);
+      run.start(now);
+      // A run that was lost or canceled while it waited ends without its handler.
+      if (run.aborted === undefined) this.#announce(run);
+    }
+    this.#call(runs).catch((error: unknown) => this.#rescue(runs, error));
+  }
+
+  #announce(run: Run): void {
+    const { hooks, spans } = this.#parts.reporting;
+    if (this.log.isEnabled("debug")) this.log.job("debug", run, undefined, "Job started");
+    hooks.started(run);
+    this.#limitTime(run, 0);
+    spans.start(run);
+  }
+
+  async #call(runs: readonly Run[]): Promise<void> {
     const items: Item[] = [];
-    const itemRuns: Run[] = [];
+    const called: Run[] = [];
     for (const run of runs) {
       const input = await this.#input(run);
       if (input === undefined) continue;
       items.push({ input: input.value, job: new RunContext(run, this) });
-      itemRuns.push(run);
+      called.push(run);
     }
-    if (items.length === 0) return;
+    const [first] = called;
+    if (first === undefined) return;
+    const { handler } = first.type;
     const { middleware } = this.#parts;
     const call = (): Promise<readonly Outcome[]> =>
-      middleware.length === 0
-        ? callHandler(type.handler, items)
-        : callThrough(middleware, type.handler, items);
-    const trace = itemRuns[0]?.trace;
-    const outcomes = await (trace === undefined ? call() : trace.run(call));
-    for (const [place, run] of itemRuns.entries()) {
-      await this.#finish(
-        run,
-        outcomes[place] ?? { thrown: new Error("The handler gave no result") },
-        runs.length,
-      );
+      middleware.length === 0 ? callHandler(handler, items) : callThrough(middleware, handler, items);
+    const outcomes = await (first.trace === undefined ? call() : first.trace.run(call));
+    for (const [place, run] of called.entries()) {
+      await this.#returned(run, outcomes[place] ?? noOutcome(), runs.length);
     }
   }
 
-  /** The last resort: whatever went wrong beside the handlers, their runs end as failed and their slot is freed. */
-  #rescue(runs: readonly Run[], error: unknown): void {
-    for (const run of runs) {
-      if (!this.#open.has(run)) continue;
-      this.log.job("error", run, { err: error }, "The run could not be ended as usual; it has failed");
-      this.#conclude(run, failure(error));
-    }
-  }
-
-  /** The checked payload. Without one the run has ended: it was aborted before it began, or its payload is invalid. */
+  /** The checked payload; undefined when the run ends here because it was aborted, or because the payload is invalid. */
   async #input(run: Run): Promise<{ readonly value: unknown } | undefined> {
     const { definition } = run.type.handler;
     if (run.aborted !== undefined) {
-      this.#conclude(run, { status: "released" });
+      this.#end(run, { status: "released" });
       return undefined;
     }
     if (definition.input === undefined) return { value: run.job.payload };
     try {
       return { value: await checkInput(definition, run.job.payload) };
     } catch (error) {
-      this.#conclude(run, refusal(error));
+      this.#end(run, refusal(error));
       return undefined;
     }
   }
 
-  /** The handler has come back. */
-  async #finish(run: Run, outcome: Outcome, jobs: number): Promise<void> {
-    // Given up before.
+  /** The handler has returned or thrown. Nothing happens if the run was given up before. */
+  async #returned(run: Run, outcome: Outcome, jobs: number): Promise<void> {
     if (!this.#open.has(run)) return;
     this.#parts.pace.noteCall(run.type, performance.now() - run.startedAt, jobs);
     const verdict = await conclude(run, outcome);
-    this.#conclude(run, verdict);
+    this.#end(run, verdict);
   }
 
-  /** Ends the run, if nobody has, and frees its slot. */
-  #conclude(run: Run, verdict: Verdict): void {
+  /** The last resort: after an error outside of the handler, the runs of the call fail and their slot becomes free. */
+  #rescue(runs: readonly Run[], error: unknown): void {
+    for (const run of runs) {
+      if (!this.#open.has(run)) continue;
+      this.log.job("error", run, { err: error }, "The run could not be ended as usual; it has failed");
+      this.#end(run, failure(error));
+    }
+  }
+
+  /** Ends the run, unless it has ended already. The last run of a handler call frees its slot. */
+  #end(run: Run, verdict: Verdict): void {
     const call = this.#open.get(run);
     if (call === undefined) return;
     this.#open.delete(run);
     this.#deadlines.clear(run);
     try {
       if (run.state === "running") {
-        run.endedAt = performance.now();
-        run.state = "ending";
-        endRun(run, verdict);
-        this.#parts.ended(run);
+        run.stopClock();
+        this.#settle(run, verdict);
       }
-      this.#traced(run, () => run.trace?.end(run.end?.error));
+      this.#parts.reporting.spans.end(run);
     } finally {
       call.left -= 1;
-      if (call.left === 0) this.#parts.freed(run.type);
+      if (call.left === 0) this.#free(run.type);
     }
   }
+
+  /** Passes the run's end on to be settled. */
+  #settle(run: Run, verdict: Verdict): void {
+    run.beginEnding();
+    endRun(run, verdict);
+    this.#parts.settlements.add(run);
+    this.#parts.signal.schedule();
+  }
+
+  #free(type: HandledType): void {
+    const { slots, demand, signal } = this.#parts;
+    slots.free(type);
+    this.startWaiting();
+    // A type that was left out of claims has room again, and jobs of it may be due.
+    if (demand.takeLeftOut(type)) signal.noteDue();
+    signal.schedule();
+  }
+
+  // Aborts.
 
   #limitTime(run: Run, elapsedMs: number): void {
     const { timeoutMs } = run.type;
@@ -262,7 +257,7 @@ export class Runner implements ContextServices {
     this.#deadlines.set(run, graceMs, () => this.#giveUp(run));
   }
 
-  /** The handler ignores its signal. It cannot be stopped, but nobody waits for it any more. */
+  /** The handler ignores its signal. It cannot be stopped, but the worker no longer waits for it. */
   #giveUp(run: Run): void {
     if (run.state === "ending") {
       this.#waitFor(run, this.#parts.abortGraceMs);
@@ -273,8 +268,8 @@ export class Runner implements ContextServices {
       "error",
       run,
       { reason: reason?.kind ?? null },
-      "The handler ignores its aborted signal; its slot is freed while it goes on",
+      "The handler ignores its aborted signal; its slot becomes free while it continues",
     );
-    void conclude(run, { thrown: reason }).then((verdict) => this.#conclude(run, verdict));
+    void conclude(run, { thrown: reason }).then((verdict) => this.#end(run, verdict));
   }
 }

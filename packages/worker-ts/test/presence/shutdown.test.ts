@@ -179,8 +179,8 @@ test("a worker can be stopped before it has started, twice, and started again", 
   const worker = makeWorker(forge, { handlers: [noop.handle(() => undefined)] });
   await worker.stop();
   await worker.start();
-  await expect(worker.start()).rejects.toThrow("at work already");
-  await expect(worker.tick()).rejects.toThrow("at work already");
+  await expect(worker.start()).rejects.toThrow("already running");
+  await expect(worker.tick()).rejects.toThrow("already running");
   await Promise.all([worker.stop(), worker.stop()]);
   await enqueueMany(db, "noop", 1);
   await worker.start();
@@ -192,7 +192,7 @@ test("run() comes back when the program stops the worker, and no longer minds si
   const worker = makeWorker(forge, { handlers: [noop.handle(() => undefined)] });
   const running = worker.run();
   expect(process.listenerCount("SIGTERM")).toBe(before + 1);
-  await expect(worker.run(), "the first one is not disturbed").rejects.toThrow("at work already");
+  await expect(worker.run(), "the first one is not disturbed").rejects.toThrow("already running");
   await until(async () => (await forge.workers()).length === 1);
   await worker.stop();
   await running;

@@ -235,5 +235,5 @@ test("a context that is used after its run has ended says so", async ({ forge })
   const kept = new Happening<{ progress(value: unknown): Promise<void> }>();
   await makeWorker(forge, { handlers: [mail.handle((_, job) => kept.now(job))] }).tick();
   const job = await kept.once();
-  await expect(job.progress(1)).rejects.toThrow("came too late");
+  await expect(job.progress(1)).rejects.toThrow("called too late");
 });

@@ -211,7 +211,7 @@ test("a batch handler that throws, or gives too few results, fails all of its jo
   const errors = await db.query("select distinct type, last_error from jobforge_jobs order by 1");
   expect(errors).toEqual([
     { type: "a", last_error: "all of them" },
-    { type: "b", last_error: "The handler of b got 4 jobs and gave 1 results" },
+    { type: "b", last_error: "The handler of b got 4 jobs and returned 1 results" },
   ]);
 });
 
