@@ -8,6 +8,7 @@ export default defineConfig({
     // Tests run the sources of every package, not what was built last. tsconfig.json says the same to the type checker.
     alias: [
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
+      { find: "@jobforge/sdk-ts/adapters", replacement: source("packages/sdk-ts/src/adapters.ts") },
       { find: /^@jobforge\/([\w-]+)$/, replacement: source("packages/$1/src/index.ts") },
     ],
   },

@@ -34,7 +34,7 @@ export async function installPackage(
   await build({
     config: false,
     cwd: source,
-    entry: ["src/index.ts"],
+    entry: ["src/{index,adapters}.ts"],
     outDir: join(installed, "dist"),
     format: "esm",
     platform: "node",

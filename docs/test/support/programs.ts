@@ -73,6 +73,7 @@ export async function writePrograms(directory: string, programs: readonly Progra
   await writeFile(join(directory, "package.json"), '{ "type": "module" }');
   const paths = {
     "@jobforge/sql": [join(root, "sql/src/index.ts")],
+    "@jobforge/sdk-ts/adapters": [join(root, "packages/sdk-ts/src/adapters.ts")],
     "@jobforge/*": [join(root, "packages/*/src/index.ts")],
   };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions: { paths, noUnusedLocals: false } };

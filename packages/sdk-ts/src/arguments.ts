@@ -1,13 +1,13 @@
 /** Checks arguments before any round trip, with the kernel's own limits. Each failure names the field and says what is allowed. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./definition.ts";
+import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define/definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
-import type { PolicyChanges } from "./policies.ts";
+import type { PolicyChanges } from "./groups/policies.ts";
+import { type Bounds, bounds, dedupeModes, retryPresets } from "./words.ts";
 
 /** The tenant of work that belongs to no tenant. */
 export const globalTenant = "00000000-0000-0000-0000-000000000000";
 
-const yearMs = 31_536_000_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a type must not have
@@ -32,15 +32,16 @@ export function checkTenant(tenantId: unknown, field = "tenantId"): void {
 
 export function checkType(type: unknown, field = "type"): void {
   if (typeof type !== "string" || type.trim() === "") refuse(field, "must not be empty");
-  if (type.length > 200) refuse(field, "must not be longer than 200 characters");
+  if (type.length > bounds.typeLength.max)
+    refuse(field, `must not be longer than ${bounds.typeLength.max} characters`);
   if (controlCharacters.test(type)) refuse(field, "must not have control characters");
   if (type === "*") refuse(field, 'must not be "*", which is the name of the default policy');
 }
 
-/** A whole number within limits. */
-export function checkRange(value: unknown, field: string, least: number, most: number): void {
-  if (!Number.isInteger(value) || Number(value) < least || Number(value) > most)
-    refuse(field, `must be a whole number between ${least} and ${most}`);
+/** A whole number within bounds. */
+export function checkRange(value: unknown, field: string, { min, max }: Bounds): void {
+  if (!Number.isInteger(value) || Number(value) < min || Number(value) > max)
+    refuse(field, `must be a whole number between ${min} and ${max}`);
 }
 
 /** A time that JSON and Postgres both keep. One that is no time would be null in JSON, which means something else. */
@@ -56,18 +57,20 @@ export function checkTimeout(value: unknown, field = "timeoutMs"): void {
     refuse(field, "must be a number of milliseconds from 0 on, or Infinity");
 }
 
-/** A text that is kept as it is: 1 to so many bytes, no NUL. */
-export function checkText(value: unknown, field: string, mostBytes = 1024): void {
-  if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > mostBytes)
-    refuse(field, `must be a text of 1 to ${mostBytes} bytes`);
+/** A text that is kept as it is: not empty, no longer than the bounds allow in bytes, no NUL. */
+export function checkText(value: unknown, field: string, { max }: Bounds = bounds.keyBytes): void {
+  if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > max)
+    refuse(field, `must be a text of 1 to ${max} bytes`);
   if (value.includes("\u0000")) refuse(field, "must not have a NUL character");
 }
 
 export function checkTags(tags: unknown, field: string): void {
   if (!Array.isArray(tags)) refuse(field, "must be an array of texts");
-  if (tags.length > 50) refuse(field, "must not be more than 50");
-  for (const [index, tag] of tags.entries()) checkText(tag, `${field}[${index}]`, 4000);
-  if (Buffer.byteLength(tags.join("")) > 4000) refuse(field, "must not have more than 4000 bytes altogether");
+  if (tags.length > bounds.tags.max) refuse(field, `must not be more than ${bounds.tags.max}`);
+  const { tagBytes } = bounds;
+  for (const [index, tag] of tags.entries()) checkText(tag, `${field}[${index}]`, tagBytes);
+  if (Buffer.byteLength(tags.join("")) > tagBytes.max)
+    refuse(field, `must not have more than ${tagBytes.max} bytes altogether`);
 }
 
 /** Checks how a job is to be enqueued. `at` is put before the names of fields, such as `jobs[3].`. */
@@ -92,11 +95,11 @@ function checkGiven<O extends object>(
 }
 
 export function checkMaxAttempts(value: unknown, field: string): void {
-  checkRange(value, field, 1, 100_000);
+  checkRange(value, field, bounds.maxAttempts);
 }
 
 export function checkPriority(value: unknown, field: string): void {
-  checkRange(value, field, -1_000_000, 1_000_000);
+  checkRange(value, field, bounds.priority);
 }
 
 function checkTraceparent(value: unknown, field: string): void {
@@ -105,7 +108,7 @@ function checkTraceparent(value: unknown, field: string): void {
 }
 
 function checkDedupeMode(value: unknown, field: string): void {
-  checkOneOf(value, field, ["skip", "replace", "debounce"]);
+  checkOneOf(value, field, dedupeModes);
 }
 
 export function checkOneOf(value: unknown, field: string, allowed: readonly string[]): void {
@@ -127,22 +130,23 @@ const enqueueChecks: { readonly [K in keyof EnqueueOptions]?: Check } = {
   dedupeMode: checkDedupeMode,
 };
 
-function checkMs(least: number): Check {
-  return (value, field) => checkRange(value, field, least, yearMs);
+function within(allowed: Bounds): Check {
+  return (value, field) => checkRange(value, field, allowed);
 }
 
-function checkNumber(least: number, most: number): Check {
+/** A number within bounds, not necessarily a whole one. */
+function numberWithin({ min, max }: Bounds): Check {
   return (value, field) => {
-    if (typeof value !== "number" || !(value >= least && value <= most))
-      refuse(field, `must be a number between ${least} and ${most}`);
+    if (typeof value !== "number" || !(value >= min && value <= max))
+      refuse(field, `must be a number between ${min} and ${max}`);
   };
 }
 
 const retryChecks: { readonly [K in keyof RetryPolicy]-?: Check } = {
-  baseMs: checkMs(0),
-  capMs: orNull(checkMs(0)),
-  factor: checkNumber(1, 100),
-  jitter: checkNumber(0, 1),
+  baseMs: within(bounds.retryMs),
+  capMs: orNull(within(bounds.retryMs)),
+  factor: numberWithin(bounds.retryFactor),
+  jitter: numberWithin(bounds.retryJitter),
   maxAttempts: checkMaxAttempts,
 };
 
@@ -150,26 +154,22 @@ function orNull(check: Check): Check {
   return (value, field) => value !== null && check(value, field);
 }
 
-function checkRetentionDays(value: unknown, field: string): void {
-  checkRange(value, field, 1, 3650);
-}
-
 function checkAuditAction(value: unknown, field: string): void {
-  checkText(value, field, 200);
+  checkText(value, field, bounds.auditActionBytes);
 }
 
 function checkPreset(value: unknown, field: string): void {
-  checkOneOf(value, field, ["jobforge", "harmonyk", "atlas", "processing"]);
+  checkOneOf(value, field, Object.keys(retryPresets));
 }
 
 const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {
   ...retryChecks,
   preset: checkPreset,
-  timeoutMs: orNull(checkMs(1)),
-  leaseMs: orNull(checkMs(1000)),
+  timeoutMs: orNull(within(bounds.timeoutMs)),
+  leaseMs: orNull(within(bounds.leaseMs)),
   auditAction: orNull(checkAuditAction),
   keepHistory: (value, field) => typeof value !== "boolean" && refuse(field, "must be true or false"),
-  retentionDays: orNull(checkRetentionDays),
+  retentionDays: orNull(within(bounds.retentionDays)),
   maxPriority: orNull(checkPriority),
   redact: checkTags,
 };
@@ -186,12 +186,12 @@ export function checkDefinition(
   checkGiven(options, "", {
     input: checkSchema,
     output: checkSchema,
-    timeoutMs: checkMs(1),
-    leaseMs: checkMs(1000),
+    timeoutMs: within(bounds.timeoutMs),
+    leaseMs: within(bounds.leaseMs),
     priority: checkPriority,
     maxPriority: checkPriority,
     auditAction: checkAuditAction,
-    retentionDays: checkRetentionDays,
+    retentionDays: within(bounds.retentionDays),
     tags: checkTags,
     redact: checkTags,
   });

@@ -1,39 +1,45 @@
-/** Every call an application makes, over any transport. */
+/** Every call an application makes, over any transport. Calls of operators are in groups, such as `gates`. */
 import {
   checkDate,
   checkMaxAttempts,
   checkPriority,
-  checkRange,
   checkTags,
   checkTenant,
   checkUuid,
 } from "./arguments.ts";
-import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./definition.ts";
-import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue-many.ts";
+import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
+import type { ScheduleDefinition } from "./define/schedule.ts";
+import { checkValue } from "./define/schema.ts";
+import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
+import { jobArguments, payloadJson, prepareJob } from "./enqueue/prepare.ts";
+import { traced } from "./enqueue/telemetry.ts";
+import type { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
-import { EnqueuedJob, JobHandle } from "./handle.ts";
-import type {
-  EnqueueOutcome,
-  Job,
-  JobAttempt,
-  JobFilters,
-  JobOf,
-  JobReason,
-  JobStatus,
-  OfTenant,
-} from "./job.ts";
-import { filterKeys, type List, type ListOptions, listJobs, type SearchOptions, searchJobs } from "./list.ts";
-import { Operations } from "./operations.ts";
-import { jobArguments, payloadJson, prepareJob } from "./prepare.ts";
-import { fromRow, toKeys } from "./rows.ts";
-import { Schedules, TransactionSchedules } from "./schedules.ts";
-import { checkValue } from "./schema.ts";
-import { traced } from "./telemetry.ts";
-import type { CallArguments, Transport } from "./transport.ts";
-import { type DoneSignals, type WaitOptions, waitForResult } from "./wait.ts";
-import type { Waker } from "./wake.ts";
+import { AuditLog } from "./groups/audit.ts";
+import { Connectors } from "./groups/connectors.ts";
+import { Gates } from "./groups/gates.ts";
+import { Installation } from "./groups/installation.ts";
+import { AllJobs } from "./groups/jobs.ts";
+import { Limits } from "./groups/limits.ts";
+import { Policies } from "./groups/policies.ts";
+import { Schedules, TransactionSchedules } from "./groups/schedules.ts";
+import { Tenants } from "./groups/tenants.ts";
+import { JobTypes } from "./groups/types.ts";
+import { UsageReports } from "./groups/usage.ts";
+import { Workers } from "./groups/workers.ts";
+import { type BulkFilters, type BulkResult, changeJobs } from "./jobs/bulk.ts";
+import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
+import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
+import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
+import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
+import { fromRow, fromRows, toKeys } from "./rows.ts";
+import type { PolicySync } from "./sync/policies.ts";
+import type { ScheduleSync } from "./sync/schedules.ts";
+import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
+import type { CallArguments, Transport } from "./transport/transport.ts";
+import type { EnqueueOutcome, JobStatus } from "./words.ts";
 
-/** Whose job, and of which definition, which types the answer. */
+/** The tenant, and optionally the definition that types the result. */
 export interface JobReference<D extends JobDefinition = JobDefinition> extends OfTenant {
   readonly job?: D | undefined;
 }
@@ -53,27 +59,19 @@ export interface JobChanges<D extends JobDefinition = JobDefinition> {
   readonly runAt?: Date | undefined;
 }
 
-export interface CancelAnswer {
+export interface CancelResult {
   readonly id: string;
   /** `canceled` at once, or `running` until the run ends. */
   readonly status: "canceled" | "running";
   readonly cancelRequested: boolean;
 }
 
-export interface RescheduleAnswer {
+export interface RescheduleResult {
   readonly id: string;
   readonly status: JobStatus;
   readonly runAt: Date;
   readonly maxAttempts: number;
 }
-
-export interface BulkAnswer {
-  readonly matched: number;
-  /** Fewer than matched when others hold some of them; call again while `matched` reaches the limit. */
-  readonly changed: number;
-}
-
-export type BulkFilters = JobFilters & OfTenant & { readonly limit?: number | undefined };
 
 export interface ClientParts {
   readonly signals: DoneSignals;
@@ -83,16 +81,47 @@ export interface ClientParts {
   readonly root?: JobForgeClient | undefined;
 }
 
-export class JobForgeClient extends Operations {
+export class JobForgeClient {
+  /** The way to the kernel, for functions that have no method here. */
+  readonly transport: Transport;
   /** Recurring work. */
   readonly schedules: Schedules;
+  /** The jobs of all tenants. */
+  readonly jobs: AllJobs;
+  /** Pauses. */
+  readonly gates: Gates;
+  /** How many jobs run at once, and how many start in a time. */
+  readonly limits: Limits;
+  /** How the jobs of a type behave. */
+  readonly policies: Policies;
+  /** Quotas, weights and logins of tenants. */
+  readonly tenants: Tenants;
+  readonly workers: Workers;
+  readonly types: JobTypes;
+  /** What was used, and what is live now. */
+  readonly usage: UsageReports;
+  readonly audit: AuditLog;
+  readonly connectors: Connectors;
+  /** Health and maintenance. */
+  readonly installation: Installation;
   readonly #signals: DoneSignals;
   readonly #waker: Waker | undefined;
   readonly #root: JobForgeClient | undefined;
 
   constructor(transport: Transport, parts: ClientParts) {
-    super(transport);
+    this.transport = transport;
     this.schedules = new Schedules(transport);
+    this.jobs = new AllJobs(transport);
+    this.gates = new Gates(transport);
+    this.limits = new Limits(transport);
+    this.policies = new Policies(transport);
+    this.tenants = new Tenants(transport);
+    this.workers = new Workers(transport);
+    this.types = new JobTypes(transport);
+    this.usage = new UsageReports(transport);
+    this.audit = new AuditLog(transport);
+    this.connectors = new Connectors(transport);
+    this.installation = new Installation(transport);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
     this.#root = parts.root;
@@ -156,10 +185,10 @@ export class JobForgeClient extends Operations {
   ): Promise<(EnqueuedJob | undefined)[]> {
     const prepared = await prepareJobs(jobs, await traced(shared));
     const outcomes = await enqueuePrepared(this.transport, prepared, partial);
-    return outcomes.map((answer, index) => {
-      if (answer.outcome === "rejected") return undefined;
+    return outcomes.map((each, index) => {
+      if (each.outcome === "rejected") return undefined;
       const tenantId = prepared[index]?.tenantId ?? "";
-      return new EnqueuedJob(this.#root ?? this, jobs[index]?.job, { ...answer, tenantId });
+      return new EnqueuedJob(this.#root ?? this, jobs[index]?.job, { ...each, tenantId });
     });
   }
 
@@ -185,12 +214,6 @@ export class JobForgeClient extends Operations {
     return listJobs<D>(this.transport, options);
   }
 
-  /** The jobs of all tenants, newest first. For operators. */
-  search<D extends JobDefinition = JobDefinition>(options: SearchOptions<D> = {}): List<JobOf<D>> {
-    if (options.tenantId !== undefined) checkTenant(options.tenantId);
-    return searchJobs<D>(this.transport, options);
-  }
-
   /** Waits for a job's end and answers its output. See `JobHandle.result`. */
   async result<D extends JobDefinition = JobDefinition>(
     id: string,
@@ -205,7 +228,7 @@ export class JobForgeClient extends Operations {
   /** The executions of a job, the first one first. */
   async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
     const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant);
-    return rows.map((row) => fromRow<JobAttempt>(row));
+    return fromRows<JobAttempt>(rows);
   }
 
   /** Why a job is not running now, or what became of it, the first reason first; undefined when there is no such job. */
@@ -214,35 +237,30 @@ export class JobForgeClient extends Operations {
   }
 
   /** Cancels a queued job at once, and asks a running one to stop: it is canceled when its run ends. */
-  async cancel(id: string, tenant: OfTenant): Promise<CancelAnswer> {
+  async cancel(id: string, tenant: OfTenant): Promise<CancelResult> {
     return fromRow(await this.#ofJob<object>("jobforge_cancel_job", id, tenant));
   }
 
   /** Cancels the jobs that the filters mean, at least one filter given; at most `limit` (1000, up to 10,000) a call. */
-  cancelMany(filters: BulkFilters): Promise<BulkAnswer> {
-    return this.#bulk("jobforge_cancel_jobs", filters);
+  cancelMany(filters: BulkFilters): Promise<BulkResult> {
+    return changeJobs(this.transport, "cancel", filters);
   }
 
   /** Runs a queued, failed or dead job now or at another time. One that had ended gets a fresh budget of executions. */
-  async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleAnswer> {
+  async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleResult> {
     const { runAt, maxAttempts } = options;
     if (runAt !== undefined) checkDate(runAt, "runAt");
     if (maxAttempts !== undefined) checkMaxAttempts(maxAttempts, "maxAttempts");
-    const answer = await this.#ofJob<object>("jobforge_reschedule_job", id, options, {
+    const row = await this.#ofJob<object>("jobforge_reschedule_job", id, options, {
       p_run_at: runAt,
       p_max_attempts: maxAttempts,
     });
-    return fromRow(answer);
+    return fromRow(row);
   }
 
   /** Runs the queued, failed or dead jobs that the filters mean now. */
-  rescheduleMany(filters: BulkFilters): Promise<BulkAnswer> {
-    return this.#bulk("jobforge_reschedule_jobs", filters);
-  }
-
-  /** Forgets ended jobs that the filters mean before their time, with results, attempts and keys. For operators. */
-  purgeMany(filters: BulkFilters): Promise<BulkAnswer> {
-    return this.#bulk("jobforge_purge_jobs", filters);
+  rescheduleMany(filters: BulkFilters): Promise<BulkResult> {
+    return changeJobs(this.transport, "reschedule", filters);
   }
 
   /** Changes a queued job. With a definition the new payload is checked by its schema. */
@@ -265,16 +283,29 @@ export class JobForgeClient extends Operations {
     return fromRow<Job<D>>(row);
   }
 
+  /**
+   * Brings the database in line with definitions: the policies of jobs (retries, timeout, lease, audit action, retention), and, for an
+   * `app`, its schedules: makes and changes what is declared, and disables what it declared before and no longer does. Writes only what
+   * differs, and answers it, schedules after policies. What is not mentioned stays as operators have set it. Call it whenever a process starts.
+   */
+  sync(
+    jobs: readonly JobDefinition[],
+    options?: SyncOptions & { readonly app?: undefined },
+  ): Promise<PolicySync[]>;
+  sync(
+    definitions: readonly (JobDefinition | ScheduleDefinition)[],
+    options: SyncOptions & { readonly app: string },
+  ): Promise<(PolicySync | ScheduleSync)[]>;
+  async sync(
+    definitions: readonly (JobDefinition | ScheduleDefinition)[],
+    options: SyncOptions = {},
+  ): Promise<(PolicySync | ScheduleSync)[]> {
+    return await syncDefinitions(this.transport, this.policies, definitions, options);
+  }
+
   async #ofJob<T>(name: string, id: string, reference: OfTenant, more: CallArguments = {}): Promise<T> {
     checkReference(id, reference);
     return await this.transport.call<T>(name, { p_job_id: id, p_tenant_id: reference.tenantId, ...more });
-  }
-
-  async #bulk(name: string, { tenantId, limit, ...filters }: BulkFilters): Promise<BulkAnswer> {
-    checkTenant(tenantId);
-    if (limit !== undefined) checkRange(limit, "limit", 1, 10_000);
-    const args = { p_tenant_id: tenantId, p_filters: filterKeys(filters), p_limit: limit };
-    return await this.transport.call<BulkAnswer>(name, args);
   }
 }
 

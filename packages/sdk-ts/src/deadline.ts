@@ -1,6 +1,6 @@
 /** Waiting for an answer no longer than allowed. */
 import { TimeoutError } from "./errors.ts";
-import type { CallOptions } from "./transport.ts";
+import type { CallOptions } from "./transport/transport.ts";
 
 const longestTimerMs = 2 ** 31 - 1;
 

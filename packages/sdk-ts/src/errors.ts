@@ -3,7 +3,7 @@
  * finds the mistake before it calls; `hint` says what to do.
  */
 
-import type { Job, JobFailure } from "./job.ts";
+import type { Job, JobFailure } from "./jobs/job.ts";
 
 export interface ErrorDetails {
   readonly code?: string | undefined;

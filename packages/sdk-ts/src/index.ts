@@ -1,103 +1,66 @@
-export {
-  canRetry,
-  DEFAULT_MAX_ATTEMPTS,
-  type EnqueueJobInput,
-  getBackoffDelayMs,
-  type HarmonykJob,
-  type HarmonykJobStatus,
-  JobForgeJobsRepository,
-  type JobsRepository,
-  type JobsRepositoryOptions,
-  makeJobDedupeKey,
-} from "./adapters/harmonyk.ts";
-export { MemoryJobQueue, type MemoryJobQueueOptions, type MemoryQueueJob } from "./adapters/memory-queue.ts";
-export { JobForgeJobQueue, type JobQueue, type QueueJob, type StageQueue } from "./adapters/processing.ts";
+export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
 export type {
-  BulkAnswer,
-  BulkFilters,
-  CancelAnswer,
+  CancelResult,
   JobChanges,
   JobForgeClient,
   JobReference,
-  RescheduleAnswer,
   RescheduleOptions,
+  RescheduleResult,
   TransactionClient,
 } from "./client.ts";
-export type { JobContext, JobLogger } from "./context.ts";
-export { defineJob } from "./define-job.ts";
-export { defineSchedule } from "./define-schedule.ts";
-export type * from "./definition.ts";
-export type { NewJob } from "./enqueue-many.ts";
+export type { JobContext, JobLogger } from "./define/context.ts";
+export { defineJob } from "./define/define-job.ts";
+export { defineSchedule } from "./define/define-schedule.ts";
+export type * from "./define/definition.ts";
+export type * from "./define/schedule.ts";
+export { checkInput, checkOutput, typed } from "./define/schema.ts";
+export type { NewJob } from "./enqueue/enqueue-many.ts";
+export { jobJson, type PreparedJob, prepareJob } from "./enqueue/prepare.ts";
 export * from "./errors.ts";
-export type { EnqueuedJob, JobHandle } from "./handle.ts";
-export { type HttpOptions, httpTransport } from "./http.ts";
-export type * from "./job.ts";
-export { JobForge, type JobForgeOptions } from "./job-forge.ts";
-export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
-export type { Limit, LimitOptions, LimitScope, Limits } from "./limits.ts";
-export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./list.ts";
-export type {
-  AuditEntry,
-  AuditOptions,
-  ConnectorReference,
-  Gate,
-  GateScope,
-  PauseOptions,
-  WorkerInfo,
-} from "./operations.ts";
-export type {
-  CountOptions,
-  DeadGroup,
-  DeadGroupOptions,
-  Health,
-  JobCount,
-  TypeInfo,
-  TypeOptions,
-} from "./overview.ts";
-export {
-  type Difference,
-  type Policy,
-  type PolicyChanges,
-  type PolicySync,
-  policyOf,
-  retryPresets,
-  type SyncOptions,
-} from "./policies.ts";
-export type { PgClient, PgPool, PgPoolOptions } from "./postgres/pg.ts";
-export { type PostgresOptions, postgresTransport, type SqlExecutor } from "./postgres/transport.ts";
-export { jobJson, type PreparedJob, prepareJob } from "./prepare.ts";
-export type * from "./schedule.ts";
+export type { AuditEntry, AuditLog, AuditOptions } from "./groups/audit.ts";
+export type { ConnectorReference, Connectors } from "./groups/connectors.ts";
+export type { Gate, GateScope, Gates, PauseOptions } from "./groups/gates.ts";
+export type { Health, Installation } from "./groups/installation.ts";
+export type { AllJobs, CountOptions, DeadGroup, DeadGroupOptions, JobCount } from "./groups/jobs.ts";
+export type { Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
+export type { Policies, Policy, PolicyChanges } from "./groups/policies.ts";
 export type {
   ScheduleListOptions,
   ScheduleRunsOptions,
   Schedules,
   TransactionSchedules,
-} from "./schedules.ts";
-export { checkInput, checkOutput, typed } from "./schema.ts";
-export type { ScheduleSync } from "./sync-schedules.ts";
+} from "./groups/schedules.ts";
+export type { TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
+export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
+export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
+export type { WorkerInfo, Workers } from "./groups/workers.ts";
+export { JobForge, type JobForgeOptions } from "./job-forge.ts";
+export type { BulkFilters, BulkResult } from "./jobs/bulk.ts";
+export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
+export type * from "./jobs/job.ts";
+export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./jobs/list.ts";
+export type { WaitOptions } from "./jobs/wait.ts";
+export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
+export { sleep } from "./sleep.ts";
+export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
+export type { ScheduleSync } from "./sync/schedules.ts";
+export type { SyncOptions } from "./sync/sync.ts";
+export { type HttpOptions, httpTransport } from "./transport/http.ts";
+export type { PgClient, PgPool, PgPoolOptions } from "./transport/postgres/pg.ts";
+export { type PostgresOptions, postgresTransport, type SqlExecutor } from "./transport/postgres/transport.ts";
 export type {
   DrizzleTransaction,
   KnexTransaction,
   KyselyTransaction,
   PrismaTransaction,
   Transaction,
-} from "./transactions.ts";
+} from "./transport/transactions.ts";
 export type {
   CallArguments,
   CallOptions,
   ListenEvents,
   Listener,
   Transport,
-} from "./transport.ts";
-export type {
-  Dimension,
-  LiveCount,
-  LiveCountOptions,
-  TenantInfo,
-  TenantSettings,
-  Tenants,
-  Usage,
-  UsageOptions,
-} from "./usage.ts";
-export type { WaitOptions } from "./wait.ts";
+} from "./transport/transport.ts";
+export * from "./words.ts";

@@ -1,18 +1,18 @@
 /** The client an application makes: over Postgres or HTTP, with the application's transactions. */
 import { checkTimeout } from "./arguments.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
+import { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
-import { type HttpOptions, httpTransport } from "./http.ts";
+import { DoneSignals } from "./jobs/wait.ts";
+import { type HttpOptions, httpTransport } from "./transport/http.ts";
 import {
   type PostgresOptions,
   postgresTransport,
   statementsFor,
   transactionTransport,
-} from "./postgres/transport.ts";
-import { executorOf, type Transaction } from "./transactions.ts";
-import type { CallOptions, Transport } from "./transport.ts";
-import { DoneSignals } from "./wait.ts";
-import { Waker } from "./wake.ts";
+} from "./transport/postgres/transport.ts";
+import { executorOf, type Transaction } from "./transport/transactions.ts";
+import type { CallOptions, Transport } from "./transport/transport.ts";
 
 export type JobForgeOptions =
   | (Omit<PostgresOptions, "database"> & {

@@ -22,6 +22,11 @@ export function fromRow<T>(row: object): T {
   return object as T;
 }
 
+/** Every row as `T`. */
+export function fromRows<T>(rows: readonly object[]): T[] {
+  return rows.map((row) => fromRow<T>(row));
+}
+
 function shown(column: string, value: unknown): unknown {
   if (value === null) return undefined;
   const isTime = column.endsWith("_at") || times.has(column);

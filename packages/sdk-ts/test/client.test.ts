@@ -187,9 +187,9 @@ describe.each(transports)("over %s", (transport) => {
     expect((await forge.list({ tenantId: T, job: [sendMail, cleanUp] }).page()).items).toHaveLength(7);
 
     const everywhere: string[] = [];
-    for await (const { tenantId } of operator.search({ job: cleanUp })) everywhere.push(tenantId);
+    for await (const { tenantId } of operator.jobs.search({ job: cleanUp })) everywhere.push(tenantId);
     expect(everywhere).toEqual([U, T, T]);
-    expect((await operator.search({ tenantId: U }).page()).items).toHaveLength(1);
+    expect((await operator.jobs.search({ tenantId: U }).page()).items).toHaveLength(1);
   });
 
   test("every filter of a list narrows it", async ({ db, connect }) => {
@@ -228,7 +228,7 @@ describe.each(transports)("over %s", (transport) => {
       () => forge.get(id, { tenantId: U }),
       () => forge.cancel(id, { tenantId: U }),
       () => forge.list({ tenantId: U }).page(),
-      () => forge.search().page(),
+      () => forge.jobs.search().page(),
       () => forge.attempts(id, { tenantId: U }),
     ])
       await expect(call()).rejects.toThrow(ForbiddenError);

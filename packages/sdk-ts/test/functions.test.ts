@@ -1,7 +1,7 @@
 /** The table of API functions is what the catalog says. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { apiFunctions } from "../src/functions.ts";
+import { apiFunctions } from "../src/transport/functions.ts";
 
 test("the SDK knows every API function with its parameters, their types and what it returns", async ({
   db,

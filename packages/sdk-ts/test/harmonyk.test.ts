@@ -107,7 +107,7 @@ describe("the repository", () => {
   }) => {
     const connection = await db.connect();
     const forge = new JobForge({ database: connection.client });
-    await forge.setPolicy("a", { baseMs: 600_000 });
+    await forge.policies.set("a", { baseMs: 600_000 });
     const jobs = new JobForgeJobsRepository(forge, { maxAttempts: 10 });
     const id = await jobs.enqueue({ type: "a", orgId: T });
     for (let failure = 1; failure <= 10; failure += 1) {

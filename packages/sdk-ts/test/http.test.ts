@@ -35,10 +35,10 @@ describe("a token", () => {
   test("that is refused is an error of rights, after one more try at most", async ({ db }) => {
     await using bridge = await startBridge(db);
     const forge = new JobForge({ url: bridge.url, token: () => "forged.token.here" });
-    await expect(forge.gates()).rejects.toThrow(ForbiddenError);
+    await expect(forge.gates.list()).rejects.toThrow(ForbiddenError);
     expect(bridge.requests).toHaveLength(2);
     const fixed = new JobForge({ url: `${bridge.url}/rest/v1/`, token: sign({ ...claims, exp: 1 }) });
-    await expect(fixed.gates()).rejects.toMatchObject({ code: "PGRST303", message: "JWT expired" });
+    await expect(fixed.gates.list()).rejects.toMatchObject({ code: "PGRST303", message: "JWT expired" });
     expect(bridge.requests).toHaveLength(3);
   });
 

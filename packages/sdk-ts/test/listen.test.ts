@@ -7,7 +7,7 @@ import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { test } from "../../../test/database.ts";
 import { type Listener, type PostgresOptions, postgresTransport } from "../src/index.ts";
-import { listen } from "../src/postgres/listen.ts";
+import { listen } from "../src/transport/postgres/listen.ts";
 
 interface Ear {
   readonly listener: Listener;

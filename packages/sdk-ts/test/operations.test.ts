@@ -89,7 +89,7 @@ describe.each(transports)("over %s", (transport) => {
       },
       { type: "clean.up", action: "unchanged", changes: [] },
     ]);
-    expect(await forge.policy("report.build")).toMatchObject({
+    expect(await forge.policies.get("report.build")).toMatchObject({
       type: "report.build",
       baseMs: 500,
       capMs: undefined,
@@ -102,7 +102,7 @@ describe.each(transports)("over %s", (transport) => {
       retentionDays: 20,
       redact: ["password"],
     });
-    expect((await forge.policy("clean.up")).type).toBe("*");
+    expect((await forge.policies.get("clean.up")).type).toBe("*");
     expect((await forge.sync(jobs)).map(({ action }) => action)).toEqual([
       "unchanged",
       "unchanged",
@@ -116,16 +116,20 @@ describe.each(transports)("over %s", (transport) => {
     const created = [{ type: "usual", action: "created", changes: [] }];
     expect(await forge.sync([usual], { dryRun: true })).toEqual(created);
     expect(await forge.sync([usual])).toEqual(created);
-    await forge.setPolicy("*", { maxAttempts: 2 });
-    expect(await forge.policy("usual")).toMatchObject({ type: "usual", maxAttempts: 5 });
+    await forge.policies.set("*", { maxAttempts: 2 });
+    expect(await forge.policies.get("usual")).toMatchObject({ type: "usual", maxAttempts: 5 });
     expect(await forge.sync([usual])).toMatchObject([{ action: "unchanged" }]);
   });
 
   test("a sync leaves alone what a definition does not mention", async ({ connect }) => {
     const forge = await connect(transport, operator);
-    await forge.setPolicy("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });
+    await forge.policies.set("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });
     expect(await forge.sync([sendMail])).toMatchObject([{ action: "changed" }]);
-    expect(await forge.policy("mail.send")).toMatchObject({ baseMs: 10_000, leaseMs: 5000, jitter: 0.5 });
+    expect(await forge.policies.get("mail.send")).toMatchObject({
+      baseMs: 10_000,
+      leaseMs: 5000,
+      jitter: 0.5,
+    });
   });
 
   test("a sync needs an operator, a look at the differences does not; contradictions are refused", async ({
@@ -142,20 +146,20 @@ describe.each(transports)("over %s", (transport) => {
     const forge = await connect(transport, operator);
     await forge.enqueue(cleanUp, {}, { tenantId: T });
     const until = new Date("2099-01-01T00:00:00.000Z");
-    await forge.pause("all");
-    await forge.pause({ type: cleanUp.type }, { reason: "broken", until });
-    await forge.pause({ tenantId: T });
-    expect(await forge.gates()).toMatchObject([
+    await forge.gates.pause("all");
+    await forge.gates.pause({ type: cleanUp.type }, { reason: "broken", until });
+    await forge.gates.pause({ tenantId: T });
+    expect(await forge.gates.list()).toMatchObject([
       { scope: "all", key: "", reason: undefined, until: undefined },
       { scope: "tenant", key: T },
       { scope: "type", key: "clean.up", reason: "broken", until },
     ]);
     for (const scope of ["all", { type: cleanUp.type }, { tenantId: T }] as const) {
       expect(await claim(db)).toEqual([]);
-      await forge.resume(scope);
+      await forge.gates.resume(scope);
     }
     expect(await claim(db)).toHaveLength(1);
-    expect(await forge.gates()).toEqual([]);
+    expect(await forge.gates.list()).toEqual([]);
   });
 
   test("workers are listed", async ({ db, connect }) => {
@@ -168,7 +172,7 @@ describe.each(transports)("over %s", (transport) => {
       pid: 7,
       version: "1",
     });
-    expect(await forge.workers()).toEqual([
+    expect(await forge.workers.list()).toEqual([
       {
         id: "w1",
         status: "alive",
@@ -188,13 +192,13 @@ describe.each(transports)("over %s", (transport) => {
 
   test("the audit log is read page by page, by what it is about", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
-    await forge.setPolicy("a", { auditAction: "A_DONE" });
+    await forge.policies.set("a", { auditAction: "A_DONE" });
     const { id } = await forge.enqueue(defineJob({ type: "a" }), {}, { tenantId: T });
     await claim(db);
     await complete(db, id);
     for (const tenantId of [T, U, U]) await (await forge.enqueue(cleanUp, {}, { tenantId })).cancel();
     const entries: AuditEntry[] = [];
-    for await (const entry of forge.audit({ pageSize: 2 })) entries.push(entry);
+    for await (const entry of forge.audit.list({ pageSize: 2 })) entries.push(entry);
     expect(entries.map(({ action }) => action)).toEqual([
       "JOB_CANCELED",
       "JOB_CANCELED",
@@ -209,7 +213,7 @@ describe.each(transports)("over %s", (transport) => {
       at: expect.any(Date),
     });
     const about = async (options: object): Promise<number> =>
-      (await forge.audit(options).page()).items.length;
+      (await forge.audit.list(options).page()).items.length;
     expect(await about({ tenantId: U })).toBe(2);
     expect(await about({ entityType: "job", entityId: id })).toBe(1);
     expect(await about({ action: "JOB_CANCELED", tenantId: T })).toBe(1);
@@ -217,22 +221,22 @@ describe.each(transports)("over %s", (transport) => {
     expect(await about({ after: new Date("2099-01-01") })).toBe(0);
     expect(await about({ before: new Date("2099-01-01") })).toBe(5);
     const tenant = await connect(transport, { role: "jobforge_app", tenantId: U });
-    expect((await tenant.audit({ tenantId: U }).page()).items).toHaveLength(2);
-    await expect(tenant.audit().page()).rejects.toThrow(ForbiddenError);
+    expect((await tenant.audit.list({ tenantId: U }).page()).items).toHaveLength(2);
+    await expect(tenant.audit.list().page()).rejects.toThrow(ForbiddenError);
   });
 
   test("connectors are configured by an application for its tenant", async ({ connect }) => {
     const forge = await connect(transport, { role: "jobforge_app", tenantId: T });
     const reader = await connect(transport, operator);
     const hook = { tenantId: T, type: "webhook" };
-    expect(await reader.connectorConfig(hook)).toBeUndefined();
-    await forge.setConnectorConfig(hook, { url: "https://example.com", nested: { a: [1, null] } });
-    expect(await reader.connectorConfig(hook)).toEqual({
+    expect(await reader.connectors.get(hook)).toBeUndefined();
+    await forge.connectors.set(hook, { url: "https://example.com", nested: { a: [1, null] } });
+    expect(await reader.connectors.get(hook)).toEqual({
       url: "https://example.com",
       nested: { a: [1, null] },
     });
-    await forge.setConnectorConfig(hook, null);
-    expect(await reader.connectorConfig(hook)).toBeUndefined();
+    await forge.connectors.set(hook, null);
+    expect(await reader.connectors.get(hook)).toBeUndefined();
   });
 
   test("a login is bound to a tenant, and maintenance can be called", async ({ db, connect }) => {
@@ -240,10 +244,10 @@ describe.each(transports)("over %s", (transport) => {
     const { role } = await db.createLogin("jobforge_tenant");
     const bound = (): Promise<string | undefined> =>
       db.value("select tenant_id from jobforge.role_bindings where role = $1", [role]);
-    await forge.bindRole(role, T);
+    await forge.tenants.bindRole(role, T);
     expect(await bound()).toBe(T);
-    await forge.bindRole(role, null);
+    await forge.tenants.bindRole(role, null);
     expect(await bound()).toBeUndefined();
-    await forge.maintain();
+    await forge.installation.maintain();
   });
 });

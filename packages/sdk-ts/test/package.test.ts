@@ -1,10 +1,11 @@
 /** The package as it is published: built, packed, and looked at by those who know what breaks. */
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { installPackage, missingFiles, type PublishedPackage, typeProblems } from "../../../test/package.ts";
+import * as adapters from "../src/adapters.ts";
 import * as sdk from "../src/index.ts";
 
 const run = promisify(execFile);
@@ -28,21 +29,43 @@ test("its types are found by every way of importing it that it supports", async 
 });
 
 test("its declarations need the types of no driver", async () => {
-  const declarations = await readFile(join(sdkPackage.installed, "dist/index.d.ts"), "utf8");
-  const imported = [...declarations.matchAll(/from "([^"]+)"/g)].map(([, name]) => name);
-  expect(imported).toEqual(["@standard-schema/spec"]);
+  const dist = join(sdkPackage.installed, "dist");
+  const files = (await readdir(dist)).filter((name) => name.endsWith(".d.ts"));
+  const declarations = await Promise.all(files.map((name) => readFile(join(dist, name), "utf8")));
+  const imported = declarations.flatMap((text) =>
+    [...text.matchAll(/from "([^"]+)"/g)].map(([, name]) => name),
+  );
+  expect(new Set(imported.filter((name) => !name?.startsWith("./")))).toEqual(
+    new Set(["@standard-schema/spec"]),
+  );
 });
 
-test("a bundle for browsers is told why it cannot have it, whatever it imports", async () => {
-  const names = Object.keys(sdk);
-  const program = `import { ${names.join(", ")} } from "@jobforge/sdk-ts"; console.log(${names.join(", ")});`;
-  await writeFile(join(sdkPackage.directory, "program.js"), program);
-  await writeFile(join(sdkPackage.directory, "package.json"), '{ "type": "module" }');
-  const failure: unknown = await run(process.execPath, [
-    "--conditions=browser",
-    join(sdkPackage.directory, "program.js"),
-  ]).catch((error: unknown) => error);
-  expect(failure).toMatchObject({
-    stderr: expect.stringContaining("@jobforge/sdk-ts does not run in a browser"),
-  });
+test("both of its entries are the same modules", async () => {
+  const program = `
+    import * as root from "@jobforge/sdk-ts";
+    import * as adapters from "@jobforge/sdk-ts/adapters";
+    console.log(Object.keys(adapters).every((name) => adapters[name] === root[name]));
+  `;
+  await writeFile(join(sdkPackage.directory, "both.mjs"), program);
+  const { stdout } = await run(process.execPath, [join(sdkPackage.directory, "both.mjs")]);
+  expect(stdout).toBe("true\n");
 });
+
+test.for([
+  ["@jobforge/sdk-ts", sdk],
+  ["@jobforge/sdk-ts/adapters", adapters],
+] as const)(
+  "a bundle for browsers that imports %s fails with the reason, whatever it imports",
+  async ([entry, exported]) => {
+    const names = Object.keys(exported).join(", ");
+    const program = `import { ${names} } from "${entry}"; console.log(${names});`;
+    await writeFile(join(sdkPackage.directory, "program.mjs"), program);
+    const failure: unknown = await run(process.execPath, [
+      "--conditions=browser",
+      join(sdkPackage.directory, "program.mjs"),
+    ]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      stderr: expect.stringContaining("@jobforge/sdk-ts does not run in a browser"),
+    });
+  },
+);

@@ -6,7 +6,7 @@ import { claim, complete, T, U } from "../../../sql/test/support/kernel.ts";
 import { test } from "../../../test/database.ts";
 import { pgbouncer, startPooler } from "../../../test/pooler.ts";
 import { ForbiddenError, JobForge, postgresTransport, TimeoutError } from "../src/index.ts";
-import { listen } from "../src/postgres/listen.ts";
+import { listen } from "../src/transport/postgres/listen.ts";
 import { cleanUp, sendMail } from "./support/jobs.ts";
 
 const mail = { to: "ada@example.com", subject: "hello" };

@@ -1,5 +1,4 @@
 /** The processing-jobs design's queue, on JobForge and in memory (scenarios 38, 39, 56, 58, 59). */
-import { EventEmitter, once } from "node:events";
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { T, U } from "../../../sql/test/support/kernel.ts";
@@ -179,46 +178,50 @@ describe.each([
     expect((await states()).every((state) => state.endsWith("done"))).toBe(true);
   });
 
-  test("runs the next stages once, though the stage that enqueued them threw and is repeated", async ({
-    db,
-  }) => {
-    const { queue, travel, states } = await open(db);
-    let runs = 0;
-    const runStage = async ({ stage }: QueueJob): Promise<void> => {
-      if (stage !== "extract_audio") return;
-      // Several at once: each of them counts.
-      const parts = [1, 2].map((part) => ({ ...job, stage: "analyze", payload: { part, runs } }) as const);
-      await Promise.all(parts.map((part) => queue.enqueue(part)));
-      runs += 1;
-      if (runs === 1) throw new Error("after the enqueue");
-    };
-    await queue.enqueue(job);
-    while (await step(queue, runStage));
-    await travel(60);
-    while (await step(queue, runStage));
-    expect(runs).toBe(2);
-    expect(await states()).toEqual(["extract_audio done", "analyze done", "analyze done"]);
-  });
+  test.for([
+    ["its parent is named", true],
+    ["it is the only run of its call", false],
+  ] as const)(
+    "a repeated stage enqueues the next stages once when %s",
+    async ([_reason, isNamed], { db }) => {
+      const { queue, travel, states } = await open(db);
+      let runs = 0;
+      const runStage = async (running: QueueJob): Promise<void> => {
+        if (running.stage !== "extract_audio") return;
+        // Two jobs of one stage, enqueued at the same time: each has a key of its own.
+        const parts = [1, 2].map((part) => ({ ...job, stage: "analyze", payload: { part, runs } }) as const);
+        const options = isNamed ? { parent: running } : {};
+        await Promise.all(parts.map((part) => queue.enqueue(part, options)));
+        runs += 1;
+        if (runs === 1) throw new Error("after the enqueue");
+      };
+      await queue.enqueue(job);
+      while (await step(queue, runStage));
+      await travel(60);
+      while (await step(queue, runStage));
+      expect(runs).toBe(2);
+      expect(await states()).toEqual(["extract_audio done", "analyze done", "analyze done"]);
+    },
+  );
 
-  test("drops nothing that a stage enqueues because other code enqueued for its call meanwhile", async ({
+  test("a stage that names its parent loses no job to other code that enqueues for its call", async ({
     db,
   }) => {
     const { queue, travel, states } = await open(db);
-    const moments = new EventEmitter();
-    // Not in the course of the run, as a request that is served beside the loop.
-    const meddling = once(moments, "started").then(() =>
-      queue.enqueue({ ...job, stage: "analyze", payload: { from: "elsewhere" } }),
-    );
     const ran: unknown[] = [];
     let runs = 0;
-    const runStage = async ({ stage, payload }: QueueJob): Promise<void> => {
+    const runStage = async (running: QueueJob): Promise<void> => {
+      const { stage, payload } = running;
       if (stage === "analyze") ran.push(payload["from"]);
       if (stage !== "extract_audio") return;
       runs += 1;
-      moments.emit("started");
-      await meddling;
-      if (runs === 1) throw new Error("before the enqueue");
-      await queue.enqueue({ ...job, stage: "analyze", payload: { from: "the stage" } });
+      // As a request would that is served next to the loop: it knows of no parent.
+      if (runs === 1) {
+        await queue.enqueue({ ...job, stage: "analyze", payload: { from: "elsewhere" } });
+        throw new Error("before the stage's own enqueue");
+      }
+      const next = { ...job, stage: "analyze", payload: { from: "the stage" } } as const;
+      await queue.enqueue(next, { parent: running });
     };
     await queue.enqueue(job);
     while (await step(queue, runStage));
@@ -228,30 +231,30 @@ describe.each([
     expect(await states()).toEqual(["extract_audio done", "analyze done", "analyze done"]);
   });
 
-  test("knows two runs of one call apart that two loops have at once", async ({ db }) => {
+  test.for([
+    ["each of two runs of one call enqueues its next stage once when both name their parents", true, 2],
+    ["no run is guessed while the queue holds two jobs of the call, so every enqueue makes a job", false, 4],
+  ] as const)("%s", async ([_title, isNamed, children], { db }) => {
     const { queue, travel, states } = await open(db);
-    const runs = new Map<string, number>();
-    const moments = new EventEmitter();
-    const bothRun = once(moments, "both");
-    const runStage = async ({ id, stage }: QueueJob): Promise<void> => {
-      if (stage !== "extract_audio") return;
-      runs.set(id, (runs.get(id) ?? 0) + 1);
-      if (runs.size === 2) moments.emit("both");
-      await bothRun;
-      await queue.enqueue({ ...job, stage: "analyze", payload: { after: id } });
-      if (runs.get(id) === 1) throw new Error("after the enqueue");
+    await queue.enqueue(job);
+    await queue.enqueue(job);
+    const runBoth = async (end: (id: string) => Promise<void>): Promise<void> => {
+      const running = [await queue.claim("w1"), await queue.claim("w1")].filter((each) => each !== null);
+      expect(running).toHaveLength(2);
+      const next = { ...job, stage: "analyze" } as const;
+      for (const parent of running)
+        await queue.enqueue(next, { delaySeconds: 900, ...(isNamed ? { parent } : {}) });
+      for (const { id } of running) await end(id);
     };
-    await queue.enqueue(job);
-    await queue.enqueue(job);
-    await Promise.all([step(queue, runStage), step(queue, runStage)]);
+    await runBoth((id) => queue.fail(id, "after the enqueue", 5));
     await travel(60);
-    while (await step(queue, runStage));
-    const [first, second, ...children] = await states();
+    await runBoth((id) => queue.complete(id));
+    const [first, second, ...others] = await states();
     expect([first, second]).toEqual(["extract_audio done", "extract_audio done"]);
-    expect(children).toEqual(["analyze done", "analyze done"]);
+    expect(others).toEqual(Array(children).fill("analyze queued"));
   });
 
-  test("knows the runs of a program that claims several and then runs them", async ({ db }) => {
+  test("a program may claim jobs of several calls and then run them", async ({ db }) => {
     const { queue, travel, states } = await open(db);
     const calls = ["c-1", "c-2"];
     for (const call_id of calls) await queue.enqueue({ ...job, call_id });
@@ -272,6 +275,23 @@ describe.each([
       "extract_audio done",
       "extract_audio done",
     ]);
+  });
+
+  test("a parent that is not held, or was claimed again, is refused", async ({ db }) => {
+    const { queue, travel, states } = await open(db);
+    await queue.enqueue(job);
+    const first = await queue.claim("w1");
+    if (first === null) return expect.fail("nothing to claim");
+    const enqueueNext = (parent: QueueJob): Promise<void> =>
+      queue.enqueue({ ...job, stage: "analyze" }, { parent });
+    await queue.fail(first.id, "boom", 5);
+    await expect(enqueueNext(first)).rejects.toThrow("is not held here");
+    await travel(60);
+    const second = await queue.claim("w1");
+    expect(second?.id).toBe(first.id);
+    await expect(enqueueNext(first)).rejects.toThrow(JobNotHeldError);
+    await expect(enqueueNext(first)).rejects.toMatchObject({ field: "parent" });
+    expect(await states()).toEqual(["extract_audio processing"]);
   });
 
   test("takes the error of a stage whatever characters it has", async ({ db }) => {
@@ -311,33 +331,44 @@ async function step(queue: StageQueue, runStage: (running: QueueJob) => Promise<
   return true;
 }
 
-test("a crash between the enqueue of the next stages and complete makes each of them once", async ({
-  db,
-}) => {
-  const connection = await db.connect();
-  const forge = new JobForge({ database: connection.client });
-  const runStage = async (queue: StageQueue): Promise<string> => {
-    const running = await queue.claim("w1");
-    for (const part of [1, 2])
-      await queue.enqueue({ ...job, stage: "transcribe_start", payload: { part, started: Math.random() } });
-    await queue.enqueue({ ...job, stage: "analyze" });
-    return running?.id ?? "";
-  };
-  await new JobForgeJobQueue(forge).enqueue(job);
-  const crashed = await runStage(new JobForgeJobQueue(forge));
-  await connection.travel("6 minutes");
-  await forge.maintain();
-  const restarted = new JobForgeJobQueue(forge);
-  const onlyFirst = await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id");
-  expect(onlyFirst).toHaveLength(3);
-  await forge.pause({ type: "transcribe_start" });
-  await forge.pause({ type: "analyze" });
-  expect(await runStage(restarted)).toBe(crashed);
-  await restarted.complete(crashed);
-  expect(await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id")).toEqual(
-    onlyFirst,
-  );
-});
+test.for([
+  ["with its parent named", true],
+  ["through the design's own interface", false],
+] as const)(
+  "a crash between the enqueue of the next stages and complete makes each of them once, %s",
+  async ([_way, isNamed], { db }) => {
+    const connection = await db.connect();
+    const forge = new JobForge({ database: connection.client });
+    const runStage = async (queue: StageQueue): Promise<string> => {
+      const running = await queue.claim("w1");
+      if (running === null) return expect.fail("nothing to claim");
+      const enqueue = (next: Partial<QueueJob>): Promise<void> =>
+        isNamed
+          ? queue.enqueue({ ...job, ...next }, { parent: running })
+          : queue.enqueue({ ...job, ...next });
+      for (const part of [1, 2])
+        await enqueue({ stage: "transcribe_start", payload: { part, started: Math.random() } });
+      await enqueue({ stage: "analyze" });
+      return running.id;
+    };
+    await new JobForgeJobQueue(forge).enqueue(job);
+    const crashed = await runStage(new JobForgeJobQueue(forge));
+    await connection.travel("6 minutes");
+    await forge.installation.maintain();
+    const restarted = new JobForgeJobQueue(forge);
+    const onlyFirst = await db.query(
+      "select id from jobforge_jobs where type <> 'extract_audio' order by id",
+    );
+    expect(onlyFirst).toHaveLength(3);
+    await forge.gates.pause({ type: "transcribe_start" });
+    await forge.gates.pause({ type: "analyze" });
+    expect(await runStage(restarted)).toBe(crashed);
+    await restarted.complete(crashed);
+    expect(await db.query("select id from jobforge_jobs where type <> 'extract_audio' order by id")).toEqual(
+      onlyFirst,
+    );
+  },
+);
 
 test("seconds that are none are refused by name, and the job is still held", async ({ db }) => {
   await using forge = new JobForge({ database: db.url });
@@ -357,7 +388,7 @@ test("a late end is refused by the fence, and the job is let go", async ({ db })
   const lost = await queue.claim("w1");
   await queue.heartbeat(lost?.id ?? "");
   await connection.travel("6 minutes");
-  await forge.maintain();
+  await forge.installation.maintain();
   await expect(queue.heartbeat(lost?.id ?? "")).rejects.toThrow(JobNotHeldError);
   await expect(queue.complete(lost?.id ?? "")).rejects.toThrow("not locked by worker");
   await expect(queue.complete(lost?.id ?? "")).rejects.toThrow("is not held here");

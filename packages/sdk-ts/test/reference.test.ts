@@ -2,10 +2,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { JobForgeClient } from "../src/client.ts";
-import { JobHandle } from "../src/handle.ts";
+import { TransactionSchedules } from "../src/groups/schedules.ts";
 import * as sdk from "../src/index.ts";
-import { Operations } from "../src/operations.ts";
-import { Schedules, TransactionSchedules } from "../src/schedules.ts";
+import { JobHandle } from "../src/jobs/handle.ts";
 
 const reference = readFileSync(new URL("../../../docs/reference/sdk.md", import.meta.url), "utf8");
 
@@ -18,9 +17,18 @@ test.for(Object.keys(sdk))("the reference names the export %s", (name) => {
 });
 
 test.for(
-  [JobForgeClient, sdk.JobForge, Operations, JobHandle, Schedules, TransactionSchedules].flatMap(
-    ({ prototype }) => methodsOf(prototype),
+  [JobForgeClient, sdk.JobForge, JobHandle, TransactionSchedules].flatMap(({ prototype }) =>
+    methodsOf(prototype),
   ),
 )("the reference names the method %s", (name) => {
   expect(reference).toMatch(new RegExp(`[\`.]${name}\\(`));
+});
+
+const forge = new sdk.JobForge({ database: "postgres://nowhere" });
+const groups = Object.entries(forge).filter(([name]) => name !== "transport");
+
+test.for(
+  groups.flatMap(([name, group]) => methodsOf(Object.getPrototypeOf(group)).map((each) => `${name}.${each}`)),
+)("the reference names the method %s", (name) => {
+  expect(reference).toContain(`${name}(`);
 });

@@ -10,7 +10,7 @@ import {
   JobNotFoundError,
   WaitTimeoutError,
 } from "../src/index.ts";
-import { DoneSignals } from "../src/wait.ts";
+import { DoneSignals } from "../src/jobs/wait.ts";
 import { cleanUp, countWords, sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 
@@ -55,8 +55,8 @@ describe("a wait", () => {
 test("calls may have any time that there is", async ({ db }) => {
   for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
     await using forge = new JobForge({ database: db.url, timeoutMs });
-    expect(await forge.gates()).toEqual([]);
-    expect(await forge.within({ timeoutMs }).gates()).toEqual([]);
+    expect(await forge.gates.list()).toEqual([]);
+    expect(await forge.within({ timeoutMs }).gates.list()).toEqual([]);
   }
 });
 

@@ -122,7 +122,7 @@ describe("a client", () => {
         if (each.type === "image.resize") expectTypeOf(each.payload).toEqualTypeOf<{ width: number }>();
         else expectTypeOf(each.payload.to).toBeString();
       }
-      const { items } = await forge.search().page();
+      const { items } = await forge.jobs.search().page();
       expectTypeOf(items[0]?.payload).toBeUnknown();
     });
   });

@@ -13,7 +13,7 @@ describe.each(transports)("over %s", (transport) => {
   test("usage and counts come as numbers and Dates", async ({ db, connect }) => {
     const forge = await connect(transport, operator);
     const { id } = await forge.enqueue(sendMail, mail, { tenantId: T });
-    expect(await forge.countLive()).toEqual([
+    expect(await forge.usage.live()).toEqual([
       {
         tenantId: undefined,
         type: sendMail.type,
@@ -27,8 +27,8 @@ describe.each(transports)("over %s", (transport) => {
     ]);
     await claim(db);
     await complete(db, id, { cost_cents: 7 });
-    await forge.maintain();
-    const [row, ...others] = await forge.usage({
+    await forge.installation.maintain();
+    const [row, ...others] = await forge.usage.report({
       tenantId: T,
       bucket: "day",
       by: ["tenant", "type"],
@@ -45,11 +45,11 @@ describe.each(transports)("over %s", (transport) => {
     });
     expect(row?.startAt).toBeInstanceOf(Date);
     const from = new Date(Date.now() - 3_600_000);
-    expect(await forge.usage({ from, to: new Date(), by: [], bucket: "total" })).toMatchObject([
+    expect(await forge.usage.report({ from, to: new Date(), by: [], bucket: "total" })).toMatchObject([
       { runs: 1, tenantId: undefined },
     ]);
-    expect(await forge.usage({ types: ["other"] })).toEqual([]);
-    expect(await forge.countLive({ tenantId: T, by: [], cap: 10 })).toEqual([]);
+    expect(await forge.usage.report({ types: ["other"] })).toEqual([]);
+    expect(await forge.usage.live({ tenantId: T, by: [], cap: 10 })).toEqual([]);
   });
 
   test("a quota rejects what is over it, and a call may ask for what fits", async ({ connect }) => {
@@ -77,7 +77,7 @@ describe.each(transports)("over %s", (transport) => {
   test("a handle explains its job", async ({ connect }) => {
     const forge = await connect(transport, operator);
     const job = await forge.enqueue(sendMail, mail, { tenantId: T });
-    await forge.pause({ type: sendMail.type }, { reason: "maintenance" });
+    await forge.gates.pause({ type: sendMail.type }, { reason: "maintenance" });
     const reasons = await job.explain();
     expect(reasons?.map(({ code }) => code)).toEqual(["paused", "no_worker", "next"]);
     expect(reasons?.[0]).toMatchObject({
@@ -91,12 +91,12 @@ describe.each(transports)("over %s", (transport) => {
     const forge = await connect(transport, operator);
     const by = ["status"] as unknown as readonly "type"[];
     const calls = [
-      () => forge.usage({ tenantId: "nobody" }),
-      () => forge.usage({ from: new Date(Number.NaN) }),
-      () => forge.usage({ types: [""] }),
-      () => forge.usage({ by }),
-      () => forge.countLive({ by }),
-      () => forge.countLive({ cap: -1 }),
+      () => forge.usage.report({ tenantId: "nobody" }),
+      () => forge.usage.report({ from: new Date(Number.NaN) }),
+      () => forge.usage.report({ types: [""] }),
+      () => forge.usage.report({ by }),
+      () => forge.usage.live({ by }),
+      () => forge.usage.live({ cap: -1 }),
       () => forge.tenants.set(T, { maxPending: 1.5 }),
       () => forge.tenants.set(T, { weight: 0 }),
     ];

@@ -66,7 +66,7 @@ function declared(settings: ScheduleDefinition["settings"]): ScheduleDefinition 
 test("what a policy may be without is removed by null", async () => {
   const { transport, calls } = recorder();
   const without = { capMs: null, timeoutMs: null, leaseMs: null, auditAction: null, maxPriority: null };
-  await new JobForge({ transport }).setPolicy("a", without);
+  await new JobForge({ transport }).policies.set("a", without);
   expect(calls).toMatchObject([{ args: { p_policy: { cap_ms: null, audit_action: null } } }]);
 });
 
@@ -268,26 +268,26 @@ const noTime = new Date("garbage");
 test.for<[string, (forge: JobForge) => unknown]>([
   ["createdBefore", (forge) => forge.cancelMany({ tenantId: T, status: "queued", createdBefore: noTime })],
   ["createdAfter", (forge) => forge.rescheduleMany({ tenantId: T, type: "a", createdAfter: noTime })],
-  ["finishedBefore", (forge) => forge.purgeMany({ tenantId: T, finishedBefore: new Date(8.64e15) })],
-  ["finishedAfter", (forge) => forge.search({ finishedAfter: noTime })],
+  ["finishedBefore", (forge) => forge.jobs.purge({ tenantId: T, finishedBefore: new Date(8.64e15) })],
+  ["finishedAfter", (forge) => forge.jobs.search({ finishedAfter: noTime })],
   ["createdAfter", (forge) => forge.list({ tenantId: T, createdAfter: wrong("x") })],
   ["createdBefore", (forge) => forge.list({ tenantId: T, createdBefore: wrong(null) })],
-  ["createdAfter", (forge) => forge.count({ createdAfter: noTime })],
-  ["finishedBefore", (forge) => forge.deadGroups({ finishedBefore: noTime })],
-  ["after", (forge) => forge.audit({ after: noTime })],
-  ["before", (forge) => forge.audit({ before: wrong("yesterday") })],
-  ["from", (forge) => forge.usage({ from: noTime })],
+  ["createdAfter", (forge) => forge.jobs.count({ createdAfter: noTime })],
+  ["finishedBefore", (forge) => forge.jobs.deadGroups({ finishedBefore: noTime })],
+  ["after", (forge) => forge.audit.list({ after: noTime })],
+  ["before", (forge) => forge.audit.list({ before: wrong("yesterday") })],
+  ["from", (forge) => forge.usage.report({ from: noTime })],
   ["startsAt", (forge) => forge.sync([declared({ startsAt: noTime })], { app: "a" })],
   ["payload", (forge) => forge.update(T, { payload: { toJSON: () => null } }, { tenantId: T })],
   ["payload", (forge) => forge.schedules.update(cleanUp, "k", { payload: wrong(null) }, { tenantId: T })],
-  ["maxAttempts", (forge) => forge.setPolicy("a", { maxAttempts: 0 })],
-  ["capMs", (forge) => forge.setPolicy("*", { capMs: -1 })],
-  ["timeoutMs", (forge) => forge.setPolicy("a", { timeoutMs: 0 })],
-  ["leaseMs", (forge) => forge.setPolicy("a", { leaseMs: 999 })],
-  ["preset", (forge) => forge.setPolicy("a", { preset: wrong("often") })],
-  ["keepHistory", (forge) => forge.setPolicy("a", { keepHistory: wrong("no") })],
-  ["auditAction", (forge) => forge.setPolicy("a", { auditAction: "" })],
-  ["redact", (forge) => forge.setPolicy("a", { redact: wrong("password") })],
+  ["maxAttempts", (forge) => forge.policies.set("a", { maxAttempts: 0 })],
+  ["capMs", (forge) => forge.policies.set("*", { capMs: -1 })],
+  ["timeoutMs", (forge) => forge.policies.set("a", { timeoutMs: 0 })],
+  ["leaseMs", (forge) => forge.policies.set("a", { leaseMs: 999 })],
+  ["preset", (forge) => forge.policies.set("a", { preset: wrong("often") })],
+  ["keepHistory", (forge) => forge.policies.set("a", { keepHistory: wrong("no") })],
+  ["auditAction", (forge) => forge.policies.set("a", { auditAction: "" })],
+  ["redact", (forge) => forge.policies.set("a", { redact: wrong("password") })],
   ["timeoutMs", (forge) => forge.result(T, { tenantId: T, timeoutMs: Number.NaN })],
   ["timeoutMs", (forge) => forge.handle(T, { tenantId: T }).result({ timeoutMs: -1 })],
   ["timeoutMs", (forge) => forge.within({ timeoutMs: wrong("1 s") })],
@@ -304,11 +304,11 @@ test.for<[string, (forge: JobForge) => unknown]>([
   ["pageSize", (forge) => forge.list({ tenantId: T, pageSize: 0 })],
   ["cursor", (forge) => forge.list({ tenantId: T }).page("2")],
   ["tenantId", (forge) => forge.list({ tenantId: "" })],
-  ["scope", (forge) => forge.pause(wrong("type"))],
-  ["type", (forge) => forge.pause({ type: " " })],
-  ["until", (forge) => forge.pause("all", { until: new Date("x") })],
-  ["type", (forge) => forge.policy("")],
-  ["role", (forge) => forge.bindRole("", T)],
+  ["scope", (forge) => forge.gates.pause(wrong("type"))],
+  ["type", (forge) => forge.gates.pause({ type: " " })],
+  ["until", (forge) => forge.gates.pause("all", { until: new Date("x") })],
+  ["type", (forge) => forge.policies.get("")],
+  ["role", (forge) => forge.tenants.bindRole("", T)],
 ])("a bad %s is refused by %o", async ([field, call]) => {
   const { transport, calls } = recorder();
   expect(await refusal(() => call(new JobForge({ transport })))).toMatchObject({ field, code: "JF002" });

@@ -2,8 +2,8 @@
 import { describe, expect } from "vitest";
 import { T, workerHeartbeat } from "../../../sql/test/support/kernel.ts";
 import { listen } from "../../../sql/test/support/listen.ts";
+import { Waker } from "../src/enqueue/wake.ts";
 import { JobForge } from "../src/index.ts";
-import { Waker } from "../src/wake.ts";
 import { cleanUp } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 

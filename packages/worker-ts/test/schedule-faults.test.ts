@@ -13,7 +13,7 @@ test("a run whose worker was killed is run again, and is one run of its schedule
   ownDb: db,
   ownForge: forge,
 }) => {
-  await forge.setPolicy("slow", { leaseMs: 1_000 });
+  await forge.policies.set("slow", { leaseMs: 1_000 });
   await forge.schedules.ensure(slow, "s1", { ...ofT, dynamic: true, payload: { ms: 600_000 } });
   const child = startProcess(db.url);
   const { job_id: id } = await child.logged(({ message }) => message === "Job started");

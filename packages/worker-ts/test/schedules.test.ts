@@ -265,14 +265,14 @@ describe("a schedule that is not due", () => {
   test("because its tenant is paused runs once when that is over", async ({ db, forge }) => {
     const every = { ...ofT, every: "1h", payload: { feed: "f1" } };
     await forge.schedules.ensure(fetchFeed, "f1", every);
-    await forge.pause({ tenantId: T });
+    await forge.gates.pause({ tenantId: T });
     const handler = fetchFeed.handle(() => undefined);
     for (const offset of ["0", "90min", "3h"]) {
       await using then = clientAt(db, offset);
       expect(await drain(then, [handler], quiet)).toMatchObject({ claimed: 0 });
     }
     await using later = clientAt(db, "185min");
-    await later.resume({ tenantId: T });
+    await later.gates.resume({ tenantId: T });
     expect(await drain(later, [handler], quiet)).toMatchObject({ claimed: 1, succeeded: 1 });
   });
 });

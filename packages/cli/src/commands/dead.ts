@@ -48,7 +48,7 @@ export function deadCommands(program: Command, cli: Cli): void {
     .option("--limit <number>", "groups, at most", (given) => readWhole(given, "--limit", 1, 1000), 50)
     .action(
       listing(cli, columns, "Nothing is failed or dead.", (forge, options: DeadOptions) =>
-        forge.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
+        forge.jobs.deadGroups({ ...filtersOf(options), tenantId: options.tenant, limit: options.limit }),
       ),
     );
   change(dead, cli, "retry [group]", retrying, {
@@ -68,7 +68,7 @@ function purging(forge: JobForge): BulkChange {
     change: "purge",
     verb: "forgets for good",
     done: "forgotten",
-    apply: (filters) => forge.purgeMany(filters),
+    apply: (filters) => forge.jobs.purge(filters),
   };
 }
 
@@ -100,6 +100,6 @@ function change(
 }
 
 async function requireGroup(forge: JobForge, group: string, { tenant }: DeadOptions): Promise<void> {
-  const [found] = await forge.deadGroups({ errorGroup: group, tenantId: tenant, limit: 1 });
+  const [found] = await forge.jobs.deadGroups({ errorGroup: group, tenantId: tenant, limit: 1 });
   if (found === undefined) throw new NotFoundError(`There is no group ${group}. See jobforge dead list.`);
 }

@@ -83,8 +83,8 @@ async function knownTo({
   forge,
 }: Connection): Promise<Pick<Patient, "health" | "types" | "workers"> | "not installed"> {
   try {
-    const health = await forge.health();
-    return { health, types: await forge.types(), workers: await forge.workers() };
+    const health = await forge.installation.health();
+    return { health, types: await forge.types.list(), workers: await forge.workers.list() };
   } catch (error) {
     if (error instanceof ForbiddenError) return { health: undefined, types: [], workers: [] };
     if (error instanceof NotInstalledError) return "not installed";

@@ -47,7 +47,7 @@ export function gatesCommands(program: Command, cli: Cli): void {
       summary: "List what is paused now",
       examples: ["jobforge gates list", "jobforge gates list --json"],
     }),
-  ).action(listing(cli, columns, "Nothing is paused.", (forge) => forge.gates()));
+  ).action(listing(cli, columns, "Nothing is paused.", (forge) => forge.gates.list()));
   scoped(
     addCommand(gates, "pause", {
       summary: "Pause everything, a type or a tenant",
@@ -83,11 +83,11 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     if (scope === "all") {
-      const concerned = (await forge.types()).reduce((sum, type) => sum + type.due + type.running, 0);
+      const concerned = (await forge.types.list()).reduce((sum, type) => sum + type.due + type.running, 0);
       const jobs = `${count(concerned, "job")} ${concerned === 1 ? "is" : "are"} due or running`;
       await confirm(`This pauses every type of every tenant; ${jobs}.`, options.yes, cli.process);
     }
-    await forge.pause(scope, { reason: options.reason, until: options.until });
+    await forge.gates.pause(scope, { reason: options.reason, until: options.until });
     const until = options.until?.toISOString() ?? null;
     output.answer(
       { ...document(scope), paused: true, reason: options.reason ?? null, until },
@@ -100,7 +100,7 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
 async function resume(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
-    await forge.resume(scope);
+    await forge.gates.resume(scope);
     output.answer({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
     return exitCodes.ok;
   });

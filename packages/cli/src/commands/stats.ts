@@ -27,9 +27,9 @@ export function statsCommand(program: Command, cli: Cli): void {
 async function stats(cli: Cli, options: StatsOptions): Promise<number> {
   return await connected(cli, options, async ({ forge }, output) => {
     const [types, workers, gates] = [
-      await forge.types({ spanMs: options.span }),
-      await forge.workers(),
-      await forge.gates(),
+      await forge.types.list({ spanMs: options.span }),
+      await forge.workers.list(),
+      await forge.gates.list(),
     ];
     const totals = totalsOf(types);
     const oldestDueAt = types

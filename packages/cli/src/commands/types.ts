@@ -56,7 +56,7 @@ export function typesCommands(program: Command, cli: Cli): void {
     }),
   ).action(
     listing(cli, typeColumns, "No types yet.", (forge, { span: spanMs }: TypesOptions) =>
-      forge.types({ spanMs }),
+      forge.types.list({ spanMs }),
     ),
   );
   withSpan(
@@ -78,10 +78,10 @@ export function withSpan(command: Command): Command {
 
 async function show(cli: Cli, type: string, options: TypesOptions): Promise<number> {
   return await connected(cli, options, async ({ forge }, output) => {
-    const found = (await forge.types({ spanMs: options.span })).find((each) => each.type === type);
+    const found = (await forge.types.list({ spanMs: options.span })).find((each) => each.type === type);
     if (found === undefined)
       throw new NotFoundError(`There is no type ${type}: no job, policy or worker names it lately.`);
-    const policy = await forge.policy(type);
+    const policy = await forge.policies.get(type);
     output.answer({ ...found, policy }, () => describe(output, found, policy));
     return exitCodes.ok;
   });

@@ -39,7 +39,7 @@ export function workersCommand(program: Command, cli: Cli): void {
     .action(
       action(cli, (options: WorkersOptions) =>
         connected(cli, options, async ({ forge }, output) => {
-          const items = (await forge.workers()).filter((worker) => isMeant(worker, options));
+          const items = (await forge.workers.list()).filter((worker) => isMeant(worker, options));
           if (options.id !== undefined && items.length === 0)
             throw new NotFoundError(`There is no worker ${options.id}${options.alive ? " alive" : ""}.`);
           output.list(items, columns, { empty: "No workers." });

@@ -1,5 +1,5 @@
 /** Changes of many jobs: how many they are, a question, and then batch after batch. */
-import type { BulkAnswer, BulkFilters, JobFilters, JobForge, JobStatus } from "@jobforge/sdk-ts";
+import type { BulkFilters, BulkResult, JobCount, JobFilters, JobForge, JobStatus } from "@jobforge/sdk-ts";
 import type { Cli } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
@@ -13,7 +13,7 @@ export interface BulkChange {
   readonly verb: string;
   /** As in "12 jobs canceled." */
   readonly done: string;
-  readonly apply: (filters: BulkFilters) => Promise<BulkAnswer>;
+  readonly apply: (filters: BulkFilters) => Promise<BulkResult>;
 }
 
 export interface BulkOptions {
@@ -33,7 +33,7 @@ export async function changeMany(
   filters: JobFilters,
   options: BulkOptions,
 ): Promise<number> {
-  const counts = await forge.count({ ...filters, tenantId: options.tenant, change });
+  const counts = await forge.jobs.count({ ...filters, tenantId: options.tenant, change });
   const matched = counts.reduce((sum, each) => sum + each.jobs, 0);
   const tenants = [...new Set(counts.map((each) => each.tenantId))];
   if (matched > 0) {
@@ -66,10 +66,7 @@ export async function changeMany(
   return left === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
-function statusesOf(
-  tenantId: string,
-  counts: Awaited<ReturnType<JobForge["count"]>>,
-): (typeof counts)[number]["status"][] {
+function statusesOf(tenantId: string, counts: readonly JobCount[]): JobStatus[] {
   return counts.filter((each) => each.tenantId === tenantId).map((each) => each.status);
 }
 

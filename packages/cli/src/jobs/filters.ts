@@ -64,6 +64,6 @@ export function hasFilters(options: FilterOptions): boolean {
 export function jobsOf(forge: JobForge, options: FilterOptions, pageSize: number): List<Job> {
   const filters = { ...filtersOf(options), pageSize };
   return options.tenant === undefined
-    ? forge.search(filters)
+    ? forge.jobs.search(filters)
     : forge.list({ ...filters, tenantId: options.tenant });
 }

@@ -21,7 +21,7 @@ export function redactor(forge: JobForge): Redact {
 
 async function keysToHide(forge: JobForge, type: string): Promise<readonly string[] | undefined> {
   try {
-    return (await forge.policy(type)).redact;
+    return (await forge.policies.get(type)).redact;
   } catch (error) {
     if (error instanceof ForbiddenError) return undefined;
     throw error;

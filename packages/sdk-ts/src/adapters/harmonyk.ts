@@ -2,10 +2,11 @@
 import { createHash, randomUUID } from "node:crypto";
 import { globalTenant } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
-import { defineJob } from "../define-job.ts";
-import type { Job, JobStatus } from "../job.ts";
+import { defineJob } from "../define/define-job.ts";
+import type { Job } from "../jobs/job.ts";
 import { toJson, toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
+import { bounds, type JobStatus } from "../words.ts";
 import { HeldJobs, type Hold } from "./held.ts";
 
 /** What this design calls the states of a job. */
@@ -196,5 +197,5 @@ function harmonykJob(job: Job): HarmonykJob {
 
 /** Keys have at most 1024 bytes; a longer one is known by its hash. */
 function shortened(key: string): string {
-  return Buffer.byteLength(key) <= 1024 ? key : createHash("sha256").update(key).digest("hex");
+  return Buffer.byteLength(key) <= bounds.keyBytes.max ? key : createHash("sha256").update(key).digest("hex");
 }

@@ -17,31 +17,30 @@ export class HeldJobs<H extends Hold> {
     const hold = this.#held.get(id);
     if (hold === undefined)
       throw new JobNotHeldError(`Job ${id} is not held here`, {
-        hint: "End what this very object has claimed, once.",
+        hint: "Use a job that this very object has claimed and not ended yet.",
       });
     return hold;
   }
 
-  /** Whether this very hold is still the job's. */
-  has(id: string, hold: H): boolean {
-    return this.#held.get(id) === hold;
+  values(): Iterable<H> {
+    return this.#held.values();
   }
 
   /** Ends a job with its fence. It is let go when it has ended or is lost, and kept when the database did not answer. */
   async end<T>(id: string, call: (hold: H) => Promise<T>): Promise<T> {
     const hold = this.get(id);
     try {
-      const answer = await call(hold);
+      const result = await call(hold);
       this.#letGo(id, hold);
-      return answer;
+      return result;
     } catch (error) {
       if (error instanceof JobNotHeldError) this.#letGo(id, hold);
       throw error;
     }
   }
 
-  /** Unless it was claimed again meanwhile. */
+  /** Keeps a hold of a later claim. */
   #letGo(id: string, hold: H): void {
-    if (this.has(id, hold)) this.#held.delete(id);
+    if (this.#held.get(id) === hold) this.#held.delete(id);
   }
 }

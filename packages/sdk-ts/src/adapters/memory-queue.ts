@@ -1,8 +1,8 @@
 /** The queue of the processing-jobs design in memory, for tests and trials: the same stages run on it unchanged. */
 import { randomUUID } from "node:crypto";
-import { Courses, childKey, type StageHold } from "./course.ts";
 import { HeldJobs } from "./held.ts";
-import type { QueueJob, StageQueue } from "./processing.ts";
+import type { NewQueueJob, QueueJob, StageOptions, StageQueue } from "./processing.ts";
+import { childKey, parentOf, type StageHold } from "./stage-run.ts";
 
 export interface MemoryJobQueueOptions {
   /** The clock, in milliseconds. Default `Date.now`. */
@@ -21,7 +21,6 @@ export class MemoryJobQueue implements StageQueue {
   readonly #now: () => number;
   readonly #rows: MemoryQueueJob[] = [];
   readonly #held = new HeldJobs<StageHold>();
-  readonly #courses = new Courses(this.#held);
   /** Of jobs that runs have enqueued: a stage that is repeated enqueues the next one once, as on JobForge. */
   readonly #keys = new Set<string>();
 
@@ -34,15 +33,13 @@ export class MemoryJobQueue implements StageQueue {
     return structuredClone(this.#rows);
   }
 
-  async enqueue(
-    job: Omit<QueueJob, "id" | "attempts">,
-    { delaySeconds = 0 }: { readonly delaySeconds?: number } = {},
-  ): Promise<void> {
+  /** Creates each job that a run enqueues once, by the same rules as `JobForgeJobQueue`. */
+  async enqueue(job: NewQueueJob, { parent, delaySeconds = 0 }: StageOptions = {}): Promise<void> {
     const { org_id, call_id, stage, payload, max_attempts } = job;
     const kept = structuredClone({ org_id, call_id, stage, payload, max_attempts });
-    const parent = this.#courses.parentOf(job);
-    if (parent !== undefined) {
-      const { key } = childKey(parent, stage);
+    const run = parentOf(this.#held, job, parent);
+    if (run !== undefined) {
+      const { key } = childKey(run, stage);
       if (this.#keys.has(key)) return;
       this.#keys.add(key);
     }
@@ -57,10 +54,6 @@ export class MemoryJobQueue implements StageQueue {
   }
 
   async claim(workerId: string): Promise<QueueJob | null> {
-    return await this.#courses.claim(async () => this.#claim(workerId));
-  }
-
-  #claim(workerId: string): StageHold | null {
     const now = this.#now();
     const [next] = this.#rows
       .filter(({ status, available_at }) => status === "queued" && available_at <= now)
@@ -68,8 +61,8 @@ export class MemoryJobQueue implements StageQueue {
     if (next === undefined) return null;
     next.status = "processing";
     const { status: _, available_at: __, last_error: ___, ...row } = next;
-    const job = structuredClone(row);
-    return { job, workerId, attempt: next.attempts + 1, enqueued: new Map() };
+    this.#held.add(row.id, { job: row, workerId, attempt: row.attempts + 1, enqueued: new Map() });
+    return structuredClone(row);
   }
 
   async complete(jobId: string): Promise<void> {

@@ -1,13 +1,13 @@
 /** The queue of the processing-jobs design on JobForge: its names and signatures, and another implementation in memory. */
 import { checkDate } from "../arguments.ts";
 import type { JobForgeClient } from "../client.ts";
-import { defineJob } from "../define-job.ts";
-import type { Job } from "../job.ts";
+import { defineJob } from "../define/define-job.ts";
+import { jobArguments, prepareJob } from "../enqueue/prepare.ts";
+import type { Job } from "../jobs/job.ts";
 import { toStorableJson } from "../json.ts";
-import { jobArguments, prepareJob } from "../prepare.ts";
 import { fromRow } from "../rows.ts";
-import { Courses, childKey, type StageHold } from "./course.ts";
 import { HeldJobs } from "./held.ts";
+import { childKey, parentOf, type StageHold } from "./stage-run.ts";
 
 export interface QueueJob {
   id: string;
@@ -20,19 +20,29 @@ export interface QueueJob {
   max_attempts: number;
 }
 
+/** A job to enqueue. */
+export type NewQueueJob = Omit<QueueJob, "id" | "attempts">;
+
 export interface JobQueue {
-  enqueue(job: Omit<QueueJob, "id" | "attempts">): Promise<void>;
+  enqueue(job: NewQueueJob): Promise<void>;
   claim(workerId: string): Promise<QueueJob | null>;
   complete(jobId: string): Promise<void>;
   fail(jobId: string, error: string, backoffSeconds: number): Promise<void>;
 }
 
+export interface StageOptions {
+  /**
+   * The job, as `claim` returned it, whose run enqueues this one. When the run is repeated, it enqueues the same job again instead of a
+   * second one. Default: the only job of the same call that this queue object holds; no parent if it holds none or several.
+   */
+  readonly parent?: QueueJob | undefined;
+  /** How many seconds later the job becomes due. */
+  readonly delaySeconds?: number | undefined;
+}
+
 /** What stages may use beyond the design's interface, whatever the implementation. */
 export interface StageQueue extends JobQueue {
-  enqueue(
-    job: Omit<QueueJob, "id" | "attempts">,
-    options?: { readonly delaySeconds?: number },
-  ): Promise<void>;
+  enqueue(job: NewQueueJob, options?: StageOptions): Promise<void>;
   /**
    * Puts the job off when its stage returns: `complete` then queues it again, to run after so many seconds, as one execution of those it
    * has. For a stage that waits for something elsewhere.
@@ -53,33 +63,32 @@ interface DatabaseHold extends StageHold {
 }
 
 /**
- * The queue on JobForge: org_id is the tenant, call_id the subject, the stage the type. It ends what this very object has claimed; any
- * other id is a JobNotHeldError.
+ * The queue on JobForge: org_id is the tenant, call_id the subject, the stage the type. It ends only jobs that this very object has
+ * claimed; any other id is a JobNotHeldError.
  *
- * A stage that enqueues the next one for its own call does so once, however often it is repeated: the n-th job of a stage that a
- * run enqueues has a key of its own. So a crash between enqueue and complete makes no second job. The run is known by the asynchronous
- * course of its claim: `await queue.claim()` and what follows it. What other code enqueues for the call has no such key.
+ * A run that enqueues jobs of the next stage creates each of them once, however often the run is repeated, so a crash between `enqueue` and
+ * `complete` makes no second job. For this, the n-th job of a stage that a run enqueues has an idempotency key made from the run's own
+ * job, its parent, and from n. Pass the parent with `enqueue(job, { parent })`. Without it, the parent is the one job of the same org_id
+ * and call_id that this object holds at that time. If it holds none or several of them, there is no parent and no key: every call
+ * creates a job. So name the parent where one object runs several jobs of a call at once, and where other code enqueues for a call
+ * through the same object while a stage of that call runs.
  */
 export class JobForgeJobQueue implements StageQueue {
   readonly #forge: JobForgeClient;
   readonly #held = new HeldJobs<DatabaseHold>();
-  readonly #courses = new Courses(this.#held);
 
   constructor(forge: JobForgeClient) {
     this.#forge = forge;
   }
 
-  async enqueue(
-    job: Omit<QueueJob, "id" | "attempts">,
-    { delaySeconds }: { readonly delaySeconds?: number } = {},
-  ): Promise<void> {
-    const parent = this.#courses.parentOf(job);
-    const child = parent && childKey(parent, job.stage);
+  async enqueue(job: NewQueueJob, { parent, delaySeconds }: StageOptions = {}): Promise<void> {
+    const run = parentOf(this.#held, job, parent);
+    const child = run && childKey(run, job.stage);
     try {
       await this.#enqueue(
         job,
         child?.key,
-        delaySeconds === undefined ? undefined : secondsFrom(delaySeconds, "delaySeconds", parent?.skew),
+        delaySeconds === undefined ? undefined : secondsFrom(delaySeconds, "delaySeconds", run?.hold.skew),
       );
     } catch (error) {
       child?.giveBack();
@@ -88,7 +97,7 @@ export class JobForgeJobQueue implements StageQueue {
   }
 
   async #enqueue(
-    job: Omit<QueueJob, "id" | "attempts">,
+    job: NewQueueJob,
     idempotencyKey: string | undefined,
     runAt: Date | undefined,
   ): Promise<void> {
@@ -103,10 +112,6 @@ export class JobForgeJobQueue implements StageQueue {
   }
 
   async claim(workerId: string): Promise<QueueJob | null> {
-    return await this.#courses.claim(() => this.#claim(workerId));
-  }
-
-  async #claim(workerId: string): Promise<DatabaseHold | null> {
     const [row] = await this.#forge.transport.call<object[]>("jobforge_claim_jobs", {
       p_worker_id: workerId,
       p_limit: 1,
@@ -123,13 +128,14 @@ export class JobForgeJobQueue implements StageQueue {
       attempts: claimed.attempts - claimed.uncounted - 1,
       max_attempts: claimed.maxAttempts,
     };
-    return {
-      job,
+    this.#held.add(job.id, {
+      job: { ...job },
       workerId,
       attempt: claimed.attempts,
       skew: (claimed.lockedAt?.getTime() ?? Date.now()) - Date.now(),
       enqueued: new Map(),
-    };
+    });
+    return job;
   }
 
   async complete(jobId: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** The worker loop of the processing-jobs design, for any `JobQueue`: on Postgres, in memory, or any other. */
-import type { JobQueue, QueueJob } from "@jobforge/sdk-ts";
+import { type JobQueue, type QueueJob, sleep } from "@jobforge/sdk-ts";
 import { backoff } from "../presence/outage.ts";
 
 export interface WorkerLoopOptions {
@@ -51,18 +51,4 @@ async function runOne(
     return;
   }
   await queue.complete(job.id);
-}
-
-/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const wake = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener("abort", wake, { once: true });
-  });
 }

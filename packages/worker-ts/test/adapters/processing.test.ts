@@ -15,10 +15,13 @@ interface World {
   polls: number;
 }
 
-/** The stages of a call, which know nothing of what queue they run on. */
-function stagesOn(queue: StageQueue, world: World) {
-  const next = (job: QueueJob, stage: QueueJob["stage"], max_attempts: number): Promise<void> =>
-    queue.enqueue({ org_id: job.org_id, call_id: job.call_id, stage, payload: job.payload, max_attempts });
+/** The stages of a call, for any queue. They name the parent of a job, unless they know only the design's own interface. */
+function stagesOn(queue: StageQueue, world: World, namesParent = true) {
+  const next = (job: QueueJob, stage: QueueJob["stage"], max_attempts: number): Promise<void> => {
+    const { org_id, call_id, payload } = job;
+    const child = { org_id, call_id, stage, payload, max_attempts };
+    return namesParent ? queue.enqueue(child, { parent: job }) : queue.enqueue(child);
+  };
   return async (job: QueueJob): Promise<void> => {
     world.ran.push(job.stage);
     if (job.stage === "extract_audio") await next(job, "transcribe_start", 5);
@@ -108,27 +111,30 @@ describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
   });
 });
 
-test("a crash between the next stage's enqueue and the end of this one makes no second next stage", async ({
-  db,
-  forge,
-}) => {
-  const world: World = { ran: [], polls: 3 };
-  const crashed = new JobForgeJobQueue(forge);
-  await start(crashed);
-  const job = await crashed.claim("w-crash");
-  if (job === null) return expect.fail("nothing to claim");
-  await stagesOn(crashed, world)(job);
-  // The process dies here. Its lease runs out, and the stage runs again elsewhere.
-  const other = await db.connect();
-  await other.travel("10 minutes");
-  await other.query("select jobforge_maintain()");
-  const queue = new JobForgeJobQueue(forge);
-  await drain(queue, stagesOn(queue, world));
-  expect(world.ran.filter((stage) => stage === "extract_audio")).toHaveLength(2);
-  expect(world.ran.filter((stage) => stage === "transcribe_start")).toHaveLength(1);
-  expect(await db.value("select count(*)::int from jobforge_jobs where type = 'transcribe_start'")).toBe(1);
-  expect(await statuses(db)).toEqual({ succeeded: 4 });
-});
+test.for([
+  ["when the stage names its parent", true],
+  ["through the design's own interface", false],
+] as const)(
+  "a crash between the next stage's enqueue and the end of this one makes no second next stage, %s",
+  async ([_way, namesParent], { db, forge }) => {
+    const world: World = { ran: [], polls: 3 };
+    const crashed = new JobForgeJobQueue(forge);
+    await start(crashed);
+    const job = await crashed.claim("w-crash");
+    if (job === null) return expect.fail("nothing to claim");
+    await stagesOn(crashed, world, namesParent)(job);
+    // The process dies here. Its lease runs out, and the stage runs again elsewhere.
+    const other = await db.connect();
+    await other.travel("10 minutes");
+    await other.query("select jobforge_maintain()");
+    const queue = new JobForgeJobQueue(forge);
+    await drain(queue, stagesOn(queue, world, namesParent));
+    expect(world.ran.filter((stage) => stage === "extract_audio")).toHaveLength(2);
+    expect(world.ran.filter((stage) => stage === "transcribe_start")).toHaveLength(1);
+    expect(await db.value("select count(*)::int from jobforge_jobs where type = 'transcribe_start'")).toBe(1);
+    expect(await statuses(db)).toEqual({ succeeded: 4 });
+  },
+);
 
 test("a queue that fails does not end the loop, and is asked again after a pause that grows", async () => {
   const times: number[] = [];

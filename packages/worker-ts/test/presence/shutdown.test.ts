@@ -75,7 +75,7 @@ test("a job whose worker was killed is finished by another one, and its first at
   db,
   forge,
 }) => {
-  await forge.setPolicy("slow", { leaseMs: 1_000 });
+  await forge.policies.set("slow", { leaseMs: 1_000 });
   const { id } = await forge.enqueue(slow, { ms: 600_000 }, { tenantId: T });
   const child = startProcess(db.url);
   await child.logged(({ message, job_id }) => message === "Job started" && job_id === id);
@@ -88,7 +88,7 @@ test("a job whose worker was killed is finished by another one, and its first at
 });
 
 test("a worker killed in the middle of many jobs loses none and ends none twice", async ({ db, forge }) => {
-  await forge.setPolicy("noop", { leaseMs: 1_000 });
+  await forge.policies.set("noop", { leaseMs: 1_000 });
   await enqueueMany(db, "noop", 4_000, 10);
   const child = startProcess(db.url, {}, { LOG_LEVEL: "warn" });
   await until(async () => Number((await statuses(db))["succeeded"] ?? 0) > 0);
@@ -193,7 +193,7 @@ test("run() comes back when the program stops the worker, and no longer minds si
   const running = worker.run();
   expect(process.listenerCount("SIGTERM")).toBe(before + 1);
   await expect(worker.run(), "the first one is not disturbed").rejects.toThrow("already running");
-  await until(async () => (await forge.workers()).length === 1);
+  await until(async () => (await forge.workers.list()).length === 1);
   await worker.stop();
   await running;
   expect(process.listenerCount("SIGTERM")).toBe(before);

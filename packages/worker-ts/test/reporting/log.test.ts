@@ -146,7 +146,7 @@ test("a worker tells the database its version, types and process", async ({ forg
   expect(version).toBe(manifest.version);
   const worker = makeWorker(forge, { concurrency: 3, handlers: [slow.handle(() => undefined)] });
   await worker.start();
-  const [seen] = await forge.workers();
+  const [seen] = await forge.workers.list();
   expect(seen).toMatchObject({
     id: worker.id,
     status: "alive",

@@ -65,7 +65,7 @@ test("a definition's timeout aborts the handler and fails the run", async ({ db,
 });
 
 test("a policy's timeout holds for runs that have started before it was known", async ({ db, forge }) => {
-  await forge.setPolicy("slow", { timeoutMs: 60 });
+  await forge.policies.set("slow", { timeoutMs: 60 });
   const id = await enqueueSlow(forge);
   await makeWorker(forge, { handlers: [obedient()] }).tick();
   expect(await jobOf(db, id)).toMatchObject({ status: "queued", error: { name: "JobTimeoutError" } });

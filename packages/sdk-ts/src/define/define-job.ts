@@ -1,0 +1,48 @@
+/** Makes job definitions, and binds handlers to them. */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { checkDefinition, checkRange } from "../arguments.ts";
+import { bounds } from "../words.ts";
+import type {
+  BatchHandlerFunction,
+  BatchItem,
+  HandlerFunction,
+  JobDefinition,
+  JobDefinitionOptions,
+  JobHandler,
+} from "./definition.ts";
+
+/**
+ * Defines a job: what its type is called, what goes in and comes out, how it is retried. The definition types everything else: enqueue,
+ * handler, result and list. Fails with an InvalidArgumentError when an option makes no sense.
+ */
+export function defineJob<
+  const Type extends string,
+  Input extends StandardSchemaV1 = StandardSchemaV1,
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+>(options: JobDefinitionOptions<Type, Input, Output>): JobDefinition<Type, Input, Output> {
+  checkDefinition(options);
+  const definition: JobDefinition<Type, Input, Output> = {
+    ...options,
+    handle: (run) => handler(definition, 1, runEach(run)),
+    handleBatch: (size, run) => {
+      checkRange(size, "size", bounds.batchSize);
+      return handler(definition, size, run);
+    },
+  };
+  return definition;
+}
+
+function handler<Type extends string, Input extends StandardSchemaV1, Output extends StandardSchemaV1>(
+  definition: JobDefinition<Type, Input, Output>,
+  batchSize: number,
+  run: BatchHandlerFunction<Input, Output>,
+): JobHandler<Type> {
+  // The worker has validated the input with the definition's schema, which is where its type comes from.
+  return { definition, batchSize, run: (items) => run(items as readonly BatchItem<Input>[]) };
+}
+
+function runEach<Input extends StandardSchemaV1, Output extends StandardSchemaV1>(
+  run: HandlerFunction<Input, Output>,
+): BatchHandlerFunction<Input, Output> {
+  return (items) => Promise.all(items.map(async ({ input, job }) => run(input, job)));
+}

@@ -1,0 +1,60 @@
+/** The installation itself: its health and its maintenance. */
+import { checkRange } from "../arguments.ts";
+import { fromRow } from "../rows.ts";
+import type { Transport } from "../transport/transport.ts";
+import { bounds } from "../words.ts";
+
+/** Facts about the installation, as jobforge_health returns them. */
+export interface Health {
+  readonly version: string;
+  readonly minClient: string;
+  readonly apiSchema: string;
+  readonly timeTravel: boolean;
+  readonly now: string;
+  readonly grants: readonly {
+    readonly object: string;
+    readonly wanted: readonly string[];
+    readonly granted: readonly string[];
+  }[];
+  readonly openTables: readonly string[];
+  readonly hot: {
+    readonly live: number;
+    readonly dead: number;
+    readonly table_bytes: number;
+    readonly index_bytes: number;
+    readonly vacuumed_at: string | null;
+    readonly autovacuum: boolean;
+  };
+  readonly leaves: readonly {
+    readonly branch: string;
+    readonly keep_days: number;
+    readonly ahead_to: string;
+  }[];
+  readonly lacksShelf: boolean;
+  readonly overdueLeaves: number;
+  readonly maintainedAt: Readonly<Record<string, string>> | undefined;
+  readonly outbox: number;
+}
+
+export class Installation {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Facts about the installation, for monitoring. For operators and readers. */
+  async health(): Promise<Health> {
+    // `now` and `maintained_at` stay as they are in SQL: a text and an object, not Dates.
+    return fromRow<Health>(await this.#transport.call<object>("jobforge_health", {}));
+  }
+
+  /**
+   * Does a slice of maintenance. Workers do this by themselves; call it from a cron job where there may be no worker. For workers and
+   * operators.
+   */
+  async maintain(limit: number = bounds.maintainLimit.default): Promise<void> {
+    checkRange(limit, "limit", bounds.maintainLimit);
+    await this.#transport.call("jobforge_maintain", { p_limit: limit });
+  }
+}

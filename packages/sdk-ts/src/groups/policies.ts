@@ -1,0 +1,67 @@
+/** Policies: how the jobs of a type are retried, leased, kept and shown. */
+import { checkPolicy, checkType } from "../arguments.ts";
+import { fromRow, toKeys } from "../rows.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { RetryPreset } from "../words.ts";
+
+/** How a type behaves. */
+export interface Policy {
+  /** The type, or `*` when it has no policy of its own. */
+  readonly type: string;
+  readonly baseMs: number;
+  /** Undefined caps at one year. */
+  readonly capMs: number | undefined;
+  readonly factor: number;
+  readonly jitter: number;
+  readonly maxAttempts: number;
+  readonly timeoutMs: number | undefined;
+  readonly leaseMs: number | undefined;
+  readonly auditAction: string | undefined;
+  readonly keepHistory: boolean;
+  readonly retentionDays: number | undefined;
+  readonly maxPriority: number | undefined;
+  readonly redact: readonly string[];
+  readonly updatedAt: Date | undefined;
+  readonly updatedBy: string | undefined;
+}
+
+/** Changes of a policy. Null removes what can be absent. */
+export interface PolicyChanges {
+  /** Fills in `baseMs`, `capMs`, `factor` and `maxAttempts`; what is given besides wins. */
+  readonly preset?: RetryPreset | undefined;
+  readonly baseMs?: number | undefined;
+  readonly capMs?: number | null | undefined;
+  readonly factor?: number | undefined;
+  readonly jitter?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+  readonly timeoutMs?: number | null | undefined;
+  readonly leaseMs?: number | null | undefined;
+  readonly auditAction?: string | null | undefined;
+  readonly keepHistory?: boolean | undefined;
+  readonly retentionDays?: number | null | undefined;
+  readonly maxPriority?: number | null | undefined;
+  readonly redact?: readonly string[] | undefined;
+}
+
+/** Setting is for operators. Workers may get. */
+export class Policies {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** How a type behaves: its own policy, or the default one, whose `type` is then `*`. */
+  async get(type: string): Promise<Policy> {
+    checkType(type);
+    return fromRow<Policy>(await this.#transport.call<object>("jobforge_get_policy", { p_type: type }));
+  }
+
+  /** Sets how a type behaves, or with `*` every type without a policy of its own. What is not given stays. */
+  async set(type: string, changes: PolicyChanges): Promise<Policy> {
+    if (type !== "*") checkType(type);
+    checkPolicy(changes);
+    const args = { p_type: type, p_policy: toKeys(changes) };
+    return fromRow<Policy>(await this.#transport.call<object>("jobforge_set_policy", args));
+  }
+}

@@ -1,0 +1,55 @@
+/** Tenants: their quotas and weights, and the logins that are bound to them. */
+import { checkRange, checkTenant, checkText } from "../arguments.ts";
+import { fromRow, toKeys } from "../rows.ts";
+import type { Transport } from "../transport/transport.ts";
+import { bounds } from "../words.ts";
+
+/** The settings of a tenant. A setting that is not given stays as it is. */
+export interface TenantSettings {
+  /** How many jobs the tenant may have queued and running; null: any number. */
+  readonly maxPending?: number | null | undefined;
+  /** How many turns the tenant gets where others get one. */
+  readonly weight?: number | undefined;
+}
+
+export interface TenantInfo {
+  readonly tenantId: string;
+  readonly maxPending: number | undefined;
+  /** How many jobs the tenant has queued and running; known for tenants with a quota. */
+  readonly pending: number | undefined;
+  readonly weight: number;
+}
+
+/** The longest name that Postgres gives a role, in bytes. */
+const roleBytes = { min: 1, max: 63 };
+
+/** Setting and binding are for operators. Readers may get the settings of every tenant, and a tenant its own. */
+export class Tenants {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async get(tenantId: string): Promise<TenantInfo> {
+    checkTenant(tenantId);
+    return fromRow(await this.#transport.call<object>("jobforge_get_tenant", { p_tenant_id: tenantId }));
+  }
+
+  async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending">> {
+    checkTenant(tenantId);
+    const { maxPending, weight } = settings;
+    if (maxPending !== undefined && maxPending !== null)
+      checkRange(maxPending, "maxPending", bounds.maxPending);
+    if (weight !== undefined) checkRange(weight, "weight", bounds.weight);
+    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, weight }) };
+    return fromRow(await this.#transport.call<object>("jobforge_set_tenant", args));
+  }
+
+  /** Binds a login to one tenant; null unbinds it. */
+  async bindRole(role: string, tenantId: string | null): Promise<void> {
+    checkText(role, "role", roleBytes);
+    if (tenantId !== null) checkTenant(tenantId);
+    await this.#transport.call("jobforge_bind_role", { p_role: role, p_tenant_id: tenantId });
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Waiting for a job's end. A NOTIFY on `jobforge_done` ends the wait at once where the transport can listen; looking now and then is
+ * the guarantee, because notifications are a courtesy.
+ */
+import { checkTimeout } from "../arguments.ts";
+import { startTimer } from "../deadline.ts";
+import type { JobDefinition, JobOutput } from "../define/definition.ts";
+import { checkOutput } from "../define/schema.ts";
+import {
+  ConnectionError,
+  InvalidArgumentError,
+  JobCanceledError,
+  JobFailedError,
+  JobNotFoundError,
+  WaitTimeoutError,
+} from "../errors.ts";
+import { fromRow } from "../rows.ts";
+import { sleep } from "../sleep.ts";
+import type { CallArguments, Listener, Transport } from "../transport/transport.ts";
+import type { JobStatus } from "../words.ts";
+import type { Job, OfTenant } from "./job.ts";
+
+export interface WaitOptions {
+  /** Stops waiting, with the signal's reason. The job goes on. */
+  readonly signal?: AbortSignal | undefined;
+  /** Stops waiting after so long, with a WaitTimeoutError. The job goes on. Default: no limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A watch lasts ten minutes. */
+const watchAgainMs = 8 * 60_000;
+const lingerMs = 5000;
+
+/** One LISTEN for all who wait, opened with the first of them and closed a little after the last. */
+export class DoneSignals {
+  readonly #transport: Transport;
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #listener: Promise<Listener | undefined> | undefined;
+  #up = false;
+  #lingering: NodeJS.Timeout | undefined;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Whether notifications arrive at the moment. */
+  get heard(): boolean {
+    return this.#up;
+  }
+
+  /** Calls back when the job is said to have ended, until the returned function is called. */
+  async subscribe(jobId: string, onDone: () => void): Promise<() => void> {
+    const waiters = this.#waiting.get(jobId) ?? new Set();
+    waiters.add(onDone);
+    this.#waiting.set(jobId, waiters);
+    clearTimeout(this.#lingering);
+    this.#listener ??= this.#listen();
+    await this.#listener;
+    return () => {
+      waiters.delete(onDone);
+      if (waiters.size === 0) this.#waiting.delete(jobId);
+      if (this.#waiting.size === 0) this.#lingering = setTimeout(() => void this.close(), lingerMs);
+    };
+  }
+
+  async #listen(): Promise<Listener | undefined> {
+    return await this.#transport.listen?.(["jobforge_done"], {
+      onNotification: (_, jobId) => {
+        for (const onDone of this.#waiting.get(jobId) ?? []) onDone();
+      },
+      onState: (state) => {
+        this.#up = state === "up";
+        // Something may have been missed: everybody looks for himself.
+        for (const waiters of this.#waiting.values()) for (const onDone of waiters) onDone();
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#lingering);
+    const listener = this.#listener;
+    this.#listener = undefined;
+    this.#up = false;
+    await (await listener)?.close();
+  }
+}
+
+/** What jobforge_get_result answers. */
+interface Outcome {
+  readonly status: JobStatus;
+  readonly result: unknown;
+}
+
+/** Which job is waited for. */
+export interface Waiting<D extends JobDefinition> extends WaitOptions, OfTenant {
+  readonly id: string;
+  readonly job?: D | undefined;
+}
+
+/** The output of a job that succeeded. Fails with what became of it otherwise. */
+export async function waitForResult<D extends JobDefinition>(
+  transport: Transport,
+  signals: DoneSignals,
+  waiting: Waiting<D>,
+): Promise<JobOutput<D>> {
+  const { id, tenantId, signal, timeoutMs } = waiting;
+  if (timeoutMs !== undefined) checkTimeout(timeoutMs);
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  const timer = startTimer(timeoutMs, () => stop.abort(new WaitTimeoutError(id, timeoutMs ?? 0)));
+  const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop.signal);
+  try {
+    const outcome = await waitForEnd(ask, signals, id, stop.signal);
+    if (outcome.status === "succeeded") return (await outputOf(waiting.job, outcome.result)) as JobOutput<D>;
+    const [row] = await ask<object[]>("jobforge_get_job");
+    if (row === undefined) throw new JobNotFoundError(id);
+    const job = fromRow<Job>(row);
+    throw outcome.status === "canceled" ? new JobCanceledError(job) : new JobFailedError(job);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+type Ask = <T>(name: string) => Promise<T>;
+
+/** Calls about one job, until the signal is aborted. */
+function askFor(transport: Transport, job: CallArguments, signal: AbortSignal): Ask {
+  return async <T>(name: string) => {
+    signal.throwIfAborted();
+    return await transport.call<T>(name, job, { signal });
+  };
+}
+
+async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: AbortSignal): Promise<Outcome> {
+  const patience = new Patience();
+  const first = await look(ask, id).catch((error: unknown) => patience.bear(error));
+  if (first !== undefined && hasEnded(first)) return first;
+  let wake = new AbortController();
+  stop.addEventListener("abort", () => wake.abort(), { once: true });
+  const unsubscribe = await signals.subscribe(id, () => wake.abort());
+  try {
+    let watchedAt = Number.NEGATIVE_INFINITY;
+    for (let looks = 0; ; looks += 1) {
+      try {
+        if (signals.heard && Date.now() - watchedAt > watchAgainMs) {
+          await watch(ask, id);
+          watchedAt = Date.now();
+        }
+        // Only now: what ended before the watch was committed is told to nobody.
+        const outcome = await look(ask, id);
+        if (hasEnded(outcome)) return outcome;
+        patience.renew();
+      } catch (error) {
+        patience.bear(error);
+      }
+      await sleep(sleepBefore(looks, signals.heard), wake.signal);
+      stop.throwIfAborted();
+      if (wake.signal.aborted) wake = new AbortController();
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function look(ask: Ask, id: string): Promise<Outcome> {
+  const outcome = await ask<Outcome | null>("jobforge_get_result");
+  if (outcome === null) throw new JobNotFoundError(id);
+  return outcome;
+}
+
+async function watch(ask: Ask, id: string): Promise<void> {
+  try {
+    await ask("jobforge_watch_job");
+  } catch (error) {
+    // It was forgotten since the last look.
+    if (error instanceof InvalidArgumentError && error.field === "jobId") throw new JobNotFoundError(id);
+    throw error;
+  }
+}
+
+function hasEnded({ status }: Outcome): boolean {
+  return status !== "queued" && status !== "running";
+}
+
+/** Shorter at first, jittered; a notification makes looking less urgent. */
+function sleepBefore(looks: number, heard: boolean): number {
+  const [first, longest] = heard ? [1000, 10_000] : [50, 2000];
+  return Math.min(longest, first * 1.5 ** looks) * (0.75 + Math.random() / 2);
+}
+
+/** Bears a database that cannot be reached for a minute, such as while it restarts. */
+class Patience {
+  #since: number | undefined;
+
+  renew(): void {
+    this.#since = undefined;
+  }
+
+  bear(error: unknown): undefined {
+    this.#since ??= Date.now();
+    const passing = error instanceof ConnectionError && error.retryable;
+    if (!passing || Date.now() - this.#since > 60_000) throw error;
+    return undefined;
+  }
+}
+
+/** A handler that returned nothing leaves no result, which reads as null: undefined, unless only null is what the schema allows. */
+async function outputOf(job: JobDefinition | undefined, result: unknown): Promise<unknown> {
+  if (job?.output === undefined) return result ?? undefined;
+  if (result !== null) return await checkOutput(job, result);
+  return await checkOutput(job, undefined).catch(() => checkOutput(job, null));
+}

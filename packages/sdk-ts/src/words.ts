@@ -1,0 +1,163 @@
+/**
+ * The fixed words and numbers of the API, each written once. The types and the argument checks of the SDK derive from them, and so do
+ * the schemas of the server and the options of the CLI.
+ */
+
+/** The retry presets, with the settings that each of them stands for. The kernel has the same ones; a test compares them. */
+export const retryPresets = {
+  jobforge: { baseMs: 1000, capMs: 3_600_000, factor: 2, maxAttempts: 5 },
+  harmonyk: { baseMs: 1000, capMs: 60_000, factor: 2, maxAttempts: 6 },
+  atlas: { baseMs: 10_000, capMs: null, factor: 2, maxAttempts: 4 },
+  processing: { baseMs: 30_000, capMs: 600_000, factor: 2, maxAttempts: 5 },
+} as const;
+export type RetryPreset = keyof typeof retryPresets;
+
+/** The states of a job. The last four are final. */
+export const jobStatuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** Why a finished job is in its final state. */
+export const jobEndReasons = [
+  "done",
+  "refused",
+  "failed",
+  "exhausted",
+  "crashed",
+  "canceled",
+  "expired",
+] as const;
+export type JobEndReason = (typeof jobEndReasons)[number];
+
+/** The states of one attempt. */
+export const attemptStatuses = [
+  "running",
+  "succeeded",
+  "failed",
+  "lost",
+  "deferred",
+  "released",
+  "canceled",
+] as const;
+export type AttemptStatus = (typeof attemptStatuses)[number];
+
+/** What an enqueue does when a live job has the same dedupe key. */
+export const dedupeModes = ["skip", "replace", "debounce"] as const;
+export type DedupeMode = (typeof dedupeModes)[number];
+
+/** What an enqueue did: `existing` returns an older job unchanged, `replaced` has changed it. */
+export const enqueueOutcomes = ["created", "existing", "replaced"] as const;
+export type EnqueueOutcome = (typeof enqueueOutcomes)[number];
+
+/** The changes that can be made to many jobs at once. */
+export const bulkChanges = ["cancel", "reschedule", "purge"] as const;
+export type BulkChange = (typeof bulkChanges)[number];
+
+/** What a gate pauses. */
+export const gateScopes = ["all", "type", "tenant"] as const;
+export type GateScopeName = (typeof gateScopes)[number];
+
+/** What a limit counts. */
+export const limitScopes = ["type", "tenant", "type_tenant", "key"] as const;
+export type LimitScopeName = (typeof limitScopes)[number];
+
+/** What an entry of the audit log is about. */
+export const auditEntityTypes = [
+  "job",
+  "jobs",
+  "schedule",
+  "type",
+  "gate",
+  "limit",
+  "role",
+  "token",
+  "connector",
+  "tenant",
+] as const;
+export type AuditEntityType = (typeof auditEntityTypes)[number];
+
+/** Whether a worker still sends heartbeats. */
+export const workerStatuses = ["alive", "gone"] as const;
+export type WorkerStatus = (typeof workerStatuses)[number];
+
+/** The three kinds of schedules. */
+export const scheduleKinds = ["cron", "every", "dynamic"] as const;
+export type ScheduleKind = (typeof scheduleKinds)[number];
+
+/** What a schedule does with a due time that comes while one of its runs is queued or running. */
+export const overlapModes = ["skip", "queue", "allow"] as const;
+export type OverlapMode = (typeof overlapModes)[number];
+
+/** What a schedule does with due times that passed while no worker was there. */
+export const missedModes = ["skip", "once", "all"] as const;
+export type MissedMode = (typeof missedModes)[number];
+
+/** What `schedules.ensure` did. */
+export const scheduleOutcomes = ["created", "existing", "updated"] as const;
+export type ScheduleOutcome = (typeof scheduleOutcomes)[number];
+
+/** How long the period of one row of a usage report is; `total` is the whole report. */
+export const usagePeriods = ["hour", "day", "week", "month", "total"] as const;
+export type UsagePeriod = (typeof usagePeriods)[number];
+
+/** What rows of usage reports and live counts can be split by. */
+export const dimensions = ["tenant", "type"] as const;
+export type Dimension = (typeof dimensions)[number];
+
+/** The least and the greatest accepted value, and the default where there is one. */
+export interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  readonly default?: number;
+}
+
+/** The bounds of numbers and sizes, as the kernel has them. */
+export const bounds = {
+  /** Items of a page of a list. */
+  pageSize: { min: 1, max: 1000, default: 100 },
+  /** Jobs that one call of a bulk change can match. */
+  bulkLimit: { min: 1, max: 10_000, default: 1000 },
+  /** Groups that `jobs.deadGroups` returns. */
+  deadGroups: { min: 1, max: 1000, default: 50 },
+  /** Live jobs that `usage.live` counts before it estimates. */
+  liveCap: { min: 0, max: 100_000, default: 10_000 },
+  /** The size of the slice that `installation.maintain` does. */
+  maintainLimit: { min: 1, max: 100_000, default: 1000 },
+  /** How far back `types.list` counts finished jobs. */
+  typeSpanMs: { min: 1, max: 7 * 86_400_000, default: 3_600_000 },
+  /** Jobs of one call of a batch handler. */
+  batchSize: { min: 1, max: 1000 },
+  priority: { min: -1_000_000, max: 1_000_000, default: 0 },
+  maxAttempts: { min: 1, max: 100_000 },
+  /** Waits between retries. */
+  retryMs: { min: 0, max: 31_536_000_000 },
+  retryFactor: { min: 1, max: 100 },
+  retryJitter: { min: 0, max: 1 },
+  timeoutMs: { min: 1, max: 31_536_000_000 },
+  leaseMs: { min: 1000, max: 31_536_000_000 },
+  retentionDays: { min: 1, max: 3650 },
+  /** Missed runs that `missed: "all"` makes up for. */
+  missedLimit: { min: 1, max: 100, default: 100 },
+  maxRunning: { min: 0, max: 2_147_483_647 },
+  /** The rate and the burst of a limit. */
+  rate: { min: 1, max: 1_000_000 },
+  maxPending: { min: 0, max: 1_000_000_000 },
+  weight: { min: 1, max: 100 },
+  /** Characters of a job's type. */
+  typeLength: { min: 1, max: 200 },
+  /** Bytes of a key, and of a subject. */
+  keyBytes: { min: 1, max: 1024 },
+  /** Tags of a job. */
+  tags: { min: 0, max: 50 },
+  /** Bytes of all tags of a job together. */
+  tagBytes: { min: 1, max: 4000 },
+  auditActionBytes: { min: 1, max: 200 },
+  /** Bytes of the reason of a pause. */
+  reasonBytes: { min: 1, max: 10_000 },
+  /** Bytes of the name of a connector. */
+  connectorBytes: { min: 1, max: 800 },
+  /** Bytes of the name of an application that declares schedules. */
+  appBytes: { min: 1, max: 200 },
+} as const satisfies Readonly<Record<string, Bounds>>;
+
+/** How long a call may take unless the client or the call says otherwise. */
+export const defaultTimeoutMs = 30_000;
