@@ -1,31 +1,42 @@
 /**
  * The engine puts the parts of a worker together, for a worker that runs until it is stopped or for one tick.
  *
- *     claiming                              running                            reporting
+ *              jobs              runs              turns             call
+ *   +------+ --------> +--------+ ------> +-------+ ------> +--------+ ------> handler
+ *   | loop |           | intake |         | slots |         | runner |
+ *   +------+ <------+  +--------+         +-------+         +--------+
+ *     |  ^          |                                         |  |  ^
+ *     |  |          +----- signal: run ended, slot free ------+  |  | abort
+ *     |  |                                                  end  |  |
+ *     |  |           ends to settle     +-------------+          |  |
+ *     |  +----------------------------- | settlements | <--------+  |
+ *     |                                 +-------------+ --> report  |   (log, hooks, metrics)
+ *     | settle and claim:                     ^                     |
+ *     | one call, one commit                  | replies             |
+ *     v                                       |                     |
+ *   +-----------------------------------------------+               |
+ *   |                   database                    |               |
+ *   +-----------------------------------------------+               |
+ *     |                       ^            |  canceled, lost        |
+ *     | NOTIFY                | held runs  |                        |
+ *     v                       |            v                        |
+ *   +---------------+       +----------------+                      |
+ *   | notifications |       |   heartbeat    | ---------------------+
+ *   +---------------+       +----------------+
+ *     |                       ^
+ *     | wake-up               | mark: "notify me"
+ *     v                       |
+ *   signal <---- timer ---- +------+
+ *   (to the loop)           | idle | <---- loop: no job is due
+ *                           +------+
  *
- *     +--------+  jobs   +--------+  runs   +-------+  next   +--------+
- *     |  loop  |-------->| intake |-------->| slots |-------->| runner |------> handler
- *     +--------+         +--------+         +-------+         +--------+
- *      |  ^  ^                                                    | ends
- *      |  |  |    signal: a run has ended, a slot is free         v
- *      |  |  +-------------------------------------------- +-------------+      +--------+
- *      |  |                ends to settle                  | settlements |----->| report |----> log, hooks
- *      |  +----------------------------------------------- +-------------+      +--------+
- *      |                                                          ^ replies
- *      |  settle and claim: one call, one commit                  |
- *      +-----------------------> database ------------------------+
- *                                 |   ^
- *              jobs to abort,     |   |  heartbeat: held runs, metrics,
- *              wake-ups           v   |  "notify me" (mark)
- *                               presence: heartbeat, idle, notifications
+ * Claim, run, settle: the loop asks `demand` what to claim, and calls the database. The intake makes a run of each job
+ * and puts it into `slots`, where it waits for its turn. The runner takes runs out of the slots and calls their
+ * handlers. The end of a run goes to `settlements` and signals the loop, whose next call settles it. The database's
+ * reply goes to `report`. The worker holds a run (`HeldRuns`) from its claim until that reply.
  *
- * Claim, run, settle: the loop asks `demand` what to claim and calls the database. The intake makes a run of each job and
- * puts it into `slots`, where it waits for its turn. The runner takes runs out of the slots and calls their handlers. The
- * end of a run goes to `settlements` and signals the loop, whose next call settles it. The database's reply goes to
- * `report`. The worker holds a run (`HeldRuns`) from its claim to that reply.
- *
- * Heartbeat: every ten seconds the heartbeat lists the held runs, which keeps their leases. The response names runs that
- * were canceled or lost, and the runner aborts them.
+ * Heartbeat: every ten seconds the heartbeat lists the held runs, which keeps their leases. The response names runs
+ * that were canceled or lost, and the runner aborts them.
  *
  * Wake-ups: when a claim finds nothing, `idle` sets a timer for the next due time or poll, and asks the database by a
  * heartbeat to be notified. A timer or a notification signals the loop to claim again. A tick ends instead.
@@ -61,143 +72,145 @@ import { version } from "./version.ts";
 
 export class Engine {
   readonly log: WorkerLog;
-  readonly #held = new HeldRuns();
-  readonly #meter: Meter;
-  readonly #signal: LoopSignal;
-  readonly #slots: Slots;
-  readonly #runner: Runner;
-  readonly #overdue: Overdue;
-  readonly #loop: Loop;
-  readonly #heartbeat: Heartbeat;
-  /** A worker that runs until it is stopped has these, and a tick has none. */
-  readonly #idle: Idle | undefined;
-  readonly #notifications: Notifications | undefined;
-  /** Only a tick has this. */
-  readonly #patience: Patience | undefined;
+  readonly #parts: Parts;
 
   /** With a `budget` it is the engine of a tick that claims at most this number of jobs. */
   constructor(transport: Transport, settings: Settings, budget?: number) {
-    const { concurrency, batchSize, prefetch, abortGraceMs, middleware } = settings;
-    const types = settings.handlers.map(
-      (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
-    );
-    const clock = new DatabaseClock();
-    const kernel = new Kernel(transport, clock, settings, types);
-    const [held, reporting] = [this.#held, makeReporting(settings)];
-    const { log, meter, report } = reporting;
-    const outage = new Outage(log);
-
-    const signal = new LoopSignal(() => this.#loop.turn());
-    const settlements = new Settlements(held, report, log);
-    const pace = new Pace(types);
-    const slots = new Slots(concurrency, types);
-    const demand = new Demand(slots, types, pace, { batchSize, prefetch });
-    const runner = new Runner({
-      kernel,
-      reporting,
-      held,
-      slots,
-      demand,
-      pace,
-      settlements,
-      signal,
-      middleware,
-      abortGraceMs,
-    });
-    const overdue = new Overdue(slots, runner);
-    const policies = new Policies(kernel, log, runner);
-    const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
-
-    const [about, everyMs] = [aboutWorker(kernel.types, concurrency), settings.heartbeatMs];
-    const heartbeat = new Heartbeat({ kernel, outage, held, meter, runner, everyMs, about });
-    const isTick = budget !== undefined;
-    const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs: settings.pollMs });
-    const patience = isTick ? new Patience(held) : undefined;
-    if (idle !== undefined && settings.listen)
-      this.#notifications = new Notifications({ kernel, outage, signal, idle, heartbeat, held });
-    this.#loop = new Loop({
-      kernel,
-      signal,
-      demand,
-      pace,
-      meter,
-      intake,
-      runner,
-      slots,
-      settlements,
-      outage,
-      idle,
-      patience,
-      batchSize,
-      budget: budget ?? Number.POSITIVE_INFINITY,
-    });
-
-    this.log = log;
-    this.#meter = meter;
-    this.#signal = signal;
-    this.#slots = slots;
-    this.#runner = runner;
-    this.#overdue = overdue;
-    this.#heartbeat = heartbeat;
-    this.#idle = idle;
-    this.#patience = patience;
+    this.#parts = makeParts(transport, settings, budget);
+    this.log = this.#parts.log;
   }
 
   /** The number of runs so far, by how they ended. */
   get tally(): Readonly<Tally> {
-    return this.#meter.runs;
+    return this.#parts.meter.runs;
   }
 
   /** What the worker has measured so far. */
   metrics(): WorkerMetrics {
-    return this.#meter.read();
+    return this.#parts.meter.read();
   }
 
   /** The number of handler calls in progress. */
   get running(): number {
-    return this.#slots.busy;
+    return this.#parts.slots.busy;
   }
 
   /** Works until `drain`. Resolves when the database knows the worker. */
   async start(): Promise<void> {
-    this.#notifications?.open();
-    await this.#heartbeat.start();
-    this.#loop.open();
+    const { notifications, heartbeat, loop } = this.#parts;
+    notifications?.open();
+    await heartbeat.start();
+    loop.open();
   }
 
-  /** Works until no job is due or the budget is spent. Rejects when the database fails, after it has tried to settle. */
+  /**
+   * Works until no job is due or the budget is spent. Rejects when the database fails, after it has tried to settle.
+   */
   async runDue(): Promise<void> {
-    this.#heartbeat.startLater();
-    this.#loop.open();
-    const ends = [this.#loop.quiet()];
-    if (this.#patience !== undefined) ends.push(this.#patience.exhausted);
+    const { heartbeat, loop, patience } = this.#parts;
+    heartbeat.startLater();
+    loop.open();
+    const ends = [loop.quiet()];
+    if (patience !== undefined) ends.push(patience.exhausted);
     await Promise.race(ends);
   }
 
   /** Claims nothing more, and hands back the jobs that have not started. Resolves when all other runs have ended. */
   async drain(): Promise<void> {
-    this.#loop.stopClaiming();
-    this.#idle?.stop();
-    for (const run of this.#slots.takeUnstarted()) this.#runner.handBack(run);
-    this.#signal.schedule();
-    await this.#loop.quiet();
+    const { loop, idle, slots, runner, signal } = this.#parts;
+    loop.stopClaiming();
+    idle?.stop();
+    for (const run of slots.takeUnstarted()) runner.handBack(run);
+    signal.schedule();
+    await loop.quiet();
   }
 
   /** Aborts the handlers that still run. They get `graceMs` to return. */
   abort(graceMs: number): void {
-    this.#runner.abortAll(graceMs);
+    this.#parts.runner.abortAll(graceMs);
   }
 
   /** Ends the engine, whatever is left. */
   async close(): Promise<void> {
-    const jobs = this.#held.size;
-    if (jobs > 0) this.log.warn({ jobs }, "Leaving jobs behind: their leases will run out");
-    this.#loop.stop();
-    this.#overdue.stop();
-    this.#idle?.stop();
-    this.#runner.stop();
-    await Promise.all([this.#heartbeat.stop(), this.#notifications?.close()]);
+    const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
+    if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
+    loop.stop();
+    overdue.stop();
+    idle?.stop();
+    runner.stop();
+    await Promise.all([heartbeat.stop(), notifications?.close()]);
   }
+}
+
+/** The parts that the engine itself uses. */
+interface Parts {
+  readonly log: WorkerLog;
+  readonly meter: Meter;
+  readonly held: HeldRuns;
+  readonly signal: LoopSignal;
+  readonly slots: Slots;
+  readonly runner: Runner;
+  readonly overdue: Overdue;
+  readonly heartbeat: Heartbeat;
+  readonly loop: Loop;
+  /** A worker that runs until it is stopped is idle at times. */
+  readonly idle: Idle | undefined;
+  readonly notifications: Notifications | undefined;
+  /** A tick gives up on a database that fails. */
+  readonly patience: Patience | undefined;
+}
+
+/** Creates the parts of a worker, each after those that it works with. */
+function makeParts(transport: Transport, settings: Settings, budget: number | undefined): Parts {
+  const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs } = settings;
+  const types = settings.handlers.map(
+    (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
+  );
+  const reporting = makeReporting(settings);
+  const { log, meter, report } = reporting;
+  const clock = new DatabaseClock();
+  const kernel = new Kernel(transport, clock, settings, types);
+  const outage = new Outage(log);
+  const held = new HeldRuns();
+
+  const signal = new LoopSignal(() => loop.turn());
+  const settlements = new Settlements(held, report, log);
+  const pace = new Pace(types);
+  const slots = new Slots(concurrency, types);
+  const demand = new Demand(slots, types, pace, { batchSize, prefetch });
+  const work = { kernel, signal, settlements, pace, slots, demand };
+  const runner = new Runner({ ...work, reporting, held, middleware, abortGraceMs });
+  const overdue = new Overdue(slots, runner);
+  const policies = new Policies(kernel, log, runner);
+  const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
+
+  const about = aboutWorker(kernel.types, concurrency);
+  const everyMs = settings.heartbeatMs;
+  const heartbeat = new Heartbeat({ kernel, outage, held, meter, runner, everyMs, about });
+  const isTick = budget !== undefined;
+  const patience = isTick ? new Patience(held) : undefined;
+  const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs });
+  const notifications =
+    idle !== undefined && settings.listen
+      ? new Notifications({ kernel, outage, signal, idle, heartbeat, held })
+      : undefined;
+
+  const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
+  const loop = new Loop({ ...work, meter, intake, runner, outage, idle, patience, ...limits });
+  return {
+    log,
+    meter,
+    held,
+    signal,
+    slots,
+    runner,
+    overdue,
+    heartbeat,
+    loop,
+    idle,
+    notifications,
+    patience,
+  };
 }
 
 /** What every heartbeat says about the worker. */

@@ -20,7 +20,9 @@ const errorNames = {
   shutdown: "WorkerShutdownError",
 } as const;
 
-/** Thrown by `defer()`, `fail()` and `retryAfter()` to leave the handler. Their request holds even if this is caught. */
+/**
+ * Thrown by `defer()`, `fail()` and `retryAfter()` to leave the handler. Their request holds even if this is caught.
+ */
 export class RunOver extends Error {
   override readonly name = "RunOver";
 }
@@ -30,8 +32,8 @@ const maxStackLength = 4000;
 const maxMessageLength = 4000;
 
 /**
- * An error as JSON: name, message, stack, and the code and cause if there are any. Handles whatever was thrown: libraries
- * put objects where strings belong, and an error that cannot be described must not keep its run from ending.
+ * An error as JSON: name, message, stack, and the code and cause if there are any. Handles whatever was thrown:
+ * libraries put objects where strings belong, and an error that cannot be described must not keep its run from ending.
  */
 export function describeError(thrown: unknown): RunError {
   if (!isError(thrown)) return { name: "NonError", message: clean(thrown).slice(0, maxMessageLength) };

@@ -33,7 +33,9 @@ export interface WorkerOptions {
   readonly id?: string | undefined;
   /** Claims jobs of this tenant only. */
   readonly tenantId?: string | undefined;
-  /** False: never LISTEN, only poll, as poolers in transaction mode require. Default true, if the transport supports it. */
+  /**
+   * False: never LISTEN, only poll, as poolers in transaction mode require. Default true, if the transport supports it.
+   */
   readonly listen?: boolean | undefined;
   /** The longest sleep of an idle worker before it looks for jobs again, in milliseconds. Default 2000. */
   readonly pollMs?: number | undefined;
@@ -41,16 +43,20 @@ export interface WorkerOptions {
   readonly heartbeatMs?: number | undefined;
   /** How long a shutdown waits for running handlers, in milliseconds. Default 30000. */
   readonly graceMs?: number | undefined;
-  /** How long a handler may continue after its signal was aborted, before its slot goes to another job. Default 5000. */
+  /**
+   * How long a handler may continue after its signal was aborted, before its slot goes to another job. Default 5000.
+   */
   readonly abortGraceMs?: number | undefined;
   /** The number of jobs in one call to the database, at most: 1 to 1000. Default 500. */
   readonly batchSize?: number | undefined;
   /**
-   * The number of jobs claimed before there is a slot for them, at most. The actual number depends on how long jobs take.
-   * 0 claims none. Default 1000.
+   * The number of jobs claimed before there is a slot for them, at most. The actual number depends on how long jobs
+   * take. 0 claims none. Default 1000.
    */
   readonly prefetch?: number | undefined;
-  /** Receives the log lines. Default: JSON on standard output, formatted in a terminal, of level `LOG_LEVEL` or above. */
+  /**
+   * Receives the log lines. Default: JSON on standard output, formatted in a terminal, of level `LOG_LEVEL` or above.
+   */
   readonly logger?: Logger | undefined;
   readonly hooks?: WorkerHooks | undefined;
   /** Functions around every handler, the first one outermost. */

@@ -1,6 +1,6 @@
 /**
- * A Fetch API handler for `POST /api/jobs/tick`, for platforms without long-running processes. A cron job calls it; it runs
- * the jobs that are due and responds `{ ok: true }`. The caller must send the secret.
+ * A Fetch API handler for `POST /api/jobs/tick`, for platforms without long-running processes. A cron job calls it; it
+ * runs the jobs that are due and responds `{ ok: true }`. The caller must send the secret.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";

@@ -37,8 +37,8 @@ export interface Worker extends AsyncDisposable {
   /** Claims nothing more, hands back jobs that have not started, lets handlers finish, and settles their ends. */
   stop(options?: StopOptions): Promise<void>;
   /**
-   * Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. Also resolves when the
-   * program calls `stop()`.
+   * Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. Also resolves when
+   * the program calls `stop()`.
    */
   run(): Promise<void>;
   /** Runs up to `limit` jobs that are due now (default 100). Resolves when they have ended. For cron and serverless. */

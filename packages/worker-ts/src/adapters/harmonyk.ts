@@ -1,4 +1,7 @@
-/** The dev tick of Harmonyk's jobs library: claims up to N due jobs, runs them in this process, and retries failures later. */
+/**
+ * The dev tick of Harmonyk's jobs library: claims up to N due jobs, runs them in this process, and retries failures
+ * later.
+ */
 import type { Transport } from "@jobforge/sdk-ts";
 import { defaultRemoteTickLimit } from "../defaults.ts";
 import type { WorkerOptions } from "../options.ts";

@@ -6,7 +6,10 @@ import type { DatabaseClock } from "../presence/clock.ts";
 import { type ConnectionBudget, connectionBudgetOf } from "../running/connection-budget.ts";
 import type { ClaimRequest, HeartbeatResponse, RunKey, SettleResponse } from "./protocol.ts";
 
-/** `jobforge_settle_jobs` with its response as JSON text: building a jsonb of hundreds of jobs costs an eighth of the call. */
+/**
+ * `jobforge_settle_jobs` with its response as JSON text: building a jsonb of hundreds of jobs costs an eighth of the
+ * call.
+ */
 const settleFunction = "jobforge_exchange_jobs";
 
 export class Kernel {

@@ -1,7 +1,8 @@
 /**
- * The loop: one call settles the runs that have ended and claims the next jobs; the jobs start; their ends go with a later
- * call. Ends that arrive while a call is in flight wait for the next one, so batches grow with the load. Two calls may
- * be in flight at the same time, so that the database works while handlers run. The loop never fails: it retries.
+ * The loop: one call settles the runs that have ended and claims the next jobs; the jobs start; their ends go with a
+ * later call. Ends that arrive while a call is in flight wait for the next one, so batches grow with the load. Two
+ * calls may be in flight at the same time, so that the database works while handlers run. The loop never fails: it
+ * retries.
  *
  * The loop has four modes:
  *
@@ -15,13 +16,14 @@
  * - A job may be due (`signal.mayBeDue`) and there is room for it (`demand`). Jobs may be due at the start, after a
  *   wake-up, and as long as claims return all they asked for. A claim of all types that returns less makes the worker
  *   idle: then only `idle` or a notification wakes the loop.
- * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight, or
- *   for `settleDelayMs` while every slot is busy, so that more of them share a call.
+ * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight,
+ *   or for `settleDelayMs` while every slot is busy, so that more of them share a call.
  *
- * A turn is taken when a call returns, when a run ends or frees a slot, at a wake-up, and when one of these times is over:
+ * A turn is taken when a call returns, when a run ends or frees a slot, at a wake-up, and when one of these times is
+ * over:
  *
- * - After a call that failed, no call is made until the retry delay of `outage` is over. Then one call at a time is made
- *   until one succeeds.
+ * - After a call that failed, no call is made until the retry delay of `outage` is over. Then one call at a time is
+ *   made until one succeeds.
  * - After a claim that failed, while the settle in the same call succeeded, only claims wait.
  */
 import { parallelCalls, settleDelayMs } from "../defaults.ts";

@@ -1,7 +1,7 @@
 /**
- * How fast jobs go, and therefore how many to claim ahead of their start. Jobs that take microseconds must be claimed by
- * the hundred; otherwise the worker would wait for the database most of the time. A job that takes a minute must not be
- * claimed before there is a slot for it, because another worker could run it now.
+ * How fast jobs go, and therefore how many to claim ahead of their start. Jobs that take microseconds must be claimed
+ * by the hundred; otherwise the worker would wait for the database most of the time. A job that takes a minute must not
+ * be claimed before there is a slot for it, because another worker could run it now.
  */
 import { type HandledType, PerType } from "../handled-type.ts";
 

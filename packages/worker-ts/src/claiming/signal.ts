@@ -1,7 +1,7 @@
 /**
- * How the other parts of a worker reach the loop: the runner when a run has ended, idle and the notifications when a job
- * may be due. Work goes round in a circle (loop, intake, runner, settlements, loop), and this is the one place where
- * the circle is closed.
+ * How the other parts of a worker reach the loop: the runner when a run has ended, idle and the notifications when a
+ * job may be due. Work goes round in a circle (loop, intake, runner, settlements, loop), and this is the one place
+ * where the circle is closed.
  */
 export class LoopSignal {
   readonly #turn: () => void;
@@ -41,7 +41,10 @@ export class LoopSignal {
     this.#mayBeDue = isMoreDue;
   }
 
-  /** A run has ended, or a job may start: the loop turns once for everything that happens in this turn of the event loop. */
+  /**
+   * A run has ended, or a job may start: the loop turns once for everything that happens in this turn of the event
+   * loop.
+   */
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

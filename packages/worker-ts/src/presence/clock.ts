@@ -1,7 +1,7 @@
 /**
  * An estimate of the database's clock, learnt from its responses. Due times are the database's, and the worker's own
- * clock may differ from it or be set while the worker runs. So the time since a response is measured with a clock that only
- * goes forward.
+ * clock may differ from it or be set while the worker runs. So the time since a response is measured with a clock that
+ * only goes forward.
  */
 export class DatabaseClock {
   readonly #own: () => number;

@@ -41,7 +41,9 @@ export class Heartbeat {
     return this.#isMarked;
   }
 
-  /** Beats from now on. Resolves when the database has responded for the first time, or when `stop` was called before. */
+  /**
+   * Beats from now on. Resolves when the database has responded for the first time, or when `stop` was called before.
+   */
   async start(): Promise<void> {
     this.#isStopped = false;
     const responded = new Promise<void>((resolve) => {

@@ -4,14 +4,14 @@
  *
  * A worker is in one of these modes:
  *
- * - Flowing: claims return all they ask for. No timer is set. Once the worker has been in this mode for `busyAfterMs`, it
- *   withdraws its request to be notified, so that other transactions need not send notifications.
- * - Sleeping, not marked: a claim has shown that no job is due (`drained`). A timer wakes the loop at the next due time or
- *   poll. Polls begin after `firstPollMs` and become less frequent, up to `pollMs`. A worker that cannot listen (it
+ * - Flowing: claims return all they ask for. No timer is set. Once the worker has been in this mode for `busyAfterMs`,
+ *   it withdraws its request to be notified, so that other transactions need not send notifications.
+ * - Sleeping, not marked: a claim has shown that no job is due (`drained`). A timer wakes the loop at the next due time
+ *   or poll. Polls begin after `firstPollMs` and become less frequent, up to `pollMs`. A worker that cannot listen (it
  *   polls only, or its connection is being replaced) stays in this mode.
- * - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before is
- *   still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come before
- *   the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
+ * - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before
+ *   is still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come
+ *   before the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
  * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once, and polls come every `pollMs`. A
  *   notification that names a later time only moves the timer forward.
  * - Stopped: no timer is set any more.
@@ -122,8 +122,8 @@ export class Idle {
   }
 
   /**
-   * The time until the next job is due. A job that should be due and was not claimed is locked by another transaction, or
-   * the clocks differ: then the time grows with each claim.
+   * The time until the next job is due. A job that should be due and was not claimed is locked by another transaction,
+   * or the clocks differ: then the time grows with each claim.
    */
   #untilDue(nextDueAt: string | null): number {
     if (nextDueAt === null) return Number.POSITIVE_INFINITY;

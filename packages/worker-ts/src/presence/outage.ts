@@ -1,7 +1,7 @@
 /**
  * Trouble with the database: when each activity retries, and what is logged. The first failure begins an outage, with
- * one log line. The outage is over when every activity that failed works again, with another line. In between nothing is
- * logged, however often calls fail.
+ * one log line. The outage is over when every activity that failed works again, with another line. In between nothing
+ * is logged, however often calls fail.
  */
 import { firstRetryDelayMs, maxRetryDelayMs } from "../defaults.ts";
 import { sqlState } from "../errors.ts";

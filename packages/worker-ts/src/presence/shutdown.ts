@@ -47,8 +47,8 @@ async function within<T>(ms: number, promises: readonly Promise<T>[]): Promise<T
 }
 
 /**
- * Starts the worker, waits for SIGTERM or SIGINT, and stops it. A second signal hurries. Also resolves when `ended` does,
- * because the program itself has stopped the worker.
+ * Starts the worker, waits for SIGTERM or SIGINT, and stops it. A second signal hurries. Also resolves when `ended`
+ * does, because the program itself has stopped the worker.
  */
 export async function runUntilSignal(
   start: () => Promise<void>,

@@ -117,7 +117,9 @@ export class WorkerLog {
   }
 }
 
-/** Interprets the arguments as pino does: fields and a message, a message alone, or an error with or without a message. */
+/**
+ * Interprets the arguments as pino does: fields and a message, a message alone, or an error with or without a message.
+ */
 function lineOf(first: unknown, message: unknown): { fields: object | undefined; message: string } {
   if (typeof first === "string") return { fields: undefined, message: clean(first) };
   if (typeof first !== "object" || first === null)
@@ -173,8 +175,8 @@ function timestamp(): string {
 }
 
 /**
- * Standard output, written once for all lines of a turn of the event loop. A write for each line would cost more than the
- * line itself.
+ * Standard output, written once for all lines of a turn of the event loop. A write for each line would cost more than
+ * the line itself.
  */
 function bufferedOutput(): { write(line: string): void } {
   let lines = "";

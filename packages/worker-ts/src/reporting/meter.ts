@@ -1,6 +1,6 @@
 /**
- * A worker's own metrics: how long the database takes to respond, and how runs ended. They are plain numbers, so that any
- * metrics library can show them. Every heartbeat carries them, so that a server can show those of all workers.
+ * A worker's own metrics: how long the database takes to respond, and how runs ended. They are plain numbers, so that
+ * any metrics library can show them. Every heartbeat carries them, so that a server can show those of all workers.
  */
 import type { Tally } from "./report.ts";
 

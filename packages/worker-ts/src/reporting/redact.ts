@@ -1,6 +1,6 @@
 /**
- * Masks secrets in log lines. The rules are those with which the database masks stored errors (redact.sql): well-known keys
- * and formats, and the keys that a type's policy lists. A test checks both with the same cases.
+ * Masks secrets in log lines. The rules are those with which the database masks stored errors (redact.sql): well-known
+ * keys and formats, and the keys that a type's policy lists. A test checks both with the same cases.
  */
 
 const mask = "[redacted]";

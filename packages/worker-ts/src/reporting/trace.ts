@@ -1,7 +1,7 @@
 /**
- * OpenTelemetry traces. The database chooses a run's trace id, so logs, the row of the attempt, spans and outbound calls
- * agree on it. The span of a run links to the span that enqueued the job. Spans are made only when the process has an
- * OpenTelemetry SDK; without one this costs nothing.
+ * OpenTelemetry traces. The database chooses a run's trace id, so logs, the row of the attempt, spans and outbound
+ * calls agree on it. The span of a run links to the span that enqueued the job. Spans are made only when the process
+ * has an OpenTelemetry SDK; without one this costs nothing.
  */
 import { randomBytes } from "node:crypto";
 import {

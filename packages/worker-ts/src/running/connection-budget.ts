@@ -1,7 +1,7 @@
 /**
- * Limits how many transactions of handlers are open at the same time. Each transaction keeps a connection until it ends, and
- * heartbeats, settling, claiming and `progress()` take theirs from the same pool. If transactions could take all of
- * them, the worker would fall silent and lose its leases.
+ * Limits how many transactions of handlers are open at the same time. Each transaction keeps a connection until it
+ * ends, and heartbeats, settling, claiming and `progress()` take theirs from the same pool. If transactions could take
+ * all of them, the worker would fall silent and lose its leases.
  */
 import type { Transport } from "@jobforge/sdk-ts";
 import { reservedConnections } from "../defaults.ts";
@@ -28,7 +28,10 @@ export class ConnectionBudget {
     this.#free = connections;
   }
 
-  /** Does the work as soon as a connection is free, first come, first served. Rejects with the signal's reason if that is aborted first. */
+  /**
+   * Does the work as soon as a connection is free, first come, first served. Rejects with the signal's reason if that
+   * is aborted first.
+   */
   async run<T>(signal: () => AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await this.#waitForConnection(signal());

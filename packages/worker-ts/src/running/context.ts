@@ -211,7 +211,10 @@ export class RunContext implements JobContext {
     };
   }
 
-  /** Ends the run in the transaction of the handler's writes. Throws, so that these are rolled back, unless the run succeeds. */
+  /**
+   * Ends the run in the transaction of the handler's writes. Throws, so that these are rolled back, unless the run
+   * succeeds.
+   */
   async #endInside(
     inside: Transport,
     run: Run,

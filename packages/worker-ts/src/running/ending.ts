@@ -12,7 +12,9 @@ export function noOutcome(): Outcome {
   return { thrown: new Error("The handler returned no result for this job") };
 }
 
-/** Sets the run's end. An end that cannot be written as JSON fails the job, because a retry would give the same result. */
+/**
+ * Sets the run's end. An end that cannot be written as JSON fails the job, because a retry would give the same result.
+ */
 export function endRun(run: Run, verdict: Verdict): void {
   const end: RunEnd = { id: run.id, attempt: run.attempt, ...verdict };
   const isPlain = run.costCents === undefined && run.nextRunAt === undefined;

@@ -1,4 +1,6 @@
-/** Calls a handler through middleware. Each job passes all layers by itself, even when one call serves a batch of jobs. */
+/**
+ * Calls a handler through middleware. Each job passes all layers by itself, even when one call serves a batch of jobs.
+ */
 import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import { noOutcome, type Outcome } from "./ending.ts";
 

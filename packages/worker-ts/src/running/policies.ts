@@ -1,6 +1,6 @@
 /**
- * Reads what the database's policies say about the handled types: their timeouts, and the keys that must not be logged. A
- * policy is read when the first job of its type is claimed, and again after a minute.
+ * Reads what the database's policies say about the handled types: their timeouts, and the keys that must not be logged.
+ * A policy is read when the first job of its type is claimed, and again after a minute.
  */
 import type { Kernel } from "../claiming/kernel.ts";
 import { policyMaxAgeMs } from "../defaults.ts";

@@ -108,7 +108,9 @@ export class Run implements RunKey {
     return this.#controller.signal;
   }
 
-  /** Aborts the handler's signal, once. A lost lease replaces any other reason, because no write is possible any more. */
+  /**
+   * Aborts the handler's signal, once. A lost lease replaces any other reason, because no write is possible any more.
+   */
   abort(reason: JobAbortedError): void {
     if (this.#aborted !== undefined && reason.kind !== "lost") return;
     this.#aborted = reason;

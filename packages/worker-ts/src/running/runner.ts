@@ -1,6 +1,6 @@
 /**
- * Runs jobs: calls their handlers, enforces their timeouts, and passes their ends on to be settled. It also decides about a
- * handler that does not return after its signal was aborted: the run is given up and its slot becomes free.
+ * Runs jobs: calls their handlers, enforces their timeouts, and passes their ends on to be settled. It also decides
+ * about a handler that does not return after its signal was aborted: the run is given up and its slot becomes free.
  */
 import { checkInput } from "@jobforge/sdk-ts";
 import type { Demand } from "../claiming/demand.ts";
@@ -84,7 +84,10 @@ export class Runner implements ContextServices {
 
   // What the database says about runs.
 
-  /** Aborts the runs that a heartbeat's response names. Runs that are ending are left alone: the reply to their end decides. */
+  /**
+   * Aborts the runs that a heartbeat's response names. Runs that are ending are left alone: the reply to their end
+   * decides.
+   */
   heed(response: HeartbeatResponse): void {
     const { held } = this.#parts;
     for (const key of response.cancel) {
@@ -172,7 +175,9 @@ export class Runner implements ContextServices {
     }
   }
 
-  /** The checked payload; undefined when the run ends here because it was aborted, or because the payload is invalid. */
+  /**
+   * The checked payload; undefined when the run ends here because it was aborted, or because the payload is invalid.
+   */
   async #input(run: Run): Promise<{ readonly value: unknown } | undefined> {
     const { definition } = run.type.handler;
     if (run.aborted !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * The worker's slots: at most `concurrency` handler calls at the same time, and of each type at most its cap. Jobs start
- * by priority and in turns of their tenants; a job whose type is at its cap lets the others pass. A batch is one handler
- * call and takes one slot.
+ * The worker's slots: at most `concurrency` handler calls at the same time, and of each type at most its cap. Jobs
+ * start by priority and in turns of their tenants; a job whose type is at its cap lets the others pass. A batch is one
+ * handler call and takes one slot.
  */
 import { Fifo } from "../fifo.ts";
 import { type HandledType, PerType } from "../handled-type.ts";
