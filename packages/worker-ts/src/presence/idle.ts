@@ -106,11 +106,13 @@ export class Idle {
   #sleep(ms: number): void {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    this.#wakesAt = performance.now() + ms;
+    // A notification may name a time years away, which setTimeout would turn into an immediate wake-up.
+    const sleepMs = Math.min(ms, this.#parts.pollMs);
+    this.#wakesAt = performance.now() + sleepMs;
     this.#timer = setTimeout(() => {
       this.#wakesAt = Number.POSITIVE_INFINITY;
       this.#parts.signal.wake();
-    }, ms);
+    }, sleepMs);
   }
 
   /** The time until the next poll. It is short after work, and grows, unless the worker is marked. */
