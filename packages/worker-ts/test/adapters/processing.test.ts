@@ -1,4 +1,4 @@
-/** The processing-jobs design: its worker loop and stages, on JobForge and in memory alike. */
+/** The processing-jobs design: its worker loop and stages, both on JobForge and in memory. */
 import {
   type JobForge,
   JobForgeJobQueue,
@@ -8,14 +8,15 @@ import {
 } from "@jobforge/sdk-ts";
 import { describe, expect } from "vitest";
 import { workerLoop } from "../../src/index.ts";
-import { statuses, T, test } from "../support/work.ts";
+import { loseLeases, statuses } from "../support/jobs.ts";
+import { T, test } from "../support/work.ts";
 
 interface World {
   readonly ran: string[];
   polls: number;
 }
 
-/** The stages of a call, for any queue. They name the parent of a job, unless they know only the design's own interface. */
+/** The stages of a call, for any queue. With `namesParent` they use more than the design's own interface. */
 function stagesOn(queue: StageQueue, world: World, namesParent = true) {
   const next = (job: QueueJob, stage: QueueJob["stage"], max_attempts: number): Promise<void> => {
     const { org_id, call_id, payload } = job;
@@ -43,7 +44,7 @@ const start = (queue: StageQueue): Promise<void> =>
     max_attempts: 5,
   });
 
-/** Runs the loop until nothing is due. */
+/** Runs the loop until no job is due. */
 async function drain(queue: StageQueue, runStage: (job: QueueJob) => Promise<unknown>): Promise<void> {
   const stop = new AbortController();
   const watched: StageQueue = {
@@ -84,12 +85,12 @@ describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
     expect(await queue.claim("w2")).toBeNull();
   });
 
-  test("a stage that fails is put off by 30 seconds, doubled each time", async ({ forge }) => {
+  test("a stage that fails is retried after 30 seconds, doubled each time", async ({ forge }) => {
     const queue = queueOn(forge);
     await start(queue);
     const seconds: number[] = [];
     const stop = new AbortController();
-    // Puts nothing off, so that the next execution is due at once.
+    // Retries without a delay, so that the next execution is due at once.
     const impatient: StageQueue = {
       enqueue: (job) => queue.enqueue(job),
       complete: (id) => queue.complete(id),
@@ -115,7 +116,7 @@ test.for([
   ["when the stage names its parent", true],
   ["through the design's own interface", false],
 ] as const)(
-  "a crash between the next stage's enqueue and the end of this one makes no second next stage, %s",
+  "a crash after a stage has enqueued the next one, but before it ends, makes no second next stage, %s",
   async ([_way, namesParent], { db, forge }) => {
     const world: World = { ran: [], polls: 3 };
     const crashed = new JobForgeJobQueue(forge);
@@ -123,10 +124,8 @@ test.for([
     const job = await crashed.claim("w-crash");
     if (job === null) return expect.fail("nothing to claim");
     await stagesOn(crashed, world, namesParent)(job);
-    // The process dies here. Its lease runs out, and the stage runs again elsewhere.
-    const other = await db.connect();
-    await other.travel("10 minutes");
-    await other.query("select jobforge_maintain()");
+    // The process dies here. Its lease runs out, and another process runs the stage again.
+    await loseLeases(db);
     const queue = new JobForgeJobQueue(forge);
     await drain(queue, stagesOn(queue, world, namesParent));
     expect(world.ran.filter((stage) => stage === "extract_audio")).toHaveLength(2);
@@ -136,7 +135,7 @@ test.for([
   },
 );
 
-test("a queue that fails does not end the loop, and is asked again after a pause that grows", async () => {
+test("a queue that fails does not end the loop, and is called again after a growing delay", async () => {
   const times: number[] = [];
   const stop = new AbortController();
   const broken = new MemoryJobQueue();
@@ -152,6 +151,6 @@ test("a queue that fails does not end the loop, and is asked again after a pause
     onError: (error) => errors.push(error),
   });
   expect(errors).toHaveLength(5);
-  // Half of 100, 200, 400 and 800 ms at least.
+  // The delays are at least half of 100, 200, 400 and 800 ms.
   expect((times[4] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(740);
 });

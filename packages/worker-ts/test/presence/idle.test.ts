@@ -1,31 +1,29 @@
-/** Sleeping and waking: what an idle worker does, and what it does not. */
-import { defineJob, JobForge } from "@jobforge/sdk-ts";
-import type { TestDatabase } from "@jobforge/testing";
+/** Sleeping and waking: what wakes an idle worker, and how often it looks for jobs. */
+import { defineJob, JobForge, sleep } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { createWorker } from "../../src/index.ts";
-import { observed } from "../support/observed.ts";
-import { enqueueMany, Happening, keptLog, startWorker, T, test, until, untilEnded } from "../support/work.ts";
+import { Happening, until } from "../support/happening.ts";
+import { enqueueMany, markedWorkers, untilFinished, untilMarked } from "../support/jobs.ts";
+import { observedClaims } from "../support/observed.ts";
+import { keptLog, startWorker, T, test } from "../support/work.ts";
 
 const job = defineJob({ type: "a" });
 
-/** So far from one poll to the next that nothing but a notification or a due time can be the reason. */
-const HARDLY = 60_000;
-
-const marks = (db: TestDatabase): Promise<number> =>
-  db.value("select count(*)::int from jobforge.idle_workers");
+/** So long between two polls that only a notification or a due time can wake the worker during a test. */
+const rarely = 60_000;
 
 test("an idle worker is woken by an enqueue", async ({ db, forge }) => {
   const ran = new Happening();
-  await startWorker(forge, { pollMs: HARDLY, handlers: [job.handle(() => ran.now())] });
-  await until(async () => (await marks(db)) === 1);
+  await startWorker(forge, { pollMs: rarely, handlers: [job.handle(() => ran.now())] });
+  await untilMarked(db, 1);
   await forge.enqueue(job, {}, { tenantId: T });
   await ran.once();
 });
 
-test("an idle worker is woken by what psql enqueues, and by a gate that opens", async ({ db, forge }) => {
+test("an idle worker is woken by an enqueue in psql, and by a gate that opens", async ({ db, forge }) => {
   const ran = new Happening();
-  await startWorker(forge, { pollMs: HARDLY, handlers: [job.handle(() => ran.now())] });
-  await until(async () => (await marks(db)) === 1);
+  await startWorker(forge, { pollMs: rarely, handlers: [job.handle(() => ran.now())] });
+  await untilMarked(db, 1);
   await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
   await ran.times(1);
   await db.query("select jobforge_set_gate('type', 'a', true)");
@@ -38,25 +36,24 @@ test("a worker sleeps until the next job is due, and not longer", async ({ db, f
   const dueAt = new Date(Date.now() + 700);
   await forge.enqueue(job, {}, { tenantId: T, runAt: dueAt });
   const ran = new Happening<number>();
-  const looks = new Happening();
-  const watched = observed(forge, (name) => name === "jobforge_exchange_jobs" && looks.now());
-  await using worker = createWorker(watched, {
-    pollMs: HARDLY,
+  const observed = observedClaims(forge);
+  await using worker = createWorker(observed.forge, {
+    pollMs: rarely,
     logger: keptLog().logger,
     handlers: [job.handle(() => ran.now(Date.now()))],
   });
   await worker.start();
   expect(await ran.once()).toBeGreaterThanOrEqual(dueAt.getTime() - 5);
-  await untilEnded(db, 1);
-  // At its start, after it asked to be woken, when the job was due, and with its end; once more when a clock was early.
-  expect(looks.values.length).toBeLessThanOrEqual(8);
+  await untilFinished(db, 1);
+  // At its start, after it has asked to be notified, when the job was due, with its end; again if a clock was early.
+  expect(observed.claims.values.length).toBeLessThanOrEqual(8);
 });
 
-test("a worker that sleeps until a later job is told of an earlier one", async ({ db, forge }) => {
+test("a worker that sleeps until a later job is notified of an earlier one", async ({ db, forge }) => {
   await forge.enqueue(job, { n: 1 }, { tenantId: T, runAt: new Date(Date.now() + 3_600_000) });
   const ran = new Happening();
-  await startWorker(forge, { pollMs: HARDLY, handlers: [job.handle(() => ran.now())] });
-  await until(async () => (await marks(db)) === 1);
+  await startWorker(forge, { pollMs: rarely, handlers: [job.handle(() => ran.now())] });
+  await untilMarked(db, 1);
   await forge.enqueue(job, { n: 2 }, { tenantId: T, runAt: new Date(Date.now() + 300) });
   await ran.once();
 });
@@ -67,18 +64,18 @@ test("a retry wakes the worker when it is due", async ({ db, forge }) => {
     ran.now(attempt);
     if (attempt < 3) retryAfter(100);
   });
-  await startWorker(forge, { pollMs: HARDLY, handlers: [handler] });
-  await until(async () => (await marks(db)) === 1);
+  await startWorker(forge, { pollMs: rarely, handlers: [handler] });
+  await untilMarked(db, 1);
   await forge.enqueue(job, {}, { tenantId: T });
   expect(await ran.times(3)).toEqual([1, 2, 3]);
 });
 
-test("a worker that must not LISTEN finds its jobs by polling", async ({ db, forge }) => {
+test("a worker with listen: false finds its jobs by polling", async ({ db, forge }) => {
   const ran = new Happening();
   const listens = new Happening();
   const listen = (): Promise<never> => {
     listens.now();
-    return Promise.reject(new Error("it must not listen"));
+    return Promise.reject(new Error("the worker must not listen"));
   };
   const transport = { ...forge.transport, listen };
   await using worker = createWorker(
@@ -88,14 +85,14 @@ test("a worker that must not LISTEN finds its jobs by polling", async ({ db, for
   await worker.start();
   await enqueueMany(db, "a", 1);
   await ran.once();
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   await forge.enqueue(job, {}, { tenantId: T });
   await ran.times(2);
   expect(listens.values).toEqual([]);
-  expect(await marks(db), "nobody is to be notified").toBe(0);
+  expect(await markedWorkers(db), "workers to notify").toBe(0);
 });
 
-test("a client for a transaction-mode pooler makes workers that only poll", async ({ db }) => {
+test("workers on a client for a transaction-mode pooler only poll", async ({ db }) => {
   await using forge = new JobForge({ database: db.url, poolMode: "transaction" });
   const ran = new Happening();
   await startWorker(forge, { handlers: [job.handle(() => ran.now())] });
@@ -114,37 +111,36 @@ test("a busy worker asks for no notifications, and asks again when it has nothin
 }) => {
   const unmarked = new Happening();
   const handler = job.handle(async () => {
-    if (unmarked.values.length === 0) await new Promise<void>((resolve) => setTimeout(resolve, 2));
+    if (unmarked.values.length === 0) await sleep(2);
   });
   await startWorker(forge, { concurrency: 2, handlers: [handler] });
-  await until(async () => (await marks(db)) === 1);
+  await untilMarked(db, 1);
   await enqueueMany(db, "a", 3_000);
-  await until(async () => (await marks(db)) === 0);
+  await untilMarked(db, 0);
   unmarked.now();
-  await untilEnded(db, 3_000);
-  await until(async () => (await marks(db)) === 1);
+  await untilFinished(db, 3_000);
+  await untilMarked(db, 1);
 });
 
-test("a due job that somebody has locked is looked for less and less often", async ({ db, forge }) => {
+test("a due job that another transaction has locked is looked for less and less often", async ({
+  db,
+  forge,
+}) => {
   const { id } = await forge.enqueue(job, {}, { tenantId: T, runAt: new Date(Date.now() + 200) });
   const application = await db.connect();
   await application.query("begin");
   await application.query('select jobforge_update_job($1, $2, \'{"tags": ["mine"]}\')', [id, T]);
-  const looks = new Happening<number>();
-  const watched = observed(
-    forge,
-    (name) => name === "jobforge_exchange_jobs" && looks.now(performance.now()),
-  );
-  await using worker = createWorker(watched, {
+  const observed = observedClaims(forge);
+  await using worker = createWorker(observed.forge, {
     logger: keptLog().logger,
     handlers: [job.handle(() => undefined)],
   });
   await worker.start();
   await until(async () => await db.value("select clock_timestamp() > run_at from jobforge.jobs"));
-  const before = looks.values.length;
-  const times = (await looks.times(before + 8)).slice(before);
-  // 5 ms doubled each time: 5, 10, … 320 between eight looks.
+  const before = observed.claims.values.length;
+  const times = (await observed.claims.times(before + 8)).slice(before);
+  // 5 ms, doubled each time: 5, 10, … 320 ms between eight claims.
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(250);
   await application.query("commit");
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
 });

@@ -1,21 +1,13 @@
-/** Trouble with the database: nothing is lost, nothing spins, and the log says it once. */
-import { defineJob, JobForge } from "@jobforge/sdk-ts";
+/** Trouble with the database: nothing is lost, no call is repeated in a tight loop, and the log reports it once. */
+import { defineJob, JobForge, sleep } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { createWorker } from "../../src/index.ts";
 import { backoff } from "../../src/presence/outage.ts";
-import { observed } from "../support/observed.ts";
+import { Happening, until } from "../support/happening.ts";
+import { enqueueMany, statuses, untilFinished, untilMarked } from "../support/jobs.ts";
+import { observedClaims } from "../support/observed.ts";
 import { test } from "../support/own-server.ts";
-import {
-  enqueueMany,
-  Happening,
-  keptLog,
-  type Line,
-  startWorker,
-  statuses,
-  T,
-  until,
-  untilEnded,
-} from "../support/work.ts";
+import { keptLog, type Line, startWorker, T } from "../support/work.ts";
 
 const job = defineJob({ type: "a" });
 
@@ -24,18 +16,15 @@ const troubles = (lines: readonly Line[]): Line[] =>
 const recoveries = (lines: readonly Line[]): Line[] =>
   lines.filter(({ message }) => message === "Database trouble is over");
 
-test("a run that ends while the database is down is settled when it is back, and the log has two lines of it", async ({
+test("a run that ends while the database is down is settled afterwards, and the log has two lines about it", async ({
   server,
   ownForge: forge,
 }) => {
   const handle = await forge.enqueue(job, {}, { tenantId: T });
-  const [started, gate, tried] = [new Happening(), new Happening(), new Happening<number>()];
+  const [started, gate] = [new Happening(), new Happening()];
   const log = keptLog();
-  const watched = observed(
-    forge,
-    (name) => name === "jobforge_exchange_jobs" && tried.now(performance.now()),
-  );
-  await using worker = createWorker(watched, {
+  const observed = observedClaims(forge);
+  await using worker = createWorker(observed.forge, {
     logger: log.logger,
     handlers: [
       job.handle(async () => {
@@ -49,13 +38,13 @@ test("a run that ends while the database is down is settled when it is back, and
   await started.once();
 
   await server.stop();
-  const callsBefore = tried.values.length;
+  const callsBefore = observed.claims.values.length;
   const cpu = process.cpuUsage();
   const since = performance.now();
   gate.now();
-  const times = (await tried.times(callsBefore + 5)).slice(callsBefore);
+  const times = (await observed.claims.times(callsBefore + 5)).slice(callsBefore);
   const waited = (times.at(-1) ?? 0) - (times[0] ?? 0);
-  // Half of 100, 200, 400 and 800 ms at least lie between five tries.
+  // The delays between five tries are at least half of 100, 200, 400 and 800 ms.
   expect(waited).toBeGreaterThanOrEqual(740);
   const { user, system } = process.cpuUsage(cpu);
   expect((user + system) / 1_000, "CPU time while the database was down").toBeLessThan(
@@ -73,7 +62,7 @@ test("a run that ends while the database is down is settled when it is back, and
   expect(recoveries(log.lines)).toHaveLength(1);
 });
 
-test("a database that restarts in the middle of many jobs loses none and ends none twice", async ({
+test("when the database restarts in the middle of many jobs, none is lost and none ends twice", async ({
   server,
   ownForge: forge,
 }) => {
@@ -82,7 +71,7 @@ test("a database that restarts in the middle of many jobs loses none and ends no
   const ended = new Happening<string>();
   await using worker = createWorker(forge, {
     logger: keptLog().logger,
-    handlers: [job.handle(() => new Promise<void>((resolve) => setTimeout(resolve, 1)))],
+    handlers: [job.handle(() => sleep(1))],
     hooks: { onSuccess: ({ id }) => ended.now(id) },
   });
   await worker.start();
@@ -110,38 +99,36 @@ test("a worker whose connections are cut again and again ends every job once", a
       [db.name],
     );
   }
-  await untilEnded(db, 5_000);
+  await untilFinished(db, 5_000);
   expect(await statuses(db)).toEqual({ succeeded: 5_000 });
   expect(await db.value("select count(*)::int from jobforge_job_attempts where status = 'succeeded'")).toBe(
     5_000,
   );
 });
 
-test("a connection to listen on that was killed is replaced, and wakes the worker as before", async ({
+test("a listening connection that was killed is replaced, and wakes the worker as before", async ({
   db,
   forge,
 }) => {
   const log = keptLog();
   const ran = new Happening();
-  // It polls once a minute only: what comes in between must wake it.
+  // The worker polls only once a minute, so a job in between must wake it.
   await startWorker(forge, { pollMs: 60_000, logger: log.logger, handlers: [job.handle(() => ran.now())] });
-  const isMarked = async (): Promise<boolean> =>
-    (await db.value("select count(*)::int from jobforge.idle_workers")) === 1;
-  await until(isMarked);
+  await untilMarked(db, 1);
   const killed = await db.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and query like 'unlisten%'",
     [db.name],
   );
   expect(killed).toHaveLength(1);
   await until(() => recoveries(log.lines).length === 1);
-  await until(isMarked);
+  await untilMarked(db, 1);
   await forge.enqueue(job, {}, { tenantId: T });
   await ran.once();
   expect(troubles(log.lines)).toHaveLength(1);
   expect(troubles(log.lines)[0]).toMatchObject({ activity: "listen" });
 });
 
-test("a worker that is refused goes on when it is let in again", async ({ db }) => {
+test("a worker whose role is revoked goes on when the role is granted again", async ({ db }) => {
   const login = await db.createLogin("jobforge_worker");
   await using forge = new JobForge({ database: login.url });
   const log = keptLog();
@@ -158,7 +145,7 @@ test("a worker that is refused goes on when it is let in again", async ({ db }) 
   expect(troubles(log.lines)[0]).toMatchObject({ code: "42501" });
 });
 
-test("a worker that finds no database starts when there is one, and can be stopped before", async ({
+test("a worker without a database starts when there is one, and can be stopped before", async ({
   server,
   ownForge: forge,
 }) => {
@@ -176,7 +163,7 @@ test("a worker that finds no database starts when there is one, and can be stopp
   await worker.stop();
 });
 
-test("a worker leaves when it is told to, also when its last results cannot be told to anybody", async ({
+test("a worker stops when it is asked to, even if its last results cannot be settled", async ({
   server,
   ownForge: forge,
 }) => {

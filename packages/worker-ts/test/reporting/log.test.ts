@@ -1,13 +1,15 @@
-/** Log lines: the ten fields, no payloads, and the level that was asked for. */
+/** Log lines: the ten fields, no payloads, and the log level. */
 import { defineJob } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { version } from "../../src/version.ts";
 import { startProcess } from "../support/child.ts";
-import { keptLog, makeWorker, startWorker, T, test, until, untilEnded } from "../support/work.ts";
+import { until } from "../support/happening.ts";
+import { untilFinished } from "../support/jobs.ts";
+import { keptLog, makeWorker, startWorker, T, test } from "../support/work.ts";
 
-const FIELDS = [
+const fixedFields = [
   "timestamp",
   "level",
   "worker_id",
@@ -34,7 +36,7 @@ test("every line is JSON with the ten fields, and the trace is the same in logs,
   expect((await child.ended).code).toBe(0);
   expect(child.noise()).toBe("");
   for (const line of child.lines) {
-    expect(Object.keys(line)).toEqual(expect.arrayContaining(FIELDS));
+    expect(Object.keys(line)).toEqual(expect.arrayContaining(fixedFields));
     expect(line["worker_id"]).toBe("w-1");
     expect(new Date(String(line["timestamp"])).toISOString()).toBe(line["timestamp"]);
     expect(JSON.stringify(line)).not.toContain(secret);
@@ -57,13 +59,13 @@ test("every line is JSON with the ten fields, and the trace is the same in logs,
 test("LOG_LEVEL decides what is written", async ({ db, forge }) => {
   await forge.enqueue(slow, { ms: 1 }, { tenantId: T });
   const child = startProcess(db.url, {}, { LOG_LEVEL: "error" });
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   child.process.kill("SIGTERM");
   expect((await child.ended).code).toBe(0);
   expect(child.lines).toEqual([]);
 });
 
-test("lines go to a logger of the application's own", async ({ forge }) => {
+test("lines go to the application's own logger", async ({ forge }) => {
   const written: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => void written.push(line) });
   await forge.enqueue(slow, {}, { tenantId: T });
@@ -76,11 +78,11 @@ test("lines go to a logger of the application's own", async ({ forge }) => {
   const lines = written.map((line) => JSON.parse(line));
   expect(lines.map(({ msg }) => msg)).toEqual(["from the handler", "Job failed and will be retried"]);
   expect(lines[0]).toMatchObject({ step: 2, job_type: "slow" });
-  expect(lines[0].job_id, "a handler cannot say that it is another job").not.toBe("mine");
+  expect(lines[0].job_id, "a handler cannot pretend to be another job").not.toBe("mine");
   expect(lines[1]).toMatchObject({ error: "failed on purpose", error_name: "Error", attempt_no: 1 });
 });
 
-test("an error is logged as pino does it: as err, with its message unless another is given", async ({
+test("an error is logged as pino does it: as err, with its own message unless another one is given", async ({
   forge,
 }) => {
   const log = keptLog();
@@ -92,32 +94,35 @@ test("an error is logged as pino does it: as err, with its message unless anothe
     job.log.info(JSON.parse("null"), "no fields at all");
   });
   await makeWorker(forge, { logger: log.logger, handlers: [handler] }).tick();
-  const said = log.lines.filter(({ job_id, message }) => job_id !== null && !message.startsWith("Job "));
-  expect(said).toMatchObject([
+  const lines = log.lines.filter(({ job_id, message }) => job_id !== null && !message.startsWith("Job "));
+  expect(lines).toMatchObject([
     { level: "error", message: "could not print", err: { type: "TypeError", message: "out of paper" } },
     { level: "info", message: "token=[redacted]", err: { message: "token=[redacted]" } },
     { message: "a message among the fields" },
     { message: "no fields at all" },
   ]);
-  expect(said[0]?.["err"]).toHaveProperty("stack", expect.stringContaining("log.test.ts"));
+  expect(lines[0]?.["err"]).toHaveProperty("stack", expect.stringContaining("log.test.ts"));
 });
 
 test("a handler cannot replace the ten fields of a line", async ({ db, forge }) => {
   await forge.enqueue(
     slow,
-    { ms: 1, fields: Object.fromEntries(FIELDS.map((name) => [name, "mine"])) },
+    { ms: 1, fields: Object.fromEntries(fixedFields.map((name) => [name, "mine"])) },
     { tenantId: T },
   );
   const child = startProcess(db.url, { id: "w-1" });
   const line = await child.logged(({ message }) => message === "Half done");
   child.process.kill("SIGTERM");
   await child.ended;
-  expect(Object.keys(line)).toEqual(expect.arrayContaining(FIELDS));
+  expect(Object.keys(line)).toEqual(expect.arrayContaining(fixedFields));
   expect(Object.values(line)).not.toContain("mine");
   expect(line.level).toBe("info");
 });
 
-test("lines hold no secret: neither what a handler logs, nor the errors it throws", async ({ db, forge }) => {
+test("lines contain no secrets, neither in what a handler logs nor in the errors that it throws", async ({
+  db,
+  forge,
+}) => {
   const written: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => void written.push(line) });
   const paid = defineJob({ type: "paid", redact: ["iban"] });
@@ -132,17 +137,17 @@ test("lines hold no secret: neither what a handler logs, nor the errors it throw
     await forge.enqueue(paid, {}, { tenantId: T, maxAttempts: 1 });
     ended += 1;
     await until(() => written.join("").includes("said no"));
-    await untilEnded(db, ended);
+    await untilFinished(db, ended);
     return written.splice(0).join("");
   };
   let lines = await run();
   expect(lines).not.toMatch(/s3cr3t|DE123/);
-  // The policy is read when the type is met for the first time, and jobs do not wait for it.
+  // The policy is read when the first job of the type is claimed, and jobs do not wait for it.
   while (lines.includes("4711")) lines = await run();
   expect(lines).toContain("said no");
 });
 
-test("a worker tells the database its version, types and process", async ({ forge }) => {
+test("a worker reports its version, types and process to the database", async ({ forge }) => {
   expect(version).toBe(manifest.version);
   const worker = makeWorker(forge, { concurrency: 3, handlers: [slow.handle(() => undefined)] });
   await worker.start();

@@ -1,14 +1,16 @@
-/** What a worker measures of itself, and tells with its heartbeats. */
+/** A worker's own metrics, which its heartbeats report. */
 import { defineJob } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { type LatencyBucket, latencyBuckets } from "../../src/index.ts";
 import { Meter } from "../../src/reporting/meter.ts";
-import { enqueueMany, Happening, makeWorker, startWorker, test } from "../support/work.ts";
+import { Happening } from "../support/happening.ts";
+import { enqueueMany, loseLeases } from "../support/jobs.ts";
+import { makeWorker, startWorker, test } from "../support/work.ts";
 
 const job = defineJob({ type: "a" });
 const calls = (buckets: readonly LatencyBucket[]): number => buckets.reduce((sum, [count]) => sum + count, 0);
 
-test("runs, claims and settles are counted, and go with the heartbeat", async ({ db, forge }) => {
+test("runs, claims and settles are counted and reported with the heartbeat", async ({ db, forge }) => {
   const done = new Happening();
   await enqueueMany(db, "a", 3);
   const worker = await startWorker(forge, {
@@ -27,31 +29,26 @@ test("runs, claims and settles are counted, and go with the heartbeat", async ({
   for (const [count, seconds] of claim) expect(seconds > 0).toBe(count > 0);
   const reported = async (): Promise<unknown> =>
     await db.value(
-      "select (select sum((b ->> 0)::int)::int from jsonb_array_elements(info -> 'metrics' -> 'settle') b) from jobforge.workers where id = 'w1'",
+      `select sum((b ->> 0)::int)::int
+       from jobforge.workers w, jsonb_array_elements(w.info -> 'metrics' -> 'settle') b where w.id = 'w1'`,
     );
   await expect.poll(reported, { timeout: 20_000 }).toBe(calls(settle));
   await worker.stop();
-  // What it was is still there to be read.
+  // The metrics can still be read after the worker has stopped.
   expect(worker.metrics().runs.succeeded).toBe(3);
 });
 
-test("ends that are refused are counted as stale", async ({ db, forge }) => {
+test("refused ends are counted as stale", async ({ db, forge }) => {
   await enqueueMany(db, "a", 1);
   const worker = makeWorker(forge, {
-    handlers: [
-      job.handle(async () => {
-        const other = await db.connect();
-        await other.travel("10 minutes");
-        await other.query("select jobforge_maintain()");
-      }),
-    ],
+    handlers: [job.handle(() => loseLeases(db))],
   });
   expect(worker.metrics()).toMatchObject({ runs: { claimed: 0 }, heardAt: undefined });
   await worker.tick({ limit: 1 });
   expect(worker.metrics().runs).toMatchObject({ claimed: 1, stale: 1, succeeded: 0 });
 });
 
-test("a call lies in the first bucket whose limit it does not pass, and in the last when it passes all", () => {
+test("a call counts in the first bucket whose limit it does not exceed, or in the last one if it exceeds all", () => {
   const meter = new Meter();
   for (const ms of [1, 1.1, 60_000]) meter.noteCall(ms, 0, true);
   meter.noteCall(5, 2, false);

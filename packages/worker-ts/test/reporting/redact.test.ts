@@ -1,14 +1,14 @@
-/** What the worker's log masks: the same as the kernel does in stored errors. */
+/** What the worker's log masks: the same as the database masks in stored errors. */
 import { expect, test } from "vitest";
 import { redactionCases } from "../../../../test/redaction-cases.ts";
 import { Redactor, redactor } from "../../src/reporting/redact.ts";
 
 test.for(redactionCases)("the log masks $name", ({ value, masked, listed }) => {
   expect(new Redactor(listed).value(value)).toEqual(masked);
-  expect(new Redactor(listed).value(masked), "what is masked stays").toEqual(masked);
+  expect(new Redactor(listed).value(masked), "masking again changes nothing").toEqual(masked);
 });
 
-test("errors keep what helps, without secrets, and so do their causes", () => {
+test("errors and their causes keep their details, without secrets", () => {
   const error = Object.assign(new Error("password=x", { cause: new Error("token: abc") }), { code: "E1" });
   expect(redactor.value({ err: error })).toMatchObject({
     err: {
@@ -21,7 +21,7 @@ test("errors keep what helps, without secrets, and so do their causes", () => {
   });
 });
 
-test("what refers to itself or knows its JSON does no harm", () => {
+test("values that refer to themselves or have a toJSON method do no harm", () => {
   const loop: Record<string, unknown> = { at: new Date(0) };
   loop["self"] = loop;
   expect(JSON.stringify(redactor.value(loop))).toContain("nested too deep");

@@ -1,7 +1,7 @@
-/** OpenTelemetry spans of runs, with the SDK that an application would use, and the API as an application finds it. */
+/** OpenTelemetry spans of runs, with the SDK that an application would use, and the API as it would resolve it. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { defineJob } from "@jobforge/sdk-ts";
+import { defineJob, sleep } from "@jobforge/sdk-ts";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   BasicTracerProvider,
@@ -34,7 +34,7 @@ afterAll(() => {
   context.disable();
 });
 
-test("the worker has no copy of the API to itself, which would not see the application's SDK", () => {
+test("the worker shares the application's copy of the API; its own copy would not see the application's SDK", () => {
   expect(inWorker.resolve("@opentelemetry/api")).toBe(inApplication.resolve("@opentelemetry/api"));
 });
 
@@ -47,7 +47,7 @@ test("a run is a span with the run's trace id, linked to the span that enqueued 
   const { id } = await forge.enqueue(job, {}, { tenantId: T, traceparent });
   const inside: { traceparent?: string; active?: string | undefined; child?: string } = {};
   const handler = job.handle(async (_, run) => {
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await sleep(1);
     inside.traceparent = run.traceparent;
     inside.active = trace.getActiveSpan()?.spanContext().spanId;
     trace.getTracer("handler").startActiveSpan("child", (span) => {
@@ -74,7 +74,7 @@ test("a run is a span with the run's trace id, linked to the span that enqueued 
   expect(inside.child).toBe(traceId);
 });
 
-test("the span of a run that failed says so", async ({ forge }) => {
+test("the span of a failed run has the error", async ({ forge }) => {
   await forge.enqueue(job, {}, { tenantId: T });
   const handler = job.handle(() => {
     throw new Error("broken");
@@ -85,7 +85,7 @@ test("the span of a run that failed says so", async ({ forge }) => {
   expect(span?.events.map(({ name }) => name)).toEqual(["exception"]);
 });
 
-test("a header that is no trace is no link, and nothing breaks", async ({ db, forge }) => {
+test("an invalid trace header makes no link and no error", async ({ db, forge }) => {
   await db.query("select jobforge_enqueue_job($1, 'a', p_traceparent => $2)", [
     T,
     `00-${"0".repeat(32)}-${"0".repeat(16)}-01`,

@@ -1,33 +1,15 @@
-/** Timeouts, cancels and lost leases: how they reach a handler, and what becomes of its job. */
+/** Timeouts, cancels and lost leases: how they reach a handler, and how its job ends. */
 import { defineJob, type JobForge } from "@jobforge/sdk-ts";
-import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { JobAbortedError } from "../../src/index.ts";
-import {
-  attemptsOf,
-  Happening,
-  jobOf,
-  keptLog,
-  makeWorker,
-  startWorker,
-  statuses,
-  T,
-  test,
-  until,
-  untilEnded,
-} from "../support/work.ts";
+import { abortOf } from "../support/handlers.ts";
+import { Happening, until } from "../support/happening.ts";
+import { attemptsOf, jobOf, loseLeases, statuses, untilFinished } from "../support/jobs.ts";
+import { keptLog, makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const slow = defineJob({ type: "slow" });
 
-/** Comes back when the signal is aborted, with its reason. */
-function abortOf(signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason);
-    else signal.addEventListener("abort", () => resolve(signal.reason), { once: true });
-  });
-}
-
-/** A handler that goes on until it is aborted, and then throws the reason, as fetch does. */
+/** A handler that continues until it is aborted, and then throws the reason, as fetch does. */
 function obedient(started: Happening<AbortSignal> = new Happening()) {
   return slow.handle(async (_, { signal }) => {
     started.now(signal);
@@ -37,13 +19,6 @@ function obedient(started: Happening<AbortSignal> = new Happening()) {
 
 async function enqueueSlow(forge: JobForge): Promise<string> {
   return (await forge.enqueue(slow, {}, { tenantId: T })).id;
-}
-
-/** Takes every lease away, as if all workers had been silent for long. */
-async function loseLeases(db: TestDatabase): Promise<void> {
-  const other = await db.connect();
-  await other.travel("10 minutes");
-  await other.query("select jobforge_maintain()");
 }
 
 test("a definition's timeout aborts the handler and fails the run", async ({ db, forge }) => {
@@ -64,14 +39,17 @@ test("a definition's timeout aborts the handler and fails the run", async ({ db,
   });
 });
 
-test("a policy's timeout holds for runs that have started before it was known", async ({ db, forge }) => {
+test("a policy's timeout holds for runs that had started before the policy was read", async ({
+  db,
+  forge,
+}) => {
   await forge.policies.set("slow", { timeoutMs: 60 });
   const id = await enqueueSlow(forge);
   await makeWorker(forge, { handlers: [obedient()] }).tick();
   expect(await jobOf(db, id)).toMatchObject({ status: "queued", error: { name: "JobTimeoutError" } });
 });
 
-test("a job without a timeout is not cut short", async ({ db, forge }) => {
+test("a job without a timeout is not aborted", async ({ db, forge }) => {
   await forge.enqueue(slow, {}, { tenantId: T });
   const limited = defineJob({ type: "limited", timeoutMs: 30 });
   const id = (await forge.enqueue(limited, {}, { tenantId: T })).id;
@@ -93,39 +71,39 @@ test("a job without a timeout is not cut short", async ({ db, forge }) => {
 test("a cancel reaches the handler at once, and the job ends as canceled", async ({ db, forge }) => {
   const id = await enqueueSlow(forge);
   const started = new Happening<AbortSignal>();
-  // Only the notification can be so fast: the next heartbeat is far away.
+  // The next heartbeat is far away, so only a notification can be this fast.
   await startWorker(forge, { heartbeatMs: 30_000, handlers: [obedient(started)] });
   const signal = await started.once();
   await forge.cancel(id, { tenantId: T });
   await abortOf(signal);
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   expect(signal.reason).toMatchObject({ kind: "canceled", name: "JobCanceledError" });
   expect(await jobOf(db, id)).toMatchObject({ status: "canceled" });
   expect(await attemptsOf(db, id)).toEqual(["canceled"]);
 });
 
-test("without LISTEN a heartbeat brings the cancel", async ({ db, forge }) => {
+test("without LISTEN, a cancel reaches the handler with a heartbeat", async ({ db, forge }) => {
   const id = await enqueueSlow(forge);
   const started = new Happening<AbortSignal>();
   await startWorker(forge, { listen: false, heartbeatMs: 100, handlers: [obedient(started)] });
   await started.once();
   await forge.cancel(id, { tenantId: T });
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   expect(await jobOf(db, id)).toMatchObject({ status: "canceled" });
 });
 
-test("progress() brings a cancel, too", async ({ db, forge }) => {
+test("a cancel also reaches the handler with progress()", async ({ db, forge }) => {
   const id = await enqueueSlow(forge);
   const handler = slow.handle(async (_, { progress, signal }) => {
     await forge.cancel(id, { tenantId: T });
     await progress({ half: true });
-    throw signal.aborted ? signal.reason : new Error("not told");
+    throw signal.aborted ? signal.reason : new Error("not aborted");
   });
   await makeWorker(forge, { handlers: [handler] }).tick();
   expect(await jobOf(db, id)).toMatchObject({ status: "canceled", progress: { half: true } });
 });
 
-test("a canceled job that finishes all the same is canceled, and its result is kept", async ({
+test("a canceled job whose handler succeeds all the same is canceled, and its result is stored", async ({
   db,
   forge,
 }) => {
@@ -140,7 +118,7 @@ test("a canceled job that finishes all the same is canceled, and its result is k
   expect(await db.value("select result from jobforge_job_results")).toBe("done");
 });
 
-test("a lost lease aborts the handler, and whatever it does is dropped", async ({ db, forge }) => {
+test("a lost lease aborts the handler, and its result is dropped", async ({ db, forge }) => {
   const id = await enqueueSlow(forge);
   const started = new Happening<number>();
   const stale = new Happening<number>();
@@ -160,13 +138,13 @@ test("a lost lease aborts the handler, and whatever it does is dropped", async (
   await started.once();
   await loseLeases(db);
   expect(await stale.once()).toBe(1);
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   expect(await attemptsOf(db, id)).toEqual(["lost", "succeeded"]);
   expect(await db.value("select result from jobforge_job_results")).toBe("attempt 2");
   expect(stale.values).toEqual([1]);
 });
 
-test("a run that is lost unnoticed is refused when it ends", async ({ db, forge }) => {
+test("the end of a run that was lost unnoticed is refused", async ({ db, forge }) => {
   const id = await enqueueSlow(forge);
   const stale = new Happening<string>();
   const handler = slow.handle(async () => {
@@ -177,7 +155,7 @@ test("a run that is lost unnoticed is refused when it ends", async ({ db, forge 
   const worker = makeWorker(forge, {
     logger: log.logger,
     handlers: [handler],
-    hooks: { onStale: (job) => stale.now(job.id), onSuccess: () => expect.fail("it was not kept") },
+    hooks: { onStale: (job) => stale.now(job.id), onSuccess: () => expect.fail("it was refused") },
   });
   expect(await worker.tick({ limit: 1 })).toMatchObject({ claimed: 1, stale: 1, succeeded: 0 });
   expect(stale.values).toEqual([id]);
@@ -202,7 +180,7 @@ test("a handler that ignores its signal is reported, and its slot goes to the ne
 }) => {
   const limited = defineJob({ type: "slow", timeoutMs: 40 });
   for (let n = 0; n < 2; n += 1) await forge.enqueue(slow, {}, { tenantId: T, maxAttempts: 1 });
-  const release = new Happening();
+  const gate = new Happening();
   const log = keptLog();
   const calls = new Happening();
   await startWorker(forge, {
@@ -212,12 +190,12 @@ test("a handler that ignores its signal is reported, and its slot goes to the ne
     handlers: [
       limited.handle(async () => {
         calls.now();
-        await release.once();
+        await gate.once();
         return "much too late";
       }),
     ],
   });
-  await untilEnded(db, 2);
+  await untilFinished(db, 2);
   expect(calls.values).toHaveLength(2);
   expect(await db.value("select array_agg(distinct error ->> 'name') from jobforge_jobs")).toEqual([
     "JobTimeoutError",
@@ -225,9 +203,8 @@ test("a handler that ignores its signal is reported, and its slot goes to the ne
   const report = log.lines.filter(({ message }) => message.includes("ignores its aborted signal"));
   expect(report).toHaveLength(2);
   expect(report[0]).toMatchObject({ level: "error", reason: "timeout", job_type: "slow" });
-  release.now();
-  expect(
-    await db.value("select count(*)::int from jobforge_job_results"),
-    "what came later was dropped",
-  ).toBe(0);
+  gate.now();
+  expect(await db.value("select count(*)::int from jobforge_job_results"), "later results were dropped").toBe(
+    0,
+  );
 });

@@ -3,19 +3,9 @@ import { defineJob } from "@jobforge/sdk-ts";
 import type pg from "pg";
 import { expect } from "vitest";
 import { z } from "zod";
-import {
-  attemptsOf,
-  enqueueMany,
-  Happening,
-  jobOf,
-  keptLog,
-  makeWorker,
-  startWorker,
-  statuses,
-  T,
-  test,
-  untilEnded,
-} from "../support/work.ts";
+import { Happening } from "../support/happening.ts";
+import { attemptsOf, enqueueMany, jobOf, loseLeases, statuses, untilFinished } from "../support/jobs.ts";
+import { keptLog, makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const extract = defineJob({ type: "extract", input: z.object({ call: z.string() }) });
 const transcribe = defineJob({
@@ -51,7 +41,7 @@ test("children are enqueued with their parent's success, for its tenant and link
   });
 });
 
-test("a crash between naming the next stage and ending this one leaves exactly one next stage", async ({
+test("a crash after a job has named its next stage, but before it ends, leaves exactly one next stage", async ({
   db,
   forge,
 }) => {
@@ -69,7 +59,7 @@ test("a crash between naming the next stage and ending this one leaves exactly o
   expect(await db.value("select count(*)::int from jobforge_jobs where type = 'transcribe'")).toBe(1);
 });
 
-test("a child that its definition refuses fails the parent, without retries", async ({ db, forge }) => {
+test("a child with an invalid input fails the parent, without retries", async ({ db, forge }) => {
   const { id } = await forge.enqueue(extract, { call: "c1" }, { tenantId: T });
   const handler = extract.handle(async (_, job) => job.enqueue(transcribe, JSON.parse('{"call": 7}')));
   await makeWorker(forge, { handlers: [handler] }).tick();
@@ -86,13 +76,13 @@ test("transaction() commits the handler's writes, the job's end and its children
   const handler = extract.handle(async ({ call }, job) => {
     job.cost(9);
     job.enqueue(transcribe, { call });
-    const answer = await job.transaction(async (client) => {
+    const result = await job.transaction(async (client) => {
       await (client as pg.PoolClient).query("insert into transcripts values ($1)", [call]);
       statusInside.now((await jobOf(db, id))["status"]);
       return { rows: 1 };
     });
-    expect(answer).toEqual({ rows: 1 });
-    expect((await jobOf(db, id))["status"], "ended when transaction() comes back").toBe("succeeded");
+    expect(result).toEqual({ rows: 1 });
+    expect((await jobOf(db, id))["status"], "ended when transaction() resolves").toBe("succeeded");
     throw new Error("too late to change anything");
   });
   const ended = new Happening<string>();
@@ -131,15 +121,10 @@ test("a transaction() of a run that lost its lease is rolled back", async ({ db,
   const handler = extract.handle(async ({ call }, job) => {
     await job.transaction(async (client) => {
       await (client as pg.PoolClient).query("insert into transcripts values ($1)", [call]);
-      await loseLease(id);
+      await loseLeases(db);
+      expect((await jobOf(db, id))["status"]).toBe("queued");
     });
   });
-  const loseLease = async (job: string): Promise<void> => {
-    const other = await db.connect();
-    await other.travel("10 minutes");
-    await other.query("select jobforge_maintain()");
-    expect((await jobOf(db, job))["status"]).toBe("queued");
-  };
   const hooks = { onStale: ({ id }: { id: string }) => stale.now(id) };
   const summary = await makeWorker(forge, { handlers: [handler], hooks }).tick({ limit: 1 });
   expect(summary).toMatchObject({ stale: 1, succeeded: 0 });
@@ -148,7 +133,7 @@ test("a transaction() of a run that lost its lease is rolled back", async ({ db,
   expect(await attemptsOf(db, id)).toEqual(["lost"]);
 });
 
-test("an output that transaction() may not keep rolls it back and fails the job", async ({ db, forge }) => {
+test("an invalid output of transaction() rolls it back and fails the job", async ({ db, forge }) => {
   await db.query("create table transcripts (call text)");
   const sum = defineJob({ type: "sum", output: z.object({ total: z.number() }) });
   const { id } = await forge.enqueue(sum, {}, { tenantId: T });
@@ -163,14 +148,23 @@ test("an output that transaction() may not keep rolls it back and fails the job"
   expect(await jobOf(db, id)).toMatchObject({ status: "failed", error: { name: "InvalidValueError" } });
 });
 
-/** Nested deeper than a Postgres with little stack can read, though it is plain JSON. */
+test("a result of exactly 1 MiB is stored", async ({ db, forge }) => {
+  const { id } = await forge.enqueue(extract, { call: "c1" }, { tenantId: T });
+  const handler = extract.handle(() => "x".repeat(1024 * 1024 - 2));
+  expect(await makeWorker(forge, { handlers: [handler] }).tick()).toMatchObject({ succeeded: 1 });
+  expect(
+    await db.value("select octet_length(result::text) from jobforge_job_results where job_id = $1", [id]),
+  ).toBe(1024 * 1024);
+});
+
+/** Plain JSON that is nested deeper than a Postgres with a small stack can read. */
 function tooDeep(): unknown {
   let value: unknown = 1;
   for (let depth = 0; depth < 3_500; depth += 1) value = [value];
   return value;
 }
 
-const answers: Readonly<Record<number, () => unknown>> = {
+const oddResults: Readonly<Record<number, () => unknown>> = {
   3: () => "with a \u0000 in it",
   4: () => 10n,
   5: () => tooDeep(),
@@ -178,7 +172,10 @@ const answers: Readonly<Record<number, () => unknown>> = {
   7: () => "x".repeat(1_100_000),
 };
 
-test("one result that cannot be kept spoils no other of its batch", async ({ db, forge }) => {
+test("a result that cannot be stored does not affect the other results of its batch", async ({
+  db,
+  forge,
+}) => {
   const noisy = defineJob({ type: "noisy", input: z.object({ n: z.number() }) });
   await db.query(`alter database ${db.name} set max_stack_depth = '400kB'`);
   await enqueueMany(db, "noisy", 40);
@@ -186,9 +183,9 @@ test("one result that cannot be kept spoils no other of its batch", async ({ db,
   await startWorker(forge, {
     concurrency: 40,
     logger: log.logger,
-    handlers: [noisy.handle(async ({ n }) => (answers[n] ?? (() => ({ n })))())],
+    handlers: [noisy.handle(async ({ n }) => (oddResults[n] ?? (() => ({ n })))())],
   });
-  await untilEnded(db, 40);
+  await untilFinished(db, 40);
   expect(await statuses(db)).toEqual({ succeeded: 37, failed: 3 });
   const results = await db.query<{ n: number; result: unknown }>(
     `select (j.payload ->> 'n')::int as n, r.result from jobforge_jobs j join jobforge_job_results r on r.job_id = j.id

@@ -1,8 +1,9 @@
-/** Errors that are not what errors should be, and loggers, hooks and schemas that fail: runs end all the same, and the worker goes on. */
+/** Malformed errors, and loggers, hooks and schemas that fail: runs end all the same, and the worker goes on. */
 import { defineJob, typed } from "@jobforge/sdk-ts";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Logger } from "../../src/index.ts";
-import { enqueueMany, keptLog, makeWorker, statuses, T, test } from "../support/work.ts";
+import { enqueueMany, statuses } from "../support/jobs.ts";
+import { keptLog, makeWorker, T, test } from "../support/work.ts";
 
 const job = defineJob({ type: "odd", input: typed<{ kind?: string }>() });
 
@@ -10,16 +11,16 @@ function refuse(): never {
   throw new Error("no");
 }
 
-/** An error with other properties than it should have. */
+/** An error with unusual properties. */
 const errorWith = (properties: object): Error => Object.assign(new Error("x"), properties);
 
-const ODD: Readonly<Record<string, () => unknown>> = {
+const oddErrors: Readonly<Record<string, () => unknown>> = {
   "an object as its message": () => errorWith({ message: { detail: "bad" } }),
-  "a message that has no text": () => errorWith({ message: Object.create(null) }),
+  "a message that cannot become a string": () => errorWith({ message: Object.create(null) }),
   "an object without a prototype": () => Object.create(null),
   "no name": () => errorWith({ name: undefined }),
-  "a stack that is no text": () => errorWith({ stack: 7 }),
-  "a cause whose message is no text": () => errorWith({ cause: errorWith({ message: 7n }) }),
+  "a stack that is not a string": () => errorWith({ stack: 7 }),
+  "a cause whose message is not a string": () => errorWith({ cause: errorWith({ message: 7n }) }),
   "getters that throw": () =>
     Object.defineProperties(new Error("x"), { message: { get: refuse }, stack: { get: refuse } }),
   "a proxy that refuses": () => new Proxy(new Error("x"), { getPrototypeOf: refuse, get: refuse }),
@@ -27,23 +28,23 @@ const ODD: Readonly<Record<string, () => unknown>> = {
   nothing: () => undefined,
 };
 
-const KINDS = Object.keys(ODD);
+const kinds = Object.keys(oddErrors);
 
 function throwOdd(kind = ""): never {
-  throw ODD[kind]?.();
+  throw oddErrors[kind]?.();
 }
 
-test("whatever a handler throws fails its run, says what can be said, and is retried", async ({
+test("whatever a handler throws fails its run, with as much detail as possible, and is retried", async ({
   db,
   forge,
 }) => {
   await forge.enqueueMany(
-    KINDS.map((kind) => ({ job, input: { kind } })),
+    kinds.map((kind) => ({ job, input: { kind } })),
     { tenantId: T },
   );
   const handler = job.handle(({ kind }) => throwOdd(kind));
   const summary = await makeWorker(forge, { handlers: [handler] }).tick();
-  expect(summary).toMatchObject({ claimed: KINDS.length, retried: KINDS.length });
+  expect(summary).toMatchObject({ claimed: kinds.length, retried: kinds.length });
   const rows = await db.query<{ kind: string; error: Record<string, unknown> }>(
     "select payload->>'kind' as kind, error from jobforge_jobs",
   );
@@ -54,14 +55,14 @@ test("whatever a handler throws fails its run, says what can be said, and is ret
   });
   expect(errors.get("an object without a prototype")).toMatchObject({ name: "NonError" });
   expect(errors.get("no name")).toMatchObject({ name: "Error", message: "x" });
-  expect(errors.get("a stack that is no text")).not.toHaveProperty("stack");
-  expect(errors.get("a cause whose message is no text")).toMatchObject({ message: "x", cause: "7" });
+  expect(errors.get("a stack that is not a string")).not.toHaveProperty("stack");
+  expect(errors.get("a cause whose message is not a string")).toMatchObject({ message: "x", cause: "7" });
   expect(errors.get("a symbol")).toMatchObject({ name: "NonError", message: "Symbol(odd)" });
 });
 
 test("a result that throws while it is read fails its run, without retries", async ({ db, forge }) => {
   await forge.enqueueMany(
-    KINDS.map((kind) => ({ job, input: { kind } })),
+    kinds.map((kind) => ({ job, input: { kind } })),
     { tenantId: T },
   );
   const handler = job.handle(({ kind }) => ({
@@ -70,11 +71,11 @@ test("a result that throws while it is read fails its run, without retries", asy
     },
   }));
   const summary = await makeWorker(forge, { handlers: [handler] }).tick();
-  expect(summary).toMatchObject({ claimed: KINDS.length, failed: KINDS.length });
-  expect(await statuses(db)).toEqual({ failed: KINDS.length });
+  expect(summary).toMatchObject({ claimed: kinds.length, failed: kinds.length });
+  expect(await statuses(db)).toEqual({ failed: kinds.length });
 });
 
-test("a schema that throws instead of answering fails the run, without its handler", async ({
+test("a schema that throws instead of returning fails the run, without its handler", async ({
   db,
   forge,
 }) => {
@@ -88,7 +89,7 @@ test("a schema that throws instead of answering fails the run, without its handl
   expect(summary).toMatchObject({ claimed: 1, failed: 1 });
 });
 
-test("a logger that throws at every line changes nothing but a warning of the process", async ({
+test("a logger that throws at every line has no effect except a warning of the process", async ({
   db,
   forge,
 }) => {
@@ -108,7 +109,7 @@ test("a logger that throws at every line changes nothing but a warning of the pr
   expect(warned.mock.calls).toEqual([[expect.stringContaining("Error: no"), "JobForgeWarning"]]);
 });
 
-test("a hook that throws an odd error is logged like any other", async ({ db, forge }) => {
+test("a hook that throws a malformed error is logged like any other", async ({ db, forge }) => {
   await enqueueMany(db, "odd", 1);
   const log = keptLog();
   const hooks = {
@@ -123,7 +124,7 @@ test("a hook that throws an odd error is logged like any other", async ({ db, fo
   expect(reports).toEqual(["onStart", "onSuccess"]);
 });
 
-test("a line whose fields cannot be read is written without them", async ({ forge }) => {
+test("a line is written even if one of its fields cannot be read", async ({ forge }) => {
   const { id } = await forge.enqueue(job, {}, { tenantId: T });
   const log = keptLog();
   const handler = job.handle((_, job) => {
@@ -143,19 +144,19 @@ test("a line whose fields cannot be read is written without them", async ({ forg
   });
 });
 
-test("a run that meets an error beside its handler fails, says so, and frees its slot", async ({
+test("a run with an error outside of its handler fails, is reported, and frees its slot", async ({
   db,
   forge,
 }) => {
   await enqueueMany(db, "odd", 3);
   const log = keptLog();
-  let isAtWork = false;
+  let isWorking = false;
   const definition = Object.defineProperty({ ...job }, "input", {
-    get: () => (isAtWork ? refuse() : undefined),
+    get: () => (isWorking ? refuse() : undefined),
   });
   const handler = { ...job.handle(() => undefined), definition };
   const worker = makeWorker(forge, { concurrency: 1, logger: log.logger, handlers: [handler] });
-  isAtWork = true;
+  isWorking = true;
   expect(await worker.tick()).toMatchObject({ claimed: 3, retried: 3 });
   expect(await db.query("select distinct error->>'message' as message from jobforge_jobs")).toEqual([
     { message: "no" },

@@ -1,22 +1,14 @@
-/** One run: what a handler is given, and what becomes of what it returns, throws or says. */
+/** One run: what a handler gets, and the effects of what it returns, throws or calls. */
 import { defineJob } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { z } from "zod";
-import {
-  attemptsOf,
-  clientAt,
-  Happening,
-  jobOf,
-  makeWorker,
-  startWorker,
-  T,
-  test,
-  untilEnded,
-} from "../support/work.ts";
+import { Happening } from "../support/happening.ts";
+import { attemptsOf, jobOf, untilFinished } from "../support/jobs.ts";
+import { clientAt, makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const mail = defineJob({ type: "mail", input: z.object({ to: z.string() }) });
 
-test("a handler gets its input and the facts of its run, and its answer is the job's result", async ({
+test("a handler gets its input and the facts of its run, and its return value is the job's result", async ({
   db,
   forge,
 }) => {
@@ -56,7 +48,7 @@ test("a handler gets its input and the facts of its run, and its answer is the j
     tags: ["vip"],
   });
   expect(traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   expect(await db.value("select result from jobforge_job_results")).toEqual({
     messageId: "m-1",
     late: false,
@@ -64,7 +56,7 @@ test("a handler gets its input and the facts of its run, and its answer is the j
   expect(await db.value("select trace_id from jobforge_job_attempts")).toBe(traceId);
 });
 
-test("the members of a context can be taken out of it", async ({ db, forge }) => {
+test("the members of a context can be destructured", async ({ db, forge }) => {
   const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const handler = mail.handle(async (_, { progress, cost, log, signal, enqueue }) => {
     await progress({ done: 1 });
@@ -77,7 +69,7 @@ test("the members of a context can be taken out of it", async ({ db, forge }) =>
   expect(await jobOf(db, id)).toMatchObject({ status: "succeeded", progress: { done: 1 }, cost_cents: 5 });
 });
 
-test("what a handler throws is kept, and the job is retried", async ({ db, forge }) => {
+test("what a handler throws is stored, and the job is retried", async ({ db, forge }) => {
   const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const handler = mail.handle(() => {
     throw Object.assign(new TypeError("no such\u0000 address", { cause: new Error("550") }), {
@@ -96,7 +88,7 @@ test("what a handler throws is kept, and the job is retried", async ({ db, forge
   });
 });
 
-test("whatever is thrown fails the run, also what is no Error", async ({ db, forge }) => {
+test("any thrown value fails the run, even if it is not an Error", async ({ db, forge }) => {
   const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const handler = mail.handle(async () => {
     throw "just a text";
@@ -105,7 +97,7 @@ test("whatever is thrown fails the run, also what is no Error", async ({ db, for
   expect((await jobOf(db, id))["error"]).toMatchObject({ name: "NonError", message: "just a text" });
 });
 
-test("fail() ends the job without retries, also when the handler catches what it throws", async ({
+test("fail() ends the job without retries, even if the handler catches what it throws", async ({
   db,
   forge,
 }) => {
@@ -143,7 +135,7 @@ test("retryAfter() with milliseconds counts from now", async ({ db, forge }) => 
   expect((run_at as Date).getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000 + 50);
 });
 
-test("a poll handler that defers three times and then finishes is one job, and holds no slot meanwhile", async ({
+test("a poll handler that defers three times and then finishes is one job, and takes no slot meanwhile", async ({
   db,
   forge,
 }) => {
@@ -161,7 +153,7 @@ test("a poll handler that defers three times and then finishes is one job, and h
       `select extract(epoch from j.run_at - max(a.finished_at))::float8
        from jobforge_jobs j join jobforge_job_attempts a on a.job_id = j.id where a.status = 'deferred' group by j.run_at`,
     );
-    // As the database's clock has it, less the time from the handler's word to its end.
+    // By the database's clock, minus the time between the call of defer() and the end of the run.
     expect(gap).toBeGreaterThan(minutes === 183 ? -3_600 : 3_540);
     expect(gap).toBeLessThanOrEqual(3_600);
   }
@@ -169,7 +161,7 @@ test("a poll handler that defers three times and then finishes is one job, and h
   expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(1);
 });
 
-test("a poll handler that is never ready ends as dead when its attempts are used up", async ({
+test("a job whose poll handler is never ready is dead when its attempts are used up", async ({
   db,
   forge,
 }) => {
@@ -181,7 +173,7 @@ test("a poll handler that is never ready ends as dead when its attempts are used
   expect(await jobOf(db, id)).toMatchObject({ status: "dead", attempts: 50 });
 });
 
-test("a defer that does not count costs no execution", async ({ db, forge }) => {
+test("a defer that does not count uses up no execution", async ({ db, forge }) => {
   const poll = defineJob({ type: "poll" });
   const { id } = await forge.enqueue(poll, {}, { tenantId: T, maxAttempts: 1 });
   const handler = poll.handle(async (_, job) =>
@@ -191,7 +183,7 @@ test("a defer that does not count costs no execution", async ({ db, forge }) => 
   expect(await jobOf(db, id)).toMatchObject({ status: "succeeded", attempts: 3, uncounted: 2 });
 });
 
-test("an invalid payload fails without retries and without its handler", async ({ db, forge }) => {
+test("an invalid payload fails the job without retries and without its handler", async ({ db, forge }) => {
   await db.query("select jobforge_enqueue_job($1, 'mail', '{\"to\": 7}')", [T]);
   let called = false;
   const handler = mail.handle(() => {
@@ -204,7 +196,7 @@ test("an invalid payload fails without retries and without its handler", async (
   expect(called).toBe(false);
 });
 
-test("an invalid output fails without retries", async ({ db, forge }) => {
+test("an invalid output fails the job without retries", async ({ db, forge }) => {
   const sum = defineJob({ type: "sum", output: z.object({ total: z.number() }) });
   const { id } = await forge.enqueue(sum, {}, { tenantId: T });
   const handler = sum.handle(async () => JSON.parse('{"total": "7"}'));
@@ -212,7 +204,7 @@ test("an invalid output fails without retries", async ({ db, forge }) => {
   expect(await jobOf(db, id)).toMatchObject({ status: "failed", error: { name: "InvalidValueError" } });
 });
 
-test("a handler is given what the schema makes of the payload", async ({ forge }) => {
+test("a handler gets the schema's output, not the raw payload", async ({ forge }) => {
   const doubled = defineJob({ type: "doubled", input: z.object({ n: z.number().transform((n) => n * 2) }) });
   await forge.enqueue(doubled, { n: 21 }, { tenantId: T });
   const seen = new Happening<number>();
@@ -220,7 +212,7 @@ test("a handler is given what the schema makes of the payload", async ({ forge }
   expect(seen.values).toEqual([42]);
 });
 
-test("a progress over its cap is an error of the handler, not of the worker", async ({ db, forge }) => {
+test("a progress that is too large is an error of the handler, not of the worker", async ({ db, forge }) => {
   const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const handler = mail.handle(async (_, job) => {
     await expect(job.progress("x".repeat(70_000))).rejects.toMatchObject({ code: "JF008" });
@@ -230,7 +222,7 @@ test("a progress over its cap is an error of the handler, not of the worker", as
   expect(await jobOf(db, id)).toMatchObject({ status: "succeeded", progress: { ok: true } });
 });
 
-test("a context that is used after its run has ended says so", async ({ forge }) => {
+test("a context throws when it is used after its run has ended", async ({ forge }) => {
   await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const kept = new Happening<{ progress(value: unknown): Promise<void> }>();
   await makeWorker(forge, { handlers: [mail.handle((_, job) => kept.now(job))] }).tick();

@@ -1,43 +1,19 @@
-/** How many jobs run at once, which ones, and how many are claimed before they can start. */
-import { defineJob, typed } from "@jobforge/sdk-ts";
+/** How many jobs run at the same time, which ones, and how many are claimed before they can start. */
+import { defineJob, sleep, typed } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { createWorker } from "../../src/index.ts";
-import { observed } from "../support/observed.ts";
-import {
-  enqueueMany,
-  Happening,
-  keptLog,
-  makeWorker,
-  startWorker,
-  statuses,
-  T,
-  test,
-  until,
-  untilEnded,
-} from "../support/work.ts";
+import { stuckAfter } from "../support/handlers.ts";
+import { Crowd, Happening, until } from "../support/happening.ts";
+import { enqueueMany, statuses, untilFinished } from "../support/jobs.ts";
+import { observedClaims } from "../support/observed.ts";
+import { keptLog, makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const a = defineJob({ type: "a", input: typed<{ n: number }>() });
 const b = defineJob({ type: "b", input: typed<{ n: number }>() });
 
-const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+const tick = (): Promise<void> => sleep(1);
 
-/** Counts how many are inside at once, and the most there were. */
-class Crowd {
-  now = 0;
-  most = 0;
-
-  async during<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    this.now += 1;
-    this.most = Math.max(this.most, this.now);
-    try {
-      return await work();
-    } finally {
-      this.now -= 1;
-    }
-  }
-}
-
-test("a worker claims the types it has handlers for and no others", async ({ db, forge }) => {
+test("a worker claims the types that it has handlers for, and no others", async ({ db, forge }) => {
   await enqueueMany(db, "a", 20);
   await enqueueMany(db, "b", 20);
   const summary = await makeWorker(forge, { handlers: [a.handle(() => undefined)] }).tick({ limit: 100 });
@@ -45,11 +21,14 @@ test("a worker claims the types it has handlers for and no others", async ({ db,
   expect(await db.value("select max(attempts) from jobforge_jobs where type = 'b'")).toBe(0);
 });
 
-test("at most so many handlers run at once, and so many do", async ({ db, forge }) => {
+test("as many handlers run at the same time as the concurrency allows, and no more", async ({
+  db,
+  forge,
+}) => {
   await enqueueMany(db, "a", 300);
   const crowd = new Crowd();
   await startWorker(forge, { concurrency: 7, handlers: [a.handle(() => crowd.during(tick))] });
-  await untilEnded(db, 300);
+  await untilFinished(db, 300);
   expect(crowd.most).toBe(7);
 });
 
@@ -66,10 +45,10 @@ test("one slow job blocks no other slot", async ({ db, forge }) => {
   await short.times(20);
   expect(await statuses(db)).toEqual({ running: 1, succeeded: 20 });
   gate.now();
-  await untilEnded(db, 21);
+  await untilFinished(db, 21);
 });
 
-test("a type's own cap holds, and costs the other types nothing", async ({ db, forge }) => {
+test("a type's own cap holds, and the other types use the remaining slots", async ({ db, forge }) => {
   await enqueueMany(db, "a", 60);
   await enqueueMany(db, "b", 60);
   const [all, capped] = [new Crowd(), new Crowd()];
@@ -79,7 +58,7 @@ test("a type's own cap holds, and costs the other types nothing", async ({ db, f
     maxPerType: { a: 2 },
     handlers: [a.handle(() => all.during(() => capped.during(tick))), b.handle(() => all.during(tick))],
   });
-  await untilEnded(db, 120);
+  await untilFinished(db, 120);
   expect(capped.most).toBe(2);
   expect(all.most).toBe(6);
   expect(await db.value("select count(*)::int from jobforge_job_attempts where status = 'released'")).toBe(0);
@@ -92,7 +71,7 @@ test("a type at its cap is claimed again as soon as a handler of it ends", async
   await startWorker(forge, {
     concurrency: 4,
     maxPerType: { a: 1 },
-    // Nothing but the end of a run brings it to look again.
+    // Only the end of a run makes the worker claim again.
     pollMs: 60_000,
     handlers: [
       a.handle(async ({ n }) => {
@@ -106,12 +85,12 @@ test("a type at its cap is claimed again as soon as a handler of it ends", async
     expect(await started.times(n)).toHaveLength(n);
     gates[n]?.now();
   }
-  await untilEnded(db, 5);
+  await untilFinished(db, 5);
 });
 
 test("slow jobs are not claimed before there is a slot for them", async ({ db, forge }) => {
   await enqueueMany(db, "a", 12);
-  const slow = a.handle(() => new Promise<void>((resolve) => setTimeout(resolve, 100)));
+  const slow = a.handle(() => sleep(100));
   await startWorker(forge, { concurrency: 2, handlers: [slow] });
   let most = 0;
   await until(async () => {
@@ -122,21 +101,13 @@ test("slow jobs are not claimed before there is a slot for them", async ({ db, f
   expect(most).toBe(2);
 });
 
-test("jobs claimed ahead go back when those before them turn out to be slow", async ({ db, forge }) => {
+test("jobs that were claimed ahead go back when the jobs before them are unexpectedly slow", async ({
+  db,
+  forge,
+}) => {
   await enqueueMany(db, "a", 3_000);
-  const gate = new Happening();
-  const stuck = new Happening();
-  await startWorker(forge, {
-    id: "first",
-    concurrency: 2,
-    handlers: [
-      a.handle(async ({ n }) => {
-        if (n <= 1_000) return;
-        stuck.now();
-        await gate.once();
-      }),
-    ],
-  });
+  const { handler, stuck, gate } = stuckAfter("a", 1_000);
+  await startWorker(forge, { id: "first", concurrency: 2, handlers: [handler] });
   await stuck.times(2);
   await until(
     async () => (await db.value("select count(*)::int from jobforge_jobs where locked_by = 'first'")) === 2,
@@ -145,20 +116,20 @@ test("jobs claimed ahead go back when those before them turn out to be slow", as
   await until(async () => (await statuses(db))["succeeded"] === 2_998);
   await other.stop();
   gate.now();
-  await untilEnded(db, 3_000);
+  await untilFinished(db, 3_000);
   expect(await db.value("select max(attempts - uncounted) from jobforge_jobs"), "it cost no attempt").toBe(1);
 });
 
 test("fast jobs are claimed and settled by the hundred", async ({ db, forge }) => {
   await enqueueMany(db, "a", 5_000, 10);
-  let calls = 0;
-  const watched = observed(forge, (name) => {
-    if (name === "jobforge_exchange_jobs") calls += 1;
+  const observed = observedClaims(forge);
+  const worker = createWorker(observed.forge, {
+    logger: keptLog().logger,
+    handlers: [a.handle(() => undefined)],
   });
-  const worker = createWorker(watched, { logger: keptLog().logger, handlers: [a.handle(() => undefined)] });
   const summary = await worker.tick({ limit: 5_000 });
   expect(summary).toMatchObject({ claimed: 5_000, succeeded: 5_000 });
-  expect(calls).toBeLessThan(5_000 / 100);
+  expect(observed.claims.values.length).toBeLessThan(5_000 / 100);
 });
 
 test("a batch handler is called once for many jobs, and each has its own end", async ({ db, forge }) => {
@@ -186,7 +157,7 @@ test("a batch handler is called once for many jobs, and each has its own end", a
   expect(wrong).toBe(0);
 });
 
-test("a batch that nothing more comes to starts as it is", async ({ db, forge }) => {
+test("a batch starts as it is when no more jobs are due", async ({ db, forge }) => {
   await enqueueMany(db, "a", 3);
   const sizes: number[] = [];
   const handler = a.handleBatch(10, async (items) => {
@@ -194,11 +165,11 @@ test("a batch that nothing more comes to starts as it is", async ({ db, forge })
     return items.map(() => null);
   });
   await startWorker(forge, { concurrency: 3, handlers: [handler] });
-  await untilEnded(db, 3);
+  await untilFinished(db, 3);
   expect(sizes).toEqual([3]);
 });
 
-test("a batch handler that throws, or gives too few results, fails all of its jobs", async ({
+test("a batch handler that throws, or returns too few results, fails all of its jobs", async ({
   db,
   forge,
 }) => {
@@ -215,7 +186,7 @@ test("a batch handler that throws, or gives too few results, fails all of its jo
   ]);
 });
 
-test("a worker that serves one tenant leaves the others' jobs alone", async ({ db, forge }) => {
+test("a worker for one tenant leaves the jobs of other tenants alone", async ({ db, forge }) => {
   await enqueueMany(db, "a", 20, 2);
   const worker = makeWorker(forge, { tenantId: T, handlers: [a.handle(() => undefined)] });
   expect(await worker.tick({ limit: 100 })).toMatchObject({ claimed: 10 });
@@ -224,14 +195,4 @@ test("a worker that serves one tenant leaves the others' jobs alone", async ({ d
       T,
     ]),
   ).toBe(10);
-});
-
-test("options that make no sense are refused with their name", ({ forge }) => {
-  const handlers = [a.handle(() => undefined)];
-  expect(() => createWorker(forge, { handlers: [] })).toThrow("handlers");
-  expect(() => createWorker(forge, { handlers: [...handlers, ...handlers] })).toThrow('"a"');
-  expect(() => createWorker(forge, { handlers, concurrency: 0 })).toThrow("concurrency");
-  expect(() => createWorker(forge, { handlers, maxPerType: { a: 0 } })).toThrow("maxPerType");
-  expect(() => createWorker(forge, { handlers, maxPerType: { z: 1 } })).toThrow('"z"');
-  expect(() => createWorker(forge, { handlers, pollMs: 1.5 })).toThrow("pollMs");
 });

@@ -1,22 +1,15 @@
-/** transaction(): connections are left for the worker, and a run that is over cannot succeed through it. */
+/** transaction(): it leaves connections to the worker, and a run that has ended cannot succeed through it. */
 import { defineJob, type JobContext, JobForge, type PgClient } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { expect } from "vitest";
-import {
-  attemptsOf,
-  enqueueMany,
-  Happening,
-  jobOf,
-  makeWorker,
-  startWorker,
-  T,
-  test,
-  untilEnded,
-} from "../support/work.ts";
+import { abortOf } from "../support/handlers.ts";
+import { Crowd, Happening } from "../support/happening.ts";
+import { attemptsOf, enqueueMany, jobOf, untilFinished } from "../support/jobs.ts";
+import { makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const write = defineJob({ type: "write" });
 
-test("a transport says how many connections it has at most", async ({ db, forge }) => {
+test("a transport knows the maximum number of its connections", async ({ db, forge }) => {
   expect(forge.transport.maxConnections).toBe(10);
   await using small = new JobForge({ database: db.url, pool: { max: 3 } });
   expect(small.transport.maxConnections).toBe(3);
@@ -27,50 +20,42 @@ test("a transport says how many connections it has at most", async ({ db, forge 
   expect(new JobForge({ database: client }).transport.maxConnections).toBe(1);
 });
 
-test("transactions leave two connections for heartbeats, settling and progress, and the others wait their turn", async ({
+test("transactions leave two connections for heartbeats, settling and progress; further transactions wait", async ({
   db,
 }) => {
   await using forge = new JobForge({ database: db.url, pool: { max: 4 } });
   await enqueueMany(db, "write", 6);
   const inside = new Happening();
-  let open = 0;
-  let most = 0;
+  const open = new Crowd();
   const handler = write.handle((_, job) =>
-    job.transaction(async () => {
-      open += 1;
-      most = Math.max(most, open);
-      inside.now();
-      await inside.times(2);
-      await job.progress({ half: true });
-      open -= 1;
-    }),
+    job.transaction(() =>
+      open.during(async () => {
+        inside.now();
+        await inside.times(2);
+        await job.progress({ half: true });
+      }),
+    ),
   );
   const summary = await makeWorker(forge, { concurrency: 6, handlers: [handler] }).tick();
   expect(summary).toMatchObject({ claimed: 6, succeeded: 6 });
-  expect(most).toBe(2);
+  expect(open.most).toBe(2);
 });
 
-test("all workers on one client share its turns", async ({ db }) => {
+test("all workers on one client share its connections", async ({ db }) => {
   await using forge = new JobForge({ database: db.url, pool: { max: 3 } });
   await enqueueMany(db, "write", 4);
-  let open = 0;
-  let most = 0;
-  const handler = write.handle((_, job) =>
-    job.transaction(async () => {
-      open += 1;
-      most = Math.max(most, open);
-      await job.progress(1);
-      open -= 1;
-    }),
-  );
+  const open = new Crowd();
+  const handler = write.handle((_, job) => job.transaction(() => open.during(() => job.progress(1))));
   const tick = (): Promise<{ succeeded: number }> =>
     makeWorker(forge, { concurrency: 2, prefetch: 0, handlers: [handler] }).tick({ limit: 2 });
   const summaries = await Promise.all([tick(), tick()]);
   expect(summaries.map(({ succeeded }) => succeeded)).toEqual([2, 2]);
-  expect(most).toBe(1);
+  expect(open.most).toBe(1);
 });
 
-test("a run that times out while it waits for its turn fails, and the next one gets in", async ({ db }) => {
+test("a run that times out while it waits for a connection fails, and the next one gets its turn", async ({
+  db,
+}) => {
   await using forge = new JobForge({ database: db.url, pool: { max: 3 } });
   const hasty = defineJob({ type: "hasty", timeoutMs: 50 });
   const entered = new Happening<string>();
@@ -93,7 +78,7 @@ test("a run that times out while it waits for its turn fails, and the next one g
   await forge.enqueue(last, {}, { tenantId: T });
   gate.now();
   expect(await entered.times(2)).toEqual(["write", "last"]);
-  await untilEnded(db, 3);
+  await untilFinished(db, 3);
 });
 
 test("a run that timed out during transaction() has failed, and its writes are rolled back", async ({
@@ -106,7 +91,7 @@ test("a run that timed out during transaction() has failed, and its writes are r
   const handler = hasty.handle((_, job) =>
     job.transaction(async (client) => {
       await (client as PgClient).query("insert into written values (1)", []);
-      await new Promise((resolve) => job.signal.addEventListener("abort", resolve, { once: true }));
+      await abortOf(job.signal);
     }),
   );
   expect(await makeWorker(forge, { handlers: [handler] }).tick()).toMatchObject({ succeeded: 0, failed: 1 });
@@ -129,7 +114,7 @@ test("a run that was given up during transaction() cannot succeed afterwards", a
   });
   await startWorker(forge, { abortGraceMs: 10, hooks: { onFailure: failed.now }, handlers: [handler] });
   expect(await refused.once()).toMatchObject({ kind: "timeout" });
-  await untilEnded(db, 1);
+  await untilFinished(db, 1);
   expect(await jobOf(db, id)).toMatchObject({ status: "dead", error: { name: "JobTimeoutError" } });
   expect(await attemptsOf(db, id)).toEqual(["failed"]);
   expect(await db.value("select count(*)::int from written")).toBe(0);
