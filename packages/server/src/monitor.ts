@@ -1,5 +1,5 @@
 /** What a worker's process shows over HTTP to whoever watches it: whether it lives, whether it works, and its metrics. */
-import { latencyBuckets, type Worker } from "@jobforge/worker-ts";
+import { latencyBins as latencyBuckets, type Worker } from "@jobforge/worker-ts";
 import { Hono } from "hono";
 import { Counter, Gauge, Registry } from "prom-client";
 import { type Listener, open } from "./listen.ts";

@@ -4,7 +4,7 @@ export { JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { RunEnded, RunFailed, RunInfo, WorkerHooks } from "./reporting/hooks.ts";
 export type { Logger } from "./reporting/log.ts";
-export { type LatencyBucket, latencyBuckets, type WorkerMetrics } from "./reporting/meter.ts";
+export { type LatencyBin, latencyBins, type WorkerMetrics } from "./reporting/meter.ts";
 export type { Middleware } from "./running/middleware.ts";
 export { createTickHandler, type TickHandler, type TickHandlerOptions } from "./tick-handler.ts";
 export { createWorker, type StopOptions, type TickSummary, type Worker } from "./worker.ts";

@@ -1,5 +1,5 @@
 /** A histogram to which many measurements are added at once: what is shown was counted elsewhere, by the database or by workers. */
-import type { LatencyBucket } from "@jobforge/worker-ts";
+import type { LatencyBin as LatencyBucket } from "@jobforge/worker-ts";
 import type { Histogram, Registry } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;

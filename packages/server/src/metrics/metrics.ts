@@ -2,7 +2,7 @@
  * What /metrics shows. What concerns jobs and workers is read from the database when somebody asks, so it is of the whole system and the same at
  * every server; what concerns the server is its own.
  */
-import { latencyBuckets } from "@jobforge/worker-ts";
+import { latencyBins as latencyBuckets } from "@jobforge/worker-ts";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";

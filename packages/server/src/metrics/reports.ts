@@ -2,7 +2,7 @@
  * Workers count from their start, and come and go. A counter that is shown must never fall, so what is added up is how much each report grew
  * since the one before.
  */
-import type { LatencyBucket } from "@jobforge/worker-ts";
+import type { LatencyBin as LatencyBucket } from "@jobforge/worker-ts";
 
 /** What a worker said of itself, as it came: whoever may be a worker may say anything. */
 export interface WorkerReport {

@@ -4,19 +4,19 @@
  */
 import type { Tally } from "./report.ts";
 
-/** Limits of the buckets, in seconds; the last bucket is for what took longer. */
-export const latencyBuckets: readonly number[] = [
+/** The upper limits of the bins, in seconds. One more bin counts the calls that took longer. */
+export const latencyBins: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Calls of one bucket: how many, and how many seconds all of them took. */
-export type LatencyBucket = readonly [count: number, seconds: number];
+/** The calls in one bin: their number, and the seconds that all of them took. */
+export type LatencyBin = readonly [count: number, seconds: number];
 
 export interface WorkerMetrics {
   /** Calls that claimed. A call that also settled counts in `settle` as well. */
-  readonly claim: readonly LatencyBucket[];
+  readonly claim: readonly LatencyBin[];
   /** Calls that settled runs. */
-  readonly settle: readonly LatencyBucket[];
+  readonly settle: readonly LatencyBin[];
   /** Runs since the worker was started, by how they ended. */
   readonly runs: Readonly<Tally>;
   /** When the database last responded to a heartbeat. */
@@ -65,17 +65,17 @@ export class Meter {
 }
 
 class Latency {
-  readonly #counts: number[] = [...latencyBuckets, Number.POSITIVE_INFINITY].map(() => 0);
+  readonly #counts: number[] = [...latencyBins, Number.POSITIVE_INFINITY].map(() => 0);
   readonly #seconds: number[] = this.#counts.map(() => 0);
 
   note(seconds: number): void {
-    const found = latencyBuckets.findIndex((limit) => seconds <= limit);
-    const place = found < 0 ? latencyBuckets.length : found;
+    const found = latencyBins.findIndex((limit) => seconds <= limit);
+    const place = found < 0 ? latencyBins.length : found;
     this.#counts[place] = (this.#counts[place] ?? 0) + 1;
     this.#seconds[place] = (this.#seconds[place] ?? 0) + seconds;
   }
 
-  read(): LatencyBucket[] {
+  read(): LatencyBin[] {
     // Rounded to microseconds, to keep heartbeats short.
     return this.#counts.map((count, place) => [count, Math.round((this.#seconds[place] ?? 0) * 1e6) / 1e6]);
   }

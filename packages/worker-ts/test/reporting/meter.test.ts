@@ -1,14 +1,14 @@
 /** A worker's own metrics, which its heartbeats report. */
 import { defineJob } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
-import { type LatencyBucket, latencyBuckets } from "../../src/index.ts";
+import { type LatencyBin, latencyBins } from "../../src/index.ts";
 import { Meter } from "../../src/reporting/meter.ts";
 import { Happening } from "../support/happening.ts";
 import { enqueueMany, loseLeases } from "../support/jobs.ts";
 import { makeWorker, startWorker, test } from "../support/work.ts";
 
 const job = defineJob({ type: "a" });
-const calls = (buckets: readonly LatencyBucket[]): number => buckets.reduce((sum, [count]) => sum + count, 0);
+const calls = (bins: readonly LatencyBin[]): number => bins.reduce((sum, [count]) => sum + count, 0);
 
 test("runs, claims and settles are counted and reported with the heartbeat", async ({ db, forge }) => {
   const done = new Happening();
@@ -22,7 +22,7 @@ test("runs, claims and settles are counted and reported with the heartbeat", asy
   await done.times(3);
   const { claim, settle, runs, heardAt } = worker.metrics();
   expect(runs).toMatchObject({ claimed: 3, succeeded: 3, stale: 0 });
-  expect([claim.length, settle.length]).toEqual([latencyBuckets.length + 1, latencyBuckets.length + 1]);
+  expect([claim.length, settle.length]).toEqual([latencyBins.length + 1, latencyBins.length + 1]);
   expect(calls(claim)).toBeGreaterThan(0);
   expect(calls(settle)).toBeGreaterThan(0);
   expect(heardAt).toBeInstanceOf(Date);
@@ -48,7 +48,7 @@ test("refused ends are counted as stale", async ({ db, forge }) => {
   expect(worker.metrics().runs).toMatchObject({ claimed: 1, stale: 1, succeeded: 0 });
 });
 
-test("a call counts in the first bucket whose limit it does not exceed, or in the last one if it exceeds all", () => {
+test("a call counts in the first bin whose limit it does not exceed, or in the last one if it exceeds all", () => {
   const meter = new Meter();
   for (const ms of [1, 1.1, 60_000]) meter.noteCall(ms, 0, true);
   meter.noteCall(5, 2, false);
@@ -56,7 +56,7 @@ test("a call counts in the first bucket whose limit it does not exceed, or in th
   expect(claim.flatMap(([count, seconds], place) => (count > 0 ? [[place, count, seconds]] : []))).toEqual([
     [0, 1, 0.001],
     [1, 1, 0.0011],
-    [latencyBuckets.length, 1, 60],
+    [latencyBins.length, 1, 60],
   ]);
-  expect(settle.findIndex(([count]) => count > 0)).toBe(latencyBuckets.indexOf(0.005));
+  expect(settle.findIndex(([count]) => count > 0)).toBe(latencyBins.indexOf(0.005));
 });
