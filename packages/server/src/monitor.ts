@@ -1,5 +1,5 @@
 /** The HTTP port of a worker process, for probes and Prometheus: health, readiness and metrics. */
-import { latencyBuckets as latencyBins, type Worker } from "@jobforge/worker-ts";
+import { latencyBins, type Worker } from "@jobforge/worker-ts";
 import { Hono } from "hono";
 import { Counter, Gauge, Registry } from "prom-client";
 import { defaultHost, type Listener, open } from "./listen.ts";

@@ -1,4 +1,4 @@
-/** A migrated database for one test: cloned from the template in a few dozen milliseconds, dropped afterwards. */
+/** A migrated database for one test: cloned from the template in a few dozen milliseconds, and dropped afterwards. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { databaseUrl, runOn, type TestServerAddress } from "./server.ts";
@@ -8,17 +8,20 @@ export type Row = Record<string, unknown>;
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
   readonly name: string;
-  /** Runs a statement on the test's main connection, as superuser, and answers its rows. */
+  /** Runs a statement on the test's main connection, as superuser, and returns its rows. */
   query<T extends Row = Row>(sql: string, values?: readonly unknown[]): Promise<T[]>;
-  /** Runs a statement of one column and one row, and answers that value. */
+  /** Runs a statement that returns one column and one row, and returns that value. */
   value<T = unknown>(sql: string, values?: readonly unknown[]): Promise<T>;
-  /** Opens another connection: as the superuser, or with the URL of a login made by `createLogin`. Closed with the database. */
+  /**
+   * Opens another connection: as the superuser, or with the URL of a login made by `createLogin`. It is closed when the
+   * database is dropped.
+   */
   connect(url?: string): Promise<TestConnection>;
-  /** Moves the clock of the main connection, such as '10 minutes'; '0' brings it back. */
+  /** Moves the clock of the main connection by an offset such as '10 minutes'; '0' resets it. */
   travel(offset: string): Promise<void>;
-  /** The database's URL for clients whose clock is moved, such as a worker of tomorrow: `urlAt('1 day')`. */
+  /** The database's URL for clients whose clock is moved, such as tomorrow's worker: `urlAt('1 day')`. */
   urlAt(offset: string): string;
-  /** Makes a login that is a member of the roles, and answers its URL. Dropped with the database. */
+  /** Creates a login that is a member of the roles, and returns its URL. It is dropped with the database. */
   createLogin(...roles: string[]): Promise<{ readonly role: string; readonly url: string }>;
   drop(): Promise<void>;
 }
@@ -33,7 +36,7 @@ export interface TestConnection extends AsyncDisposable {
 
 export async function cloneDatabase(server: TestServerAddress): Promise<TestDatabase> {
   const name = `jobforge_test_${randomBytes(6).toString("hex")}`;
-  // A copy of the files: six times as fast as through the log, for a server whose durability is switched off.
+  // Copying the files is six times as fast as copying through the log, on a server whose durability is switched off.
   await runOn(server.url, `create database ${name} template ${server.template} strategy file_copy`);
   const url = databaseUrl(server.url, name);
   const open: TestConnection[] = [];
@@ -84,7 +87,7 @@ export async function cloneDatabase(server: TestServerAddress): Promise<TestData
 
 async function openConnection(url: string): Promise<TestConnection> {
   const client = new pg.Client({ connectionString: url });
-  // A test that restarts or drops the database meets the error at its next call.
+  // A test that restarts or drops the database gets the error from its next statement.
   client.on("error", () => undefined);
   await client.connect();
   const query = async <T extends Row = Row>(sql: string, values?: readonly unknown[]): Promise<T[]> =>

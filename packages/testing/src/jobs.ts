@@ -1,4 +1,4 @@
-/** Runs jobs inside a test, where it stands: no worker in the background, nothing to wait for. */
+/** Runs jobs inside a test, without a worker in the background and without waiting. */
 import type {
   EnqueueOptions,
   JobDefinition,
@@ -9,12 +9,12 @@ import type {
 } from "@jobforge/sdk-ts";
 import { createWorker, type TickSummary, type WorkerOptions } from "@jobforge/worker-ts";
 
-/** How many jobs a test may run before it is taken for one that never ends. */
-const ENDLESS = 100_000;
+/** The number of jobs after which `drain` assumes that there is no end. */
+const maxJobs = 100_000;
 
 /**
- * Runs everything that is due, and what comes of it, until nothing is left. Answers how the runs ended. Jobs of types without a
- * handler here are left alone, and so is what is due later: travel in time for that.
+ * Runs all due jobs, and the jobs that these enqueue, until none is left. Returns how the runs ended. It does not run
+ * jobs of types without a handler here, nor jobs that are due later: travel in time for those.
  */
 export async function drain(
   forge: Pick<JobForge, "transport">,
@@ -26,17 +26,17 @@ export async function drain(
   for (let last = total; last.claimed > 0; ) {
     last = await worker.tick();
     total = sum(total, last);
-    if (total.claimed > ENDLESS)
+    if (total.claimed > maxJobs)
       throw new Error(
-        `${ENDLESS} jobs ran and there are still more: does a handler enqueue or defer without end?`,
+        `${maxJobs} jobs have run and there are still more: does a handler enqueue or defer jobs without end?`,
       );
   }
   return total;
 }
 
 /**
- * Enqueues one job and runs it and all else that is due, at once. Answers its output; fails as `result()` does when the job failed,
- * and when it is still queued, because it waits for a retry or for its time.
+ * Enqueues one job, and runs it and all other due jobs at once. Returns its output. Rejects as `result()` does when the
+ * job failed, and also when the job is still queued because it waits for a retry or for its time.
  */
 export async function runJob<D extends JobDefinition>(
   forge: JobForge,

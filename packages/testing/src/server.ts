@@ -1,6 +1,6 @@
 /**
- * One Postgres for a whole test run, with a migrated database as the template of every test's own. Time travel is
- * allowed in it, so nothing sleeps to test a backoff.
+ * One Postgres for a whole test run. A migrated database in it is the template for the database of each test. Time
+ * travel is allowed, so no test has to sleep to test a backoff.
  */
 import { randomBytes } from "node:crypto";
 import { statfsSync } from "node:fs";
@@ -11,9 +11,9 @@ import { startEmbedded } from "@jobforge/embedded";
 import { migrate } from "@jobforge/sql";
 import pg from "pg";
 
-/** How tests find the server: plain data, so that a runner can hand it to its workers. */
+/** How tests find the server: plain data, so that a test runner can pass it to its processes. */
 export interface TestServerAddress {
-  /** A superuser's URL of the maintenance database. */
+  /** The URL of the maintenance database, for a superuser. */
   readonly url: string;
   /** The database that tests clone. */
   readonly template: string;
@@ -24,19 +24,19 @@ export interface TestServer extends TestServerAddress, AsyncDisposable {
 }
 
 export interface TestServerOptions {
-  /** Major version of the embedded server. */
+  /** The major version of the embedded server. */
   readonly version?: 18 | 15;
-  /** Use this server instead of an embedded one. Its role must be a superuser. */
+  /** The URL of another server to use instead of an embedded one. Its role must be a superuser. */
   readonly url?: string;
 }
 
-/** Starts a server for a test run, or uses the one given, and prepares the template. */
+/** Starts a server for a test run, or uses the given one, and prepares the template. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = join(throwawayRoot(), `jobforge-test-${process.pid}-${Date.now()}`);
   const embedded =
     options.url === undefined ? await startThrowaway(directory, options.version ?? 18) : undefined;
   const url = options.url ?? embedded?.url ?? "";
-  // Several may use the same server, also from one process.
+  // Several test runs may use the same server, even from one process.
   const template = `jobforge_template_${process.pid}_${randomBytes(4).toString("hex")}`;
   await prepareTemplate(url, template);
   const stop = async (): Promise<void> => {
@@ -47,7 +47,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   return { url, template, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Memory where the system offers enough of it as files, else the disk: clones are ten times as fast there. */
+/** A directory in memory if the system has enough of it, else on disk. Clones are ten times as fast in memory. */
 function throwawayRoot(): string {
   const memory = "/dev/shm";
   try {
@@ -58,7 +58,7 @@ function throwawayRoot(): string {
   }
 }
 
-/** Durability is switched off: nothing of a test run outlives it. */
+/** Durability is switched off, because no data has to outlive the test run. */
 async function startThrowaway(
   directory: string,
   version: 18 | 15,
@@ -92,7 +92,7 @@ async function prepareTemplate(url: string, template: string): Promise<void> {
   }
 }
 
-/** One idle connection per server: logging in costs as much as cloning a database. Does not keep a process alive. */
+/** One idle connection per server, because a login costs as much as a clone. It does not keep the process alive. */
 const maintenance: Map<string, pg.Pool> = new Map();
 
 /** Runs one statement on the maintenance database. */
@@ -100,7 +100,7 @@ export async function runOn(url: string, sql: string): Promise<void> {
   let pool = maintenance.get(url);
   if (pool === undefined) {
     pool = new pg.Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
-    // The server of a test run goes away with connections open; the next statement meets that.
+    // The server of a test run stops while connections are open; the next statement reports that.
     pool.on("error", () => undefined);
     maintenance.set(url, pool);
   }

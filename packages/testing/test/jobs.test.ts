@@ -1,4 +1,4 @@
-/** Jobs that run inside a test. */
+/** Running jobs inside a test. */
 import { defineJob, JobForge, typed } from "@jobforge/sdk-ts";
 import { drain, runJob } from "@jobforge/testing";
 import { expect } from "vitest";
@@ -18,7 +18,7 @@ const handlers = [
   }),
 ];
 
-test("everything that is due runs, and what comes of it", async ({ db }) => {
+test("all due jobs run, and the jobs that these enqueue", async ({ db }) => {
   await using forge = new JobForge({ database: db.url });
   await forge.enqueue(parent, { children: 150 }, { tenantId });
   await forge.enqueue(double, { n: -1 }, { tenantId });
@@ -26,12 +26,12 @@ test("everything that is due runs, and what comes of it", async ({ db }) => {
   expect(await drain(forge, handlers)).toMatchObject({ claimed: 152, succeeded: 151, retried: 1, failed: 0 });
 });
 
-test("a job runs where the test stands, and answers its output", async ({ db }) => {
+test("a job runs inside the test, and its output is returned", async ({ db }) => {
   await using forge = new JobForge({ database: db.url });
   expect(await runJob(forge, double, { n: 21 }, { tenantId, handlers })).toEqual({ n: 42 });
 });
 
-test("a job that waits for its retry is an error that says why", async ({ db }) => {
+test("a job that waits for its retry is an error with the reason", async ({ db }) => {
   await using forge = new JobForge({ database: db.url });
   await expect(runJob(forge, double, { n: -1 }, { tenantId, handlers })).rejects.toThrow(
     /queued until .* no negative numbers/,
@@ -43,7 +43,7 @@ test("a job that waits for its retry is an error that says why", async ({ db }) 
   });
 });
 
-test("a client of later runs what is due then", async ({ db }) => {
+test("a client with a later clock runs the jobs that are due then", async ({ db }) => {
   await using today = new JobForge({ database: db.url });
   const job = await today.enqueue(
     double,

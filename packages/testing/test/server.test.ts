@@ -1,8 +1,8 @@
-/** Servers of test runs. */
+/** Servers for test runs. */
 import { cloneDatabase, startTestServer } from "@jobforge/testing";
 import { expect, inject, test } from "vitest";
 
-test("one server serves several test runs of one process, each with a template of its own", async () => {
+test("one server serves several test runs of one process, each with its own template", async () => {
   const { url } = inject("server");
   await using one = await startTestServer({ url });
   await using other = await startTestServer({ url });

@@ -1,265 +1,219 @@
-/** Puts a worker's parts together: for a worker that goes on until it is stopped, or for one tick. */
+/**
+ * The engine puts the parts of a worker together, for a worker that runs until it is stopped or for one tick.
+ *
+ *              jobs              runs              turns             call
+ *   +------+ --------> +--------+ ------> +-------+ ------> +--------+ ------> handler
+ *   | loop |           | intake |         | slots |         | runner |
+ *   +------+ <------+  +--------+         +-------+         +--------+
+ *     |  ^          |                                         |  |  ^
+ *     |  |          +----- signal: run ended, slot free ------+  |  | abort
+ *     |  |                                                  end  |  |
+ *     |  |           ends to settle     +-------------+          |  |
+ *     |  +----------------------------- | settlements | <--------+  |
+ *     |                                 +-------------+ --> report  |   (log, hooks, metrics)
+ *     | settle and claim:                     ^                     |
+ *     | one call, one commit                  | replies             |
+ *     v                                       |                     |
+ *   +-----------------------------------------------+               |
+ *   |                   database                    |               |
+ *   +-----------------------------------------------+               |
+ *     |                       ^            |  canceled, lost        |
+ *     | NOTIFY                | held runs  |                        |
+ *     v                       |            v                        |
+ *   +---------------+       +----------------+                      |
+ *   | notifications |       |   heartbeat    | ---------------------+
+ *   +---------------+       +----------------+
+ *     |                       ^
+ *     | wake-up               | mark: "notify me"
+ *     v                       |
+ *   signal <---- timer ---- +------+
+ *   (to the loop)           | idle | <---- loop: no job is due
+ *                           +------+
+ *
+ * Claim, run, settle: the loop asks `demand` what to claim, and calls the database. The intake makes a run of each job
+ * and puts it into `slots`, where it waits for its turn. The runner takes runs out of the slots and calls their
+ * handlers. The end of a run goes to `settlements` and signals the loop, whose next call settles it. The database's
+ * reply goes to `report`. The worker holds a run (`HeldRuns`) from its claim until that reply.
+ *
+ * Heartbeat: every ten seconds the heartbeat lists the held runs, which keeps their leases. The response names runs
+ * that were canceled or lost, and the runner aborts them.
+ *
+ * Wake-ups: when a claim finds nothing, `idle` sets a timer for the next due time or poll, and asks the database by a
+ * heartbeat to be notified. A timer or a notification signals the loop to claim again. A tick ends instead.
+ */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Transport } from "@jobforge/sdk-ts";
-import { DatabaseClock } from "./clock.ts";
-import { Demand } from "./demand.ts";
-import { Ears } from "./ears.ts";
+import { Demand } from "./claiming/demand.ts";
+import { Intake } from "./claiming/intake.ts";
+import { Kernel } from "./claiming/kernel.ts";
+import { Loop } from "./claiming/loop.ts";
+import { Pace } from "./claiming/pace.ts";
+import { Settlements } from "./claiming/settlements.ts";
+import { LoopSignal } from "./claiming/signal.ts";
 import { HandledType } from "./handled-type.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { Hooks } from "./hooks.ts";
-import { Idle } from "./idle.ts";
-import { Kernel } from "./kernel.ts";
-import { defaultLogger, WorkerLog } from "./log.ts";
-import { Loop } from "./loop.ts";
-import { Meter, type WorkerMetrics } from "./meter.ts";
 import type { Settings } from "./options.ts";
-import { Outage } from "./outage.ts";
-import { Overdue } from "./overdue.ts";
-import { Pace } from "./pace.ts";
-import { Policies } from "./policies.ts";
-import type { Ask, ClaimedJob } from "./protocol.ts";
-import { Report, type Tally } from "./report.ts";
-import { Run } from "./run.ts";
-import { Runner } from "./runner.ts";
-import { Settlements } from "./settlements.ts";
-import { Slots } from "./slots.ts";
-import { findTracer } from "./trace.ts";
+import { DatabaseClock } from "./presence/clock.ts";
+import { Heartbeat } from "./presence/heartbeat.ts";
+import { Idle } from "./presence/idle.ts";
+import { Notifications } from "./presence/notifications.ts";
+import { Outage } from "./presence/outage.ts";
+import { Patience } from "./presence/patience.ts";
+import type { WorkerLog } from "./reporting/log.ts";
+import type { Meter, WorkerMetrics } from "./reporting/meter.ts";
+import type { Tally } from "./reporting/report.ts";
+import { makeReporting } from "./reporting/reporting.ts";
+import { HeldRuns } from "./running/held-runs.ts";
+import { Overdue } from "./running/overdue.ts";
+import { Policies } from "./running/policies.ts";
+import { Runner } from "./running/runner.ts";
+import { Slots } from "./running/slots.ts";
 import { version } from "./version.ts";
-
-/** How long a tick tries to settle what it has run while the database is in trouble. */
-const TICK_PATIENCE_MS = 15_000;
 
 export class Engine {
   readonly log: WorkerLog;
-  readonly #settings: Settings;
-  readonly #types: ReadonlyMap<string, HandledType>;
-  readonly #clock = new DatabaseClock();
-  readonly #kernel: Kernel;
-  readonly #hooks: Hooks;
-  readonly #outage: Outage;
-  readonly #pace: Pace;
-  readonly #meter = new Meter();
-  readonly #report: Report;
-  readonly #runner: Runner;
-  readonly #slots: Slots;
-  readonly #overdue: Overdue;
-  readonly #policies: Policies;
-  readonly #settlements: Settlements;
-  readonly #loop: Loop;
-  readonly #heartbeat: Heartbeat;
-  readonly #idle: Idle;
-  readonly #ears: Ears;
-  #isDraining = false;
-  #onTrouble: (error: unknown) => void = () => undefined;
+  readonly #parts: Parts;
 
-  /** `budget` is how many jobs it claims at most. */
-  constructor(transport: Transport, settings: Settings, budget: number = Number.POSITIVE_INFINITY) {
-    this.#settings = settings;
-    const { concurrency, id, maxPerType } = settings;
-    this.log = new WorkerLog(settings.logger ?? defaultLogger(), id);
-    const types = settings.handlers.map(
-      (handler) => new HandledType(handler, maxPerType[handler.definition.type], concurrency),
-    );
-    this.#types = new Map(types.map((type) => [type.name, type]));
-    this.#kernel = new Kernel(transport, this.#clock, {
-      id,
-      types: [...this.#types.keys()],
-      tenantId: settings.tenantId,
-    });
-    this.#hooks = new Hooks(settings.hooks, this.log, id);
-    this.#outage = new Outage(this.log);
-    this.#pace = new Pace(types);
-    this.#report = new Report(this.log, this.#hooks, this.#meter.runs);
-    this.#settlements = new Settlements(
-      {
-        kept: (run, settled) => {
-          this.#runner.letGo(run);
-          this.#report.kept(run, settled);
-        },
-        dropped: (run) => {
-          this.#runner.letGo(run);
-          this.#report.stale(run);
-        },
-      },
-      this.log,
-    );
-    this.#runner = this.#makeRunner();
-    this.#slots = new Slots(concurrency, types, (type, runs) => this.#runner.start(type, runs));
-    this.#overdue = new Overdue(this.#slots, (runs) => {
-      this.#runner.noteLasting();
-      for (const run of runs) this.#runner.handBack(run);
-    });
-    this.#policies = new Policies(this.#kernel, this.log, (type) => this.#runner.retime(type));
-    this.#loop = this.#makeLoop(types, budget);
-    this.#heartbeat = this.#makeHeartbeat();
-    this.#idle = new Idle(this.#heartbeat, {
-      pollMs: settings.pollMs,
-      clock: this.#clock,
-      look: () => this.#loop.wake(),
-    });
-    this.#ears = new Ears(transport, this.#outage, id, [...this.#types.keys()], {
-      onWake: (time) => (time === undefined ? this.#loop.wake() : this.#idle.comesAt(time)),
-      onCancel: () => void this.#heartbeat.beat(),
-      onState: (isListening) => {
-        this.#idle.isListening = isListening;
-        // A cancel may have been missed meanwhile.
-        if (isListening && this.#runner.held().length > 0) void this.#heartbeat.beat();
-      },
-    });
+  /** With a `budget` it is the engine of a tick that claims at most this number of jobs. */
+  constructor(transport: Transport, settings: Settings, budget?: number) {
+    this.#parts = makeParts(transport, settings, budget);
+    this.log = this.#parts.log;
   }
 
+  /** The number of runs so far, by how they ended. */
   get tally(): Readonly<Tally> {
-    return this.#report.tally;
+    return this.#parts.meter.runs;
   }
 
-  /** What it has measured so far. */
+  /** What the worker has measured so far. */
   metrics(): WorkerMetrics {
-    return this.#meter.read();
+    return this.#parts.meter.read();
   }
 
-  /** Handler calls under way. */
+  /** The number of handler calls in progress. */
   get running(): number {
-    return this.#slots.busy;
+    return this.#parts.slots.busy;
   }
 
-  /** Works until `drain`. Comes back when the kernel knows the worker. */
+  /** Works until `drain`. Resolves when the database knows the worker. */
   async start(): Promise<void> {
-    if (this.#settings.listen) this.#ears.open();
-    await this.#heartbeat.start();
-    if (this.#isDraining) return;
-    this.#loop.idle = this.#idle;
-    this.#loop.open();
+    const { notifications, heartbeat, loop } = this.#parts;
+    notifications?.open();
+    await heartbeat.start();
+    loop.open();
   }
 
-  /** Works until nothing is due or the budget is spent. Fails when the database does, unless there is something to settle. */
+  /**
+   * Works until no job is due or the budget is spent. Rejects when the database fails, after it has tried to settle.
+   */
   async runDue(): Promise<void> {
-    this.#heartbeat.startLater();
-    const trouble = new Promise<never>((_, reject) => {
-      let since = Number.POSITIVE_INFINITY;
-      this.#onTrouble = (error) => {
-        since = Math.min(since, performance.now());
-        if (this.#runner.held().length === 0 || performance.now() - since > TICK_PATIENCE_MS) reject(error);
-      };
-    });
-    this.#loop.open();
-    await Promise.race([this.#loop.quiet(), trouble]);
+    const { heartbeat, loop, patience } = this.#parts;
+    heartbeat.startLater();
+    loop.open();
+    const ends = [loop.quiet()];
+    if (patience !== undefined) ends.push(patience.exhausted);
+    await Promise.race(ends);
   }
 
-  /** Claims nothing more, and hands back what has not started. Comes back when everything else has ended. */
+  /** Claims nothing more, and hands back the jobs that have not started. Resolves when all other runs have ended. */
   async drain(): Promise<void> {
-    this.#isDraining = true;
-    this.#loop.stopClaiming();
-    this.#idle.stop();
-    for (const run of this.#slots.takeUnstarted()) this.#runner.handBack(run);
-    this.#loop.schedule();
-    await this.#loop.quiet();
+    const { loop, idle, slots, runner, signal } = this.#parts;
+    loop.stopClaiming();
+    idle?.stop();
+    for (const run of slots.takeUnstarted()) runner.handBack(run);
+    signal.schedule();
+    await loop.quiet();
   }
 
-  /** Aborts the handlers that still run. */
+  /** Aborts the handlers that still run. They get `graceMs` to return. */
   abort(graceMs: number): void {
-    this.#runner.abortAll(graceMs);
+    this.#parts.runner.abortAll(graceMs);
   }
 
-  /** Ends it, whatever is left. */
+  /** Ends the engine, whatever is left. */
   async close(): Promise<void> {
-    const left = this.#runner.held().length;
-    if (left > 0) this.log.warn({ jobs: left }, "Leaving jobs behind: their leases will run out");
-    this.#loop.stop();
-    this.#overdue.stop();
-    this.#idle.stop();
-    this.#runner.stop();
-    await Promise.all([this.#heartbeat.stop(), this.#ears.close()]);
+    const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
+    if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
+    loop.stop();
+    overdue.stop();
+    idle?.stop();
+    runner.stop();
+    await Promise.all([heartbeat.stop(), notifications?.close()]);
   }
+}
 
-  #makeRunner(): Runner {
-    return new Runner({
-      kernel: this.#kernel,
-      log: this.log,
-      hooks: this.#hooks,
-      report: this.#report,
-      middleware: this.#settings.middleware,
-      tracer: findTracer(),
-      pace: this.#pace,
-      abortGraceMs: this.#settings.abortGraceMs,
-      ended: (run) => {
-        this.#settlements.add(run);
-        this.#loop.schedule();
-      },
-      freed: (type) => {
-        this.#slots.release(type);
-        this.#slots.fill();
-        if (type.wasLeftOut) {
-          type.wasLeftOut = false;
-          this.#loop.mayHaveMore();
-        }
-        this.#loop.schedule();
-      },
-    });
-  }
+/** The parts that the engine itself uses. */
+interface Parts {
+  readonly log: WorkerLog;
+  readonly meter: Meter;
+  readonly held: HeldRuns;
+  readonly signal: LoopSignal;
+  readonly slots: Slots;
+  readonly runner: Runner;
+  readonly overdue: Overdue;
+  readonly heartbeat: Heartbeat;
+  readonly loop: Loop;
+  /** A worker that runs until it is stopped is idle at times. */
+  readonly idle: Idle | undefined;
+  readonly notifications: Notifications | undefined;
+  /** A tick gives up on a database that fails. */
+  readonly patience: Patience | undefined;
+}
 
-  #makeLoop(types: readonly HandledType[], budget: number): Loop {
-    const { batchSize, prefetch } = this.#settings;
-    return new Loop(
-      {
-        kernel: this.#kernel,
-        slots: this.#slots,
-        demand: new Demand(this.#slots, types, this.#pace, { batchSize, prefetch }),
-        pace: this.#pace,
-        meter: this.#meter,
-        settlements: this.#settlements,
-        outage: this.#outage,
-        batchSize,
-        onTrouble: (error) => this.#onTrouble(error),
-        accept: (jobs, ask, isFull) => this.#accept(jobs, ask, isFull),
-      },
-      budget,
-    );
-  }
+/** Creates the parts of a worker, each after those that it works with. */
+function makeParts(transport: Transport, settings: Settings, budget: number | undefined): Parts {
+  const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs } = settings;
+  const types = settings.handlers.map(
+    (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
+  );
+  const reporting = makeReporting(settings);
+  const { log, meter, report } = reporting;
+  const clock = new DatabaseClock();
+  const kernel = new Kernel(transport, clock, settings, types);
+  const outage = new Outage(log);
+  const held = new HeldRuns();
 
-  #makeHeartbeat(): Heartbeat {
-    return new Heartbeat(this.#kernel, this.#outage, {
-      everyMs: this.#settings.heartbeatMs,
-      about: {
-        instance: randomUUID(),
-        types: [...this.#types.keys()],
-        concurrency: this.#settings.concurrency,
-        host: hostname(),
-        pid: process.pid,
-        version,
-      },
-      held: () => this.#runner.held(),
-      metrics: () => this.#meter.report(),
-      answered: (answer) => {
-        this.#meter.heardAt = new Date();
-        this.#runner.heed(answer);
-      },
-    });
-  }
+  const signal = new LoopSignal(() => loop.turn());
+  const settlements = new Settlements(held, report, log);
+  const pace = new Pace(types);
+  const slots = new Slots(concurrency, types);
+  const demand = new Demand(slots, types, pace, { batchSize, prefetch });
+  const work = { kernel, signal, settlements, pace, slots, demand };
+  const runner = new Runner({ ...work, reporting, held, middleware, abortGraceMs });
+  const overdue = new Overdue(slots, runner);
+  const policies = new Policies(kernel, log, runner);
+  const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
 
-  /** Takes claimed jobs in. */
-  #accept(jobs: readonly ClaimedJob[], ask: Ask, isFull: boolean): void {
-    const now = performance.now();
-    const runs: Run[] = [];
-    const ofType = new Map<HandledType, number>();
-    for (const job of jobs) {
-      const type = this.#types.get(job.type);
-      if (type === undefined) continue;
-      const run = new Run(job, type, now);
-      this.#runner.hold(run);
-      runs.push(run);
-      ofType.set(type, (ofType.get(type) ?? 0) + 1);
-    }
-    this.#report.tally.claimed += runs.length;
-    this.#hooks.claimed(runs);
-    // The answer to a claim that was on its way when the shutdown began.
-    if (this.#isDraining) for (const run of runs) this.#runner.handBack(run);
-    else for (const run of runs) this.#slots.add(run);
-    for (const type of ofType.keys()) {
-      type.hasMore = type.batchSize > 1 && isFull && !ask.fill;
-      this.#policies.refresh(type, now);
-    }
-    this.#pace.noteClaim(jobs.length, ofType);
-    this.#overdue.watch();
-  }
+  const about = aboutWorker(kernel.types, concurrency);
+  const everyMs = settings.heartbeatMs;
+  const heartbeat = new Heartbeat({ kernel, outage, held, meter, runner, everyMs, about });
+  const isTick = budget !== undefined;
+  const patience = isTick ? new Patience(held) : undefined;
+  const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs });
+  const notifications =
+    idle !== undefined && settings.listen
+      ? new Notifications({ kernel, outage, signal, idle, heartbeat, held })
+      : undefined;
+
+  const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
+  const loop = new Loop({ ...work, meter, intake, runner, outage, idle, patience, ...limits });
+  return {
+    log,
+    meter,
+    held,
+    signal,
+    slots,
+    runner,
+    overdue,
+    heartbeat,
+    loop,
+    idle,
+    notifications,
+    patience,
+  };
+}
+
+/** What every heartbeat says about the worker. */
+function aboutWorker(types: readonly string[], concurrency: number): Readonly<Record<string, unknown>> {
+  return { instance: randomUUID(), types, concurrency, host: hostname(), pid: process.pid, version };
 }

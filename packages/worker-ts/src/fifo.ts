@@ -19,20 +19,23 @@ export class Fifo<Item> {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
     this.#head += 1;
-    this.#letGo();
+    this.#dropTaken();
     return item;
   }
 
-  /** Takes up to so many items from the front. */
+  /** Takes up to `count` items from the front. */
   take(count: number): Item[] {
     const items = this.#items.slice(this.#head, this.#head + count);
     this.#head += items.length;
-    this.#letGo();
+    this.#dropTaken();
     return items;
   }
 
-  /** Forgets what was taken, when it is all or much: a queue that is never empty must not keep everything that was ever in it. */
-  #letGo(): void {
+  /**
+   * Drops the items that were taken, when these are all or many. A queue that is never empty would otherwise keep every
+   * item that was ever in it.
+   */
+  #dropTaken(): void {
     if (this.#head === this.#items.length) this.#items = [];
     else if (this.#head > 1024) this.#items = this.#items.slice(this.#head);
     else return;

@@ -1,37 +1,24 @@
-/** A type that the worker handles: its handler, its cap, and what of it runs, waits and is on its way. */
+/** A type that the worker handles: its handler, its cap, and what its policy adds. */
 import type { JobHandler } from "@jobforge/sdk-ts";
-import { Fifo } from "./fifo.ts";
-import { Mean } from "./pace.ts";
-import { Redactor } from "./redact.ts";
-import type { Run } from "./run.ts";
+import { Redactor } from "./reporting/redact.ts";
+
+/** What the database's policy for a type says to a worker. */
+export interface TypePolicy {
+  readonly timeout_ms: number | null;
+  readonly redact?: readonly string[] | null;
+}
 
 export class HandledType {
   readonly name: string;
   readonly handler: JobHandler;
+  /** The number of jobs in one handler call, at most. */
   readonly batchSize: number;
-  /** Handler calls at once, at most. */
+  /** The number of handler calls at the same time, at most. */
   readonly cap: number;
+  /** Whether the cap is lower than the worker's concurrency. */
   readonly isCapped: boolean;
-  /** Handler calls under way. */
-  calls = 0;
-  /** Jobs that calls on their way may bring. */
-  expected = 0;
-  /** Claimed jobs that have not started. */
-  unstarted = 0;
-  /** Those of them that wait for the cap, or for the rest of their batch. */
-  readonly waiting: Fifo<Run> = new Fifo();
-  /** Whether more jobs are due that would fill up the batch at hand. */
-  hasMore = false;
-  /** Whether a claim left this type out, because its cap was reached. */
-  wasLeftOut = false;
-  /** Milliseconds that one job takes. */
-  readonly jobMs: Mean = new Mean();
-  /** The share of this type in what was claimed last. */
-  share = 0;
-  /** What the type's policy says, once it is known. */
-  policyTimeoutMs: number | undefined;
-  /** Masks what the definition, and the policy once it is known, do not want to be logged. */
-  redactor: Redactor;
+  #policyTimeoutMs: number | undefined;
+  #redactor: Redactor;
 
   constructor(handler: JobHandler, cap: number | undefined, concurrency: number) {
     this.name = handler.definition.type;
@@ -39,23 +26,41 @@ export class HandledType {
     this.batchSize = handler.batchSize;
     this.cap = Math.min(cap ?? concurrency, concurrency);
     this.isCapped = this.cap < concurrency;
-    this.redactor = new Redactor(handler.definition.redact);
+    this.#redactor = new Redactor(handler.definition.redact);
   }
 
-  /** The earlier of the definition's and the policy's: past the latter the kernel gives the job to somebody else. */
+  /** The shorter of the definition's and the policy's timeout. After the policy's, the database gives the job away. */
   get timeoutMs(): number | undefined {
     const own = this.handler.definition.timeoutMs;
-    if (own === undefined || this.policyTimeoutMs === undefined) return own ?? this.policyTimeoutMs;
-    return Math.min(own, this.policyTimeoutMs);
+    if (own === undefined || this.#policyTimeoutMs === undefined) return own ?? this.#policyTimeoutMs;
+    return Math.min(own, this.#policyTimeoutMs);
   }
 
-  /** The policy lists keys that are not to be logged, besides those of the definition. */
-  hideKeys(keys: readonly string[]): void {
-    this.redactor = new Redactor([...(this.handler.definition.redact ?? []), ...keys]);
+  /** Masks the keys that the definition lists, and those of the policy once it is known. */
+  get redactor(): Redactor {
+    return this.#redactor;
   }
 
-  /** Whether a handler call may start now, as far as this type is concerned. */
-  get mayStart(): boolean {
-    return this.calls < this.cap && (this.waiting.length >= this.batchSize || !this.hasMore);
+  /** Applies the type's policy. Returns whether the timeout has changed. */
+  apply(policy: TypePolicy): boolean {
+    const before = this.timeoutMs;
+    this.#policyTimeoutMs = policy.timeout_ms ?? undefined;
+    this.#redactor = new Redactor([...(this.handler.definition.redact ?? []), ...(policy.redact ?? [])]);
+    return this.timeoutMs !== before;
+  }
+}
+
+/** State that a part of the worker keeps for each handled type. */
+export class PerType<State> {
+  readonly #states: ReadonlyMap<HandledType, State>;
+
+  constructor(types: readonly HandledType[], makeState: () => State) {
+    this.#states = new Map(types.map((type) => [type, makeState()]));
+  }
+
+  of(type: HandledType): State {
+    const state = this.#states.get(type);
+    if (state === undefined) throw new Error(`The worker has no handler for the type "${type.name}"`);
+    return state;
   }
 }

@@ -1,43 +1,65 @@
-/** A worker's options, their defaults and limits. */
+/** A worker's options, and the checks of their values. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { JobHandler } from "@jobforge/sdk-ts";
-import type { Middleware, WorkerHooks } from "./hooks.ts";
-import type { Logger } from "./log.ts";
+import {
+  defaultAbortGraceMs,
+  defaultBatchSize,
+  defaultConcurrency,
+  defaultGraceMs,
+  defaultHeartbeatMs,
+  defaultPollMs,
+  defaultPrefetch,
+  maxBatchSize,
+  maxGraceMs,
+  maxHeartbeatMs,
+} from "./defaults.ts";
+import type { WorkerHooks } from "./reporting/hooks.ts";
+import type { Logger } from "./reporting/log.ts";
+import type { Middleware } from "./running/middleware.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const LONGEST_ID = 1024;
-const HOOKS = ["onClaim", "onStart", "onSuccess", "onFailure", "onDead", "onStale"] as const;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const maxIdBytes = 1024;
+const hookNames = ["onClaim", "onStart", "onSuccess", "onFailure", "onDead", "onStale"] as const;
 
 export interface WorkerOptions {
-  /** What it can run; it claims these types and no others. */
+  /** The handlers. The worker claims jobs of their types and no others. */
   readonly handlers: readonly JobHandler[];
-  /** Handler calls at once, at most. Default 10. */
+  /** The number of handler calls at the same time, at most. Default 10. */
   readonly concurrency?: number | undefined;
-  /** Handler calls at once of one type, at most: `{ "video.encode": 2 }`. */
+  /** The same for single types: `{ "video.encode": 2 }`. */
   readonly maxPerType?: Readonly<Record<string, number>> | undefined;
-  /** The worker's name, unique among those that run. Default: host, process and a random part. */
+  /** The worker's name, unique among running workers. Default: host, process id and a random part. */
   readonly id?: string | undefined;
-  /** Claims the jobs of this tenant only. */
+  /** Claims jobs of this tenant only. */
   readonly tenantId?: string | undefined;
-  /** False: never LISTEN, only poll. Poolers in transaction mode need that. Default true, where the transport can. */
+  /**
+   * False: never LISTEN, only poll, as poolers in transaction mode require. Default true, if the transport supports it.
+   */
   readonly listen?: boolean | undefined;
-  /** How long it sleeps at most before it looks again, in milliseconds. Default 2000. */
+  /** The longest sleep of an idle worker before it looks for jobs again, in milliseconds. Default 2000. */
   readonly pollMs?: number | undefined;
-  /** Milliseconds between signs of life. A minute without one loses every lease. Default 10000. */
+  /** Milliseconds between heartbeats. After a minute without one, every lease is lost. Default 10000. */
   readonly heartbeatMs?: number | undefined;
-  /** How long a shutdown waits for running handlers. Default 30000. */
+  /** How long a shutdown waits for running handlers, in milliseconds. Default 30000. */
   readonly graceMs?: number | undefined;
-  /** How long a handler may go on after its signal was aborted, before its slot is given to another job. Default 5000. */
+  /**
+   * How long a handler may continue after its signal was aborted, before its slot goes to another job. Default 5000.
+   */
   readonly abortGraceMs?: number | undefined;
-  /** Jobs in one call to the database, at most: 1 to 1000. Default 500. */
+  /** The number of jobs in one call to the database, at most: 1 to 1000. Default 500. */
   readonly batchSize?: number | undefined;
-  /** Jobs claimed before they can start, at most; the actual number follows from how long jobs take. 0 is none. Default 1000. */
+  /**
+   * The number of jobs claimed before there is a slot for them, at most. The actual number depends on how long jobs
+   * take. 0 claims none. Default 1000.
+   */
   readonly prefetch?: number | undefined;
-  /** Where log lines go. Default: JSON to standard output, pretty in a terminal, from `LOG_LEVEL` on. */
+  /**
+   * Receives the log lines. Default: JSON on standard output, formatted in a terminal, of level `LOG_LEVEL` or above.
+   */
   readonly logger?: Logger | undefined;
   readonly hooks?: WorkerHooks | undefined;
-  /** Wraps every handler, the first one outermost. */
+  /** Functions around every handler, the first one outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 }
 
@@ -59,7 +81,7 @@ export interface Settings {
   readonly middleware: readonly Middleware[];
 }
 
-/** The options with their defaults. Fails with a TypeError or RangeError that names the option. */
+/** The options with their defaults. Throws a TypeError or RangeError that names the invalid option. */
 export function settingsOf(options: WorkerOptions): Settings {
   if (!isObject(options)) throw new TypeError("options must be an object with handlers");
   const { handlers, maxPerType = {} } = options;
@@ -68,16 +90,16 @@ export function settingsOf(options: WorkerOptions): Settings {
   return {
     handlers,
     maxPerType,
-    concurrency: requireWhole("concurrency", options.concurrency ?? 10, 1, 100_000),
+    concurrency: requireWhole("concurrency", options.concurrency ?? defaultConcurrency, 1, 100_000),
     id: requireId(options.id ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`),
     tenantId: requireTenant(options.tenantId),
     listen: requireBoolean("listen", options.listen ?? true),
-    pollMs: requireWhole("pollMs", options.pollMs ?? 2_000, 10, 60_000),
-    heartbeatMs: requireWhole("heartbeatMs", options.heartbeatMs ?? 10_000, 100, 30_000),
-    graceMs: requireWhole("graceMs", options.graceMs ?? 30_000, 0, 86_400_000),
-    abortGraceMs: requireWhole("abortGraceMs", options.abortGraceMs ?? 5_000, 0, 86_400_000),
-    batchSize: requireWhole("batchSize", options.batchSize ?? 500, 1, 1_000),
-    prefetch: requireWhole("prefetch", options.prefetch ?? 1_000, 0, 100_000),
+    pollMs: requireWhole("pollMs", options.pollMs ?? defaultPollMs, 10, 60_000),
+    heartbeatMs: requireWhole("heartbeatMs", options.heartbeatMs ?? defaultHeartbeatMs, 100, maxHeartbeatMs),
+    graceMs: requireWhole("graceMs", options.graceMs ?? defaultGraceMs, 0, maxGraceMs),
+    abortGraceMs: requireWhole("abortGraceMs", options.abortGraceMs ?? defaultAbortGraceMs, 0, maxGraceMs),
+    batchSize: requireWhole("batchSize", options.batchSize ?? defaultBatchSize, 1, maxBatchSize),
+    prefetch: requireWhole("prefetch", options.prefetch ?? defaultPrefetch, 0, 100_000),
     logger: options.logger === undefined ? undefined : requireLogger(options.logger),
     hooks: requireHooks(options.hooks ?? {}),
     middleware: requireMiddleware(options.middleware ?? []),
@@ -86,15 +108,15 @@ export function settingsOf(options: WorkerOptions): Settings {
 
 function requireHandlers(handlers: readonly JobHandler[]): void {
   if (!Array.isArray(handlers) || handlers.length === 0) {
-    throw new TypeError("handlers must name at least one handler: a worker runs nothing else");
+    throw new TypeError("handlers must contain at least one handler: a worker runs nothing else");
   }
   const seen = new Set<string>();
   for (const [place, handler] of handlers.entries()) {
     if (!isHandler(handler)) {
-      throw new TypeError(`handlers[${place}] must be a handler: what a definition's handle() answers`);
+      throw new TypeError(`handlers[${place}] must be a handler, as returned by a definition's handle()`);
     }
     const { definition } = handler;
-    if (seen.has(definition.type)) throw new TypeError(`Two handlers are for the type "${definition.type}"`);
+    if (seen.has(definition.type)) throw new TypeError(`Two handlers have the type "${definition.type}"`);
     seen.add(definition.type);
   }
 }
@@ -114,23 +136,23 @@ function requireMaxPerType(
   for (const [type, cap] of Object.entries(maxPerType)) {
     requireWhole(`maxPerType["${type}"]`, cap, 1, 100_000);
     if (!handlers.some((handler) => handler.definition.type === type)) {
-      throw new TypeError(`maxPerType names the type "${type}", which has no handler`);
+      throw new TypeError(`maxPerType contains the type "${type}", which has no handler`);
     }
   }
 }
 
 function requireId(id: string): string {
   if (typeof id !== "string" || id.trim() === "" || id.includes("\u0000")) {
-    throw new TypeError("id must be a text that is not empty and has no NUL character");
+    throw new TypeError("id must be a string that is not empty and contains no NUL character");
   }
-  if (Buffer.byteLength(id) > LONGEST_ID)
-    throw new RangeError(`id must not be longer than ${LONGEST_ID} bytes`);
+  if (Buffer.byteLength(id) > maxIdBytes)
+    throw new RangeError(`id must not be longer than ${maxIdBytes} bytes`);
   return id;
 }
 
 function requireTenant(tenantId: string | undefined): string | undefined {
-  if (tenantId !== undefined && (typeof tenantId !== "string" || !UUID.test(tenantId))) {
-    throw new TypeError("tenantId must be a uuid");
+  if (tenantId !== undefined && (typeof tenantId !== "string" || !uuidPattern.test(tenantId))) {
+    throw new TypeError("tenantId must be a UUID");
   }
   return tenantId;
 }
@@ -151,7 +173,7 @@ function requireLogger(logger: Logger): Logger {
 
 function requireHooks(hooks: WorkerHooks): WorkerHooks {
   if (!isObject(hooks)) throw new TypeError("hooks must be an object of functions such as onFailure");
-  for (const name of HOOKS) {
+  for (const name of hookNames) {
     const hook: unknown = hooks[name];
     if (hook !== undefined && typeof hook !== "function") {
       throw new TypeError(`hooks.${name} must be a function`);
@@ -168,7 +190,7 @@ function requireMiddleware(middleware: readonly Middleware[]): readonly Middlewa
   return middleware;
 }
 
-/** Plain JavaScript passes anything, whatever the types say. */
+/** JavaScript without types may pass any value. */
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
@@ -180,7 +202,7 @@ export function requireWhole(name: string, value: number, least: number, most: n
   return value;
 }
 
-/** How many jobs one tick may run. */
+/** Checks the number of jobs that one tick may run. */
 export function requireTickLimit(limit: number): number {
   return requireWhole("limit", limit, 1, 1_000_000);
 }

@@ -1,47 +1,56 @@
 /**
- * A Fetch-API handler for `POST /api/jobs/tick`, for places without a process of their own: a cron calls it, it runs what is due and
- * answers `{ ok: true }`. Whoever calls must know the secret.
+ * A Fetch API handler for `POST /api/jobs/tick`, for platforms without long-running processes. A cron job calls it; it
+ * runs the jobs that are due and responds `{ ok: true }`. The caller must send the secret.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";
+import { defaultRemoteTickLimit } from "./defaults.ts";
 import { requireTickLimit, type WorkerOptions } from "./options.ts";
 import { createWorker } from "./worker.ts";
 
 export interface TickHandlerOptions extends WorkerOptions {
   readonly forge: { readonly transport: Transport };
-  /** What callers must send, as `Authorization: Bearer …` or in the header `x-jobforge-secret`. Default: `JOBFORGE_TICK_SECRET`. */
+  /**
+   * The secret that callers must send, as `Authorization: Bearer …` or in the header `x-jobforge-secret`. Default: the
+   * environment variable `JOBFORGE_TICK_SECRET`.
+   */
   readonly secret?: string | undefined;
-  /** Jobs per call, at most. Default 20. */
+  /** The number of jobs per call, at most. Default 20. */
   readonly limit?: number | undefined;
 }
 
 export type TickHandler = (request: Request) => Promise<Response>;
 
-/** Fails without a secret: an open endpoint would let anybody run jobs. */
+/** Throws without a secret: an open endpoint would let any caller run jobs. */
 export function createTickHandler(options: TickHandlerOptions): TickHandler {
-  const { forge, secret = process.env["JOBFORGE_TICK_SECRET"], limit = 20, ...workerOptions } = options;
+  const {
+    forge,
+    secret = process.env["JOBFORGE_TICK_SECRET"],
+    limit = defaultRemoteTickLimit,
+    ...workerOptions
+  } = options;
   if (typeof secret !== "string" || secret === "") {
     throw new TypeError("secret must be set: pass it, or set the environment variable JOBFORGE_TICK_SECRET");
   }
   const expected = digest(secret);
-  // Fails now, and not with the first request, when an option is wrong.
+  // An invalid option throws here and not at the first request.
   requireTickLimit(limit);
   createWorker(forge, workerOptions);
   return async (request) => {
-    if (request.method !== "POST") return answer(405, { ok: false, error: "Use POST" }, { allow: "POST" });
+    if (request.method !== "POST") return respond(405, { ok: false, error: "Use POST" }, { allow: "POST" });
     if (!timingSafeEqual(digest(secretOf(request)), expected)) {
-      return answer(
+      return respond(
         401,
         { ok: false, error: "The secret is missing or wrong" },
         { "www-authenticate": "Bearer" },
       );
     }
     try {
-      // A worker for each request: requests may overlap, and a worker's name must be its own.
+      // Each request has its own worker: requests may overlap, and each worker needs a name of its own.
       await createWorker(forge, workerOptions).tick({ limit });
-      return answer(200, { ok: true });
+      return respond(200, { ok: true });
     } catch {
-      return answer(503, { ok: false, error: "The jobs could not be run" });
+      return respond(503, { ok: false, error: "The jobs could not be run" });
     }
   };
 }
@@ -51,11 +60,11 @@ function secretOf(request: Request): string {
   return token ?? request.headers.get("x-jobforge-secret") ?? "";
 }
 
-/** Of one length whatever the text's, so that comparing takes the same time for every guess. */
+/** Digests have the same length, so comparing them takes the same time for every guess. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
+function respond(status: number, body: object, headers: Record<string, string> = {}): Response {
   return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
 }

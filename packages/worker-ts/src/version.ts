@@ -1,2 +1,2 @@
-/** The package's version, as workers tell it to the kernel. A test compares it to package.json. */
+/** The package's version, which heartbeats report. A test compares it with package.json. */
 export const version = "0.1.0";

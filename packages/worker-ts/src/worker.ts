@@ -1,17 +1,18 @@
-/** A worker: claims, runs and settles the jobs of its types, until it is stopped. */
+/** A worker claims, runs and settles the jobs of its types, until it is stopped. */
 import type { Transport } from "@jobforge/sdk-ts";
+import { defaultTickLimit, maxGraceMs } from "./defaults.ts";
 import { Engine } from "./engine.ts";
-import { Meter, type WorkerMetrics } from "./meter.ts";
 import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
-import { runUntilSignal, shutDown } from "./shutdown.ts";
+import { runUntilSignal, shutDown } from "./presence/shutdown.ts";
+import { Meter, type WorkerMetrics } from "./reporting/meter.ts";
 
-/** What came of a tick: how many jobs were run, and how their runs ended. */
+/** The result of a tick: how many jobs were run, and how their runs ended. */
 export interface TickSummary {
   readonly claimed: number;
   readonly succeeded: number;
-  /** Runs that failed and whose jobs are retried. */
+  /** Runs that failed and whose jobs will be retried. */
   readonly retried: number;
-  /** Runs that failed and whose jobs are not retried: failed or dead. */
+  /** Runs that failed and whose jobs will not be retried: these are failed or dead. */
   readonly failed: number;
   readonly deferred: number;
   readonly released: number;
@@ -27,21 +28,24 @@ export interface StopOptions {
 
 export interface Worker extends AsyncDisposable {
   readonly id: string;
-  /** Handler calls under way. */
+  /** The number of handler calls in progress. */
   readonly running: number;
-  /** What it has measured since it was last started; the same numbers go with its heartbeats. */
+  /** What the worker has measured since it was last started. Heartbeats carry the same numbers. */
   metrics(): WorkerMetrics;
-  /** Begins to work. Comes back when the database knows the worker; while the database is down it keeps trying. */
+  /** Starts to work. Resolves when the database knows the worker; while the database is down, it keeps trying. */
   start(): Promise<void>;
-  /** Stops: claims nothing more, hands back what has not started, lets handlers finish, and settles what they did. */
+  /** Claims nothing more, hands back jobs that have not started, lets handlers finish, and settles their ends. */
   stop(options?: StopOptions): Promise<void>;
-  /** Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. Also comes back after `stop()`. */
+  /**
+   * Works until SIGTERM or SIGINT, then stops as `stop` does. A second signal aborts the handlers. Also resolves when
+   * the program calls `stop()`.
+   */
   run(): Promise<void>;
-  /** Runs at most so many jobs that are due now (default 100), and comes back when they have ended. For cron and serverless. */
+  /** Runs up to `limit` jobs that are due now (default 100). Resolves when they have ended. For cron and serverless. */
   tick(options?: { readonly limit?: number | undefined }): Promise<TickSummary>;
 }
 
-/** Makes a worker on a `JobForge`, or on anything else that has a transport. It does nothing until it is started. */
+/** Creates a worker on a `JobForge`, or on any other object with a transport. It does nothing until it is started. */
 export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
   const transport = (forge as { readonly transport?: Transport } | undefined)?.transport;
   if (transport === undefined) throw new TypeError("forge must be a JobForge, or have a transport");
@@ -52,10 +56,10 @@ class JobWorker implements Worker {
   readonly #transport: Transport;
   readonly #settings: Settings;
   #engine: Engine | undefined;
-  /** Also when it has ended: its numbers are still worth reading. */
+  /** Kept after it has ended, because its metrics can still be read. */
   #lastEngine: Engine | undefined;
   #stopping: Promise<void> | undefined;
-  /** Comes back when what was last begun has been stopped. */
+  /** Resolves when the last `start()` has been stopped. */
   #ended: Promise<void> = Promise.resolve();
   #onEnd: () => void = () => undefined;
   readonly #hurry = { now: (): void => undefined };
@@ -89,7 +93,7 @@ class JobWorker implements Worker {
   async stop(options: StopOptions = {}): Promise<void> {
     const engine = this.#engine;
     if (engine === undefined) return;
-    const graceMs = requireWhole("graceMs", options.graceMs ?? this.#settings.graceMs, 0, 86_400_000);
+    const graceMs = requireWhole("graceMs", options.graceMs ?? this.#settings.graceMs, 0, maxGraceMs);
     this.#stopping ??= this.#end(engine, graceMs);
     await this.#stopping;
   }
@@ -104,7 +108,7 @@ class JobWorker implements Worker {
   }
 
   async tick(options: { readonly limit?: number | undefined } = {}): Promise<TickSummary> {
-    const limit = requireTickLimit(options.limit ?? 100);
+    const limit = requireTickLimit(options.limit ?? defaultTickLimit);
     const engine = this.#begin(limit);
     try {
       await engine.runDue();
@@ -120,7 +124,7 @@ class JobWorker implements Worker {
   }
 
   #begin(budget?: number): Engine {
-    if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is at work already`);
+    if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is already running`);
     this.#engine = new Engine(this.#transport, this.#settings, budget);
     this.#lastEngine = this.#engine;
     this.#ended = new Promise((resolve) => {

@@ -1,9 +1,10 @@
-/** The feed reader: feeds that are fetched as long as somebody subscribes to them, at the pace that each fetch decides. */
+/** A feed reader: each feed is fetched as long as it has a subscriber, and each fetch sets the time of the next one. */
 import { defineJob, type JobForge, typed } from "@jobforge/sdk-ts";
 import { drain, type TestDatabase } from "@jobforge/testing";
 import pg from "pg";
 import { expect, onTestFinished } from "vitest";
-import { clientAt, keptLog, startWorker, T, test, until } from "./support/work.ts";
+import { until } from "./support/happening.ts";
+import { clientAt, keptLog, startWorker, T, test } from "./support/work.ts";
 
 const fetchFeed = defineJob({ type: "fetch_feed", input: typed<{ feed: string }>() });
 const ofT = { tenantId: T };
@@ -12,7 +13,7 @@ const hour = 3_600_000;
 
 type Work = (client: pg.ClientBase) => Promise<unknown>;
 
-/** The application: its own table, and one schedule per feed that is enabled exactly while the feed has a reader. */
+/** The application: its own table, and one schedule per feed, which is enabled exactly while the feed has a reader. */
 class FeedReader {
   readonly #pool: pg.Pool;
   readonly #forge: JobForge;
@@ -39,7 +40,7 @@ class FeedReader {
     });
   }
 
-  /** Two statements: the second one looks when the first has the lock. */
+  /** Two statements, so that the second one reads after the first one has got the lock. */
   async follow(client: pg.ClientBase, feed: string): Promise<void> {
     const { schedules } = this.#forge.with(client);
     await schedules.lock(fetchFeed, feed, ofT);
@@ -75,7 +76,7 @@ async function openReader(db: TestDatabase, forge: JobForge): Promise<FeedReader
   return new FeedReader(pool, forge);
 }
 
-test("a feed is fetched when somebody subscribes, rests when nobody does, and goes on where it was", async ({
+test("a feed is fetched while it has a subscriber, is disabled without one, and then continues where it was", async ({
   db,
   forge,
 }) => {
@@ -100,7 +101,7 @@ test("a feed is fetched when somebody subscribes, rests when nobody does, and go
   expect(await state()).toMatchObject({ enabled: false, nextRunAt });
   await using later = clientAt(db, "2h");
   await drain(later, [handler], quiet);
-  expect(fetched, "while nobody subscribes").toEqual(["f1"]);
+  expect(fetched, "without a subscriber").toEqual(["f1"]);
 
   await reader.subscribe("f1", 3);
   expect(await state()).toMatchObject({ enabled: true, nextRunAt });
@@ -114,19 +115,19 @@ test("a feed is fetched when somebody subscribes, rests when nobody does, and go
   const afterwards = await openReader(db, muchLater);
   await afterwards.subscribe("f1", 4);
   await drain(muchLater, [handler], quiet);
-  expect(fetched, "at once, its time having passed").toEqual(["f1", "f1", "f1"]);
+  expect(fetched, "at once, because its time has passed").toEqual(["f1", "f1", "f1"]);
   expect(await db.value("select count(*)::int from jobforge.schedules")).toBe(1);
 });
 
-test("whoever subscribes while the last one leaves keeps the feed", async ({ db, forge }) => {
+test("a reader who subscribes while the last one leaves keeps the feed enabled", async ({ db, forge }) => {
   const reader = await openReader(db, forge);
   await reader.subscribe("f1", 1);
-  // The new subscription is not committed when the last one leaves, who cannot see it and disables the feed.
+  // The last reader leaves before the new subscription is committed, cannot see it, and disables the feed.
   await reader.subscribe("f1", 2, () => reader.unsubscribe("f1", 1));
   expect(await forge.schedules.get(fetchFeed, "f1", ofT)).toMatchObject({ enabled: true });
 });
 
-test("readers who come and go at once leave every feed enabled exactly when somebody subscribes", async ({
+test("however readers come and go at the same time, a feed is enabled exactly while it has a subscriber", async ({
   db,
   forge,
 }) => {
@@ -161,7 +162,7 @@ test("readers who come and go at once leave every feed enabled exactly when some
     );
     expect(wrong, `round ${round}`).toEqual([]);
   }
-  expect(overlaps, "runs of a feed beside each other").toBe(0);
+  expect(overlaps, "simultaneous runs of a feed").toBe(0);
   for (const feed of feeds) await reader.subscribe(feed, 9);
   const [before] = await db.query<{ at: Date }>("select clock_timestamp() as at");
   await until(

@@ -1,4 +1,4 @@
-/** Options that make no sense are refused when the worker is made, by name. */
+/** Invalid options are refused when the worker is created, by an error that names them. */
 import { defineJob, type Transport } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
@@ -6,25 +6,26 @@ import { createTickHandler, createWorker, type WorkerOptions } from "../src/inde
 import { keptLog, T } from "./support/work.ts";
 
 const transport: Transport = {
-  call: () => Promise.reject(new Error("nothing is called")),
+  call: () => Promise.reject(new Error("no function may be called")),
   close: async () => undefined,
 };
 const forge = { transport };
 const job = defineJob({ type: "a" });
 const handlers = [job.handle(() => undefined)];
 
-/** What is made of options that no type would allow. */
+/** Creates a worker with options that the types would not allow. */
 function make(options: object): unknown {
   return createWorker(forge, { handlers, ...options } as WorkerOptions);
 }
 
-describe("an option that makes no sense is a TypeError or RangeError that names it", () => {
+describe("an invalid option is a TypeError or RangeError that names it", () => {
   test.each<[string, object]>([
     ["handlers", { handlers: [] }],
     ["handlers", { handlers: job }],
     ["handlers[0]", { handlers: [job] }],
     ["handlers[1]", { handlers: [...handlers, undefined] }],
     ["handlers[0]", { handlers: [() => undefined] }],
+    ['"a"', { handlers: [...handlers, ...handlers] }],
     ["concurrency", { concurrency: 0 }],
     ["concurrency", { concurrency: "10" }],
     ["maxPerType", { maxPerType: 5 }],
@@ -38,6 +39,7 @@ describe("an option that makes no sense is a TypeError or RangeError that names 
     ["tenantId", { tenantId: "" }],
     ["listen", { listen: "no" }],
     ["pollMs", { pollMs: 1 }],
+    ["pollMs", { pollMs: 100.5 }],
     ["logger", { logger: {} }],
     ["logger", { logger: { ...keptLog().logger, warn: undefined } }],
     ["hooks.onStart", { hooks: { onStart: 5 } }],
@@ -59,7 +61,7 @@ test("an id has at most 1024 bytes", () => {
   expect(() => make({ id: "ä".repeat(512) })).not.toThrow();
 });
 
-test("options that make sense are taken", () => {
+test("valid options are accepted", () => {
   const hooks = { onStart: () => undefined, onDead: undefined };
   const options = { id: "w", tenantId: T, listen: false, logger: pino(), hooks, middleware: [async () => 1] };
   expect(() => make(options)).not.toThrow();
@@ -75,7 +77,7 @@ test("a worker needs a client and options", () => {
   expect(() => createWorker(forge, JSON.parse("null"))).toThrow("options must be an object");
 });
 
-test("a tick handler refuses a limit and a secret that make no sense before the first request", () => {
+test("a tick handler refuses an invalid limit or secret before the first request", () => {
   const tickWith = (options: object): unknown =>
     createTickHandler({ forge, handlers, secret: "s", ...options });
   expect(() => tickWith({ limit: 0 })).toThrow(RangeError);

@@ -1,15 +1,17 @@
-/** Schedules when workers are many, are killed, and the database goes away: every due time fires once, and nothing is forgotten. */
+/** Schedules with many workers, killed workers and a restart of the database: every due time fires exactly once. */
 import { defineJob, typed } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { startProcess } from "./support/child.ts";
+import { until } from "./support/happening.ts";
+import { attemptsOf } from "./support/jobs.ts";
 import { test } from "./support/own-server.ts";
-import { attemptsOf, startWorker, T, until } from "./support/work.ts";
+import { startWorker, T } from "./support/work.ts";
 
 const slow = defineJob({ type: "slow", input: typed<{ ms: number }>() });
 const beat = defineJob({ type: "beat" });
 const ofT = { tenantId: T };
 
-test("a run whose worker was killed is run again, and is one run of its schedule", async ({
+test("the job of a killed worker runs again, and counts as one run of its schedule", async ({
   ownDb: db,
   ownForge: forge,
 }) => {
@@ -37,13 +39,13 @@ test("a run whose worker was killed is run again, and is one run of its schedule
   expect(await attemptsOf(db, String(id))).toEqual(["lost", "succeeded"]);
 });
 
-test("twenty workers fire each due time once, through a restart of the database", async ({
+test("twenty workers fire each due time once, even when the database restarts", async ({
   server,
   ownDb: db,
   ownForge: forge,
 }) => {
   const keys = ["a", "b", "c", "d", "e"];
-  // A run may last longer than a second on a busy machine, and must not be a reason to leave the next one out.
+  // On a busy machine a run may take longer than a second, which must not skip the next one.
   const everySecond = { ...ofT, every: "1s", missed: "all", overlap: "allow" } as const;
   for (const key of keys) await forge.schedules.ensure(beat, key, everySecond);
   await Promise.all(

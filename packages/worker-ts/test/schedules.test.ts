@@ -1,10 +1,12 @@
-/** Runs of schedules in a worker: what a handler knows of its schedule, and what its word does to the next run. */
+/** Runs of schedules in a worker: what a handler knows about its schedule, and how it sets the next run. */
 import { defineJob, type JobContext, JobNotHeldError, type RunSchedule, typed } from "@jobforge/sdk-ts";
 import { drain } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { createWorker } from "../src/index.ts";
-import { observed } from "./support/observed.ts";
-import { clientAt, Happening, jobOf, keptLog, startWorker, T, test, until } from "./support/work.ts";
+import { Happening, until } from "./support/happening.ts";
+import { jobOf, untilMarked } from "./support/jobs.ts";
+import { observedClaims } from "./support/observed.ts";
+import { clientAt, keptLog, startWorker, T, test } from "./support/work.ts";
 
 const fetchFeed = defineJob({ type: "fetch_feed", input: typed<{ feed: string }>() });
 const ofT = { tenantId: T };
@@ -13,7 +15,7 @@ const quiet = { logger: keptLog().logger };
 const hour = 3_600_000;
 
 describe("a handler", () => {
-  test("knows what its run was due for, its schedule, and how the run before ended", async ({ forge }) => {
+  test("knows when its run was due, its schedule, and how the previous run ended", async ({ forge }) => {
     const nextRunAt = new Date(Date.now() - 60_000);
     await forge.schedules.ensure(fetchFeed, "f1", { ...feed, nextRunAt });
     const seen: { schedule: RunSchedule | undefined; scheduledFor: Date | undefined }[] = [];
@@ -40,9 +42,7 @@ describe("a handler", () => {
     });
   });
 
-  test("of a job that no schedule made knows of none, and may say a next run all the same", async ({
-    forge,
-  }) => {
+  test("of a job without a schedule has none, and may call nextRun() without effect", async ({ forge }) => {
     const seen = new Happening<JobContext>();
     const handler = fetchFeed.handle((_, job) => {
       job.nextRun(hour);
@@ -54,7 +54,7 @@ describe("a handler", () => {
     expect(await forge.get(id, ofT)).toMatchObject({ status: "succeeded", scheduledFor: undefined });
   });
 
-  test("says the next run as a time, exactly, or as so long from now; the last word counts", async ({
+  test("sets the next run as an exact time or as milliseconds from now; the last call counts", async ({
     forge,
   }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
@@ -78,7 +78,7 @@ describe("a handler", () => {
     expect(nextRunAt?.getTime()).toBeLessThanOrEqual(Date.now() + hour + 1000);
   });
 
-  test("that says nothing lets a dynamic schedule rest", async ({ forge }) => {
+  test("that does not call nextRun() leaves a dynamic schedule without a next run", async ({ forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     await drain(forge, [fetchFeed.handle(() => undefined)], quiet);
     expect(await forge.schedules.get(fetchFeed, "f1", ofT)).toMatchObject({
@@ -88,7 +88,7 @@ describe("a handler", () => {
     });
   });
 
-  test("says it inside of its transaction, and not after it", async ({ db, forge }) => {
+  test("may call nextRun() inside its transaction, but not after it", async ({ db, forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     const next = new Date("2100-01-01T00:00:00Z");
     const late = new Happening<unknown>();
@@ -106,7 +106,7 @@ describe("a handler", () => {
     expect(await forge.schedules.get(fetchFeed, "f1", ofT)).toMatchObject({ nextRunAt: next });
   });
 
-  test("of a batch speaks for each of its schedules", async ({ forge }) => {
+  test("of a batch sets the next run of each of its schedules", async ({ forge }) => {
     const times = ["2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z"].map((time) => new Date(time));
     for (const key of ["f0", "f1"])
       await forge.schedules.ensure(fetchFeed, key, { ...feed, payload: { feed: key } });
@@ -120,7 +120,7 @@ describe("a handler", () => {
 });
 
 describe("a failure", () => {
-  test("counts, and a success with a time starts anew", async ({ forge }) => {
+  test("is counted, and a success resets the count", async ({ forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     const next = new Date(Date.now() + hour);
     let runs = 0;
@@ -145,7 +145,7 @@ describe("a failure", () => {
     expect(states.at(-1)).toMatchObject({ lastRunAt: expect.any(Date) });
   });
 
-  test("leaves its error and its count on the schedule", async ({ forge }) => {
+  test("leaves its error and the count on the schedule", async ({ forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     const handler = fetchFeed.handle((_, job) => {
       const failures = job.schedule?.previousRun?.consecutiveFailures ?? 0;
@@ -161,7 +161,7 @@ describe("a failure", () => {
     });
   });
 
-  test("with a time sets the next run of a dynamic schedule", async ({ forge }) => {
+  test("with retryAfter() sets the next run of a dynamic schedule", async ({ forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     const at = new Date("2100-01-01T00:00:00Z");
     const handler = fetchFeed.handle((_, job) => {
@@ -177,7 +177,10 @@ describe("a failure", () => {
     });
   });
 
-  test("fifty in a row leave it enabled and due, with one row and no dead job", async ({ db, forge }) => {
+  test("that occurs fifty times in a row leaves the schedule enabled and due, with one row and no dead job", async ({
+    db,
+    forge,
+  }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     let runs = 0;
     const handler = fetchFeed.handle((_, job) => {
@@ -196,10 +199,7 @@ describe("a failure", () => {
     expect(await db.value("select count(*)::int from jobforge_jobs where status = 'dead'")).toBe(0);
   });
 
-  test("is retried where runs are, and the schedule hears of the last attempt only", async ({
-    db,
-    forge,
-  }) => {
+  test("is retried with retryRuns, and the schedule records only the last attempt", async ({ db, forge }) => {
     const daily = { ...ofT, cron: "0 4 * * *", retryRuns: true, payload: { feed: "f1" }, maxAttempts: 2 };
     await forge.schedules.ensure(fetchFeed, "f1", daily);
     await forge.schedules.run(fetchFeed, "f1", ofT);
@@ -224,7 +224,7 @@ describe("a failure", () => {
 });
 
 describe("a schedule that is not due", () => {
-  test("because it is disabled or rests gives a worker nothing, and runs once it is enabled", async ({
+  test("because it is disabled or has no next run gives a worker no job, and runs once it is enabled", async ({
     forge,
   }) => {
     const ran = new Happening<string>();
@@ -236,7 +236,7 @@ describe("a schedule that is not due", () => {
     expect(await drain(forge, [handler], quiet)).toMatchObject({ claimed: 1, succeeded: 1 });
   });
 
-  test("keeps its time while disabled, and runs at once when that has passed", async ({ db, forge }) => {
+  test("keeps its time while disabled, and runs at once if that has passed", async ({ db, forge }) => {
     const ran = new Happening();
     const handler = fetchFeed.handle(() => ran.now());
     const nextRunAt = new Date(Date.now() + 2 * hour);
@@ -251,7 +251,7 @@ describe("a schedule that is not due", () => {
     expect(await drain(later, [handler], quiet)).toMatchObject({ succeeded: 1 });
   });
 
-  test("because no worker has its type waits for one that does", async ({ forge }) => {
+  test("because no worker handles its type waits for one that does", async ({ forge }) => {
     const other = defineJob({ type: "other" });
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     expect(await drain(forge, [other.handle(() => undefined)], quiet)).toMatchObject({ claimed: 0 });
@@ -262,7 +262,7 @@ describe("a schedule that is not due", () => {
     expect(await drain(forge, [fetchFeed.handle(() => undefined)], quiet)).toMatchObject({ succeeded: 1 });
   });
 
-  test("because its tenant is paused runs once when that is over", async ({ db, forge }) => {
+  test("because its tenant is paused runs once when the tenant is resumed", async ({ db, forge }) => {
     const every = { ...ofT, every: "1h", payload: { feed: "f1" } };
     await forge.schedules.ensure(fetchFeed, "f1", every);
     await forge.gates.pause({ tenantId: T });
@@ -278,7 +278,7 @@ describe("a schedule that is not due", () => {
 });
 
 describe("during a run", () => {
-  test("a schedule that is disabled takes its end and next time, and does not run again", async ({
+  test("a schedule that is disabled records the end and the next time, and does not run again", async ({
     db,
     forge,
   }) => {
@@ -298,7 +298,7 @@ describe("during a run", () => {
     expect(await drain(later, [handler], quiet)).toMatchObject({ claimed: 0 });
   });
 
-  test("a schedule that is deleted lets the run end, and is gone", async ({ db, forge }) => {
+  test("a schedule that is deleted lets the run end, and no longer exists", async ({ db, forge }) => {
     const { id } = await forge.schedules.ensure(fetchFeed, "f1", feed);
     const handler = fetchFeed.handle(async (_, job) => {
       await forge.schedules.delete(fetchFeed, "f1", ofT);
@@ -309,7 +309,7 @@ describe("during a run", () => {
     expect(await db.value("select status from jobforge_jobs where schedule_id = $1", [id])).toBe("succeeded");
   });
 
-  test("a run that is asked for follows, once", async ({ forge }) => {
+  test("another run that is requested follows, once", async ({ forge }) => {
     await forge.schedules.ensure(fetchFeed, "f1", feed);
     let runs = 0;
     const handler = fetchFeed.handle(async () => {
@@ -323,7 +323,7 @@ describe("during a run", () => {
   });
 });
 
-test("the end of a run that nobody knows is refused with its id", async ({ forge }) => {
+test("the end of an unknown run is refused with its id", async ({ forge }) => {
   const id = "33333333-3333-4333-8333-333333333333";
   const end = forge.transport.call("jobforge_complete_job", {
     p_job_id: id,
@@ -340,34 +340,34 @@ test("a worker sleeps until a schedule is due, and not longer", async ({ db, for
   const nextRunAt = new Date(Date.now() + 700);
   await forge.schedules.ensure(fetchFeed, "f1", { ...feed, nextRunAt });
   const ran = new Happening<number>();
-  const looks = new Happening();
-  const watched = observed(forge, (name) => name === "jobforge_settle_jobs_text" && looks.now());
+  const observed = observedClaims(forge);
   const handler = fetchFeed.handle((_, job) => {
     job.nextRun(ran.values.length === 0 ? 300 : hour);
     ran.now(Date.now());
   });
-  await using worker = createWorker(watched, { ...quiet, pollMs: 60_000, handlers: [handler] });
+  await using worker = createWorker(observed.forge, { ...quiet, pollMs: 60_000, handlers: [handler] });
   await worker.start();
   const [first] = await ran.times(2);
   expect(first).toBeGreaterThanOrEqual(nextRunAt.getTime() - 5);
   await until(async () => (await db.value("select live_runs from jobforge_schedules")) === 0);
-  // As for jobs, twice: at its start, when it is due, with its end; once more when a clock was early.
-  expect(looks.values.length).toBeLessThanOrEqual(14);
+  // As for jobs, but twice: at its start, when it is due, and with its end; again if a clock was early.
+  expect(observed.claims.values.length).toBeLessThanOrEqual(14);
 });
 
-test("an idle worker is told of a schedule that is made, enabled or asked to run", async ({ db, forge }) => {
+test("an idle worker is notified of a schedule that is created, enabled or requested to run", async ({
+  db,
+  forge,
+}) => {
   const ran = new Happening<string>();
   const handler = fetchFeed.handle(({ feed }) => ran.now(feed));
   await startWorker(forge, { pollMs: 60_000, handlers: [handler] });
-  const idle = () =>
-    until(async () => (await db.value("select count(*)::int from jobforge.idle_workers")) === 1);
-  await idle();
+  await untilMarked(db, 1);
   await forge.schedules.ensure(fetchFeed, "f1", feed);
   await ran.times(1);
   await forge.schedules.run(fetchFeed, "f1", ofT);
   await ran.times(2);
   await forge.schedules.ensure(fetchFeed, "f2", { ...feed, enabled: false });
-  await idle();
+  await untilMarked(db, 1);
   await forge.schedules.enable(fetchFeed, "f2", ofT);
   await ran.times(3);
   expect(

@@ -1,9 +1,10 @@
-/** Ticks: so many jobs that are due, from a cron or over HTTP. */
+/** Ticks: a limited number of due jobs, run by a cron job or over HTTP. */
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { Hono } from "hono";
 import { expect } from "vitest";
 import { configureJobsTickDev, createTickHandler, runJobsTickDev } from "../src/index.ts";
-import { enqueueMany, keptLog, makeWorker, statuses, test } from "./support/work.ts";
+import { enqueueMany, statuses } from "./support/jobs.ts";
+import { keptLog, makeWorker, T, test } from "./support/work.ts";
 
 const job = defineJob({ type: "a" });
 const { logger } = keptLog();
@@ -12,11 +13,9 @@ const secret = "correct horse battery staple";
 const post = (headers: Record<string, string> = {}): Request =>
   new Request("https://app.example/api/jobs/tick", { method: "POST", headers });
 
-test("a tick runs at most so many jobs that are due, and says what came of them", async ({ db, forge }) => {
+test("a tick runs up to its limit of due jobs, and returns how they ended", async ({ db, forge }) => {
   await enqueueMany(db, "a", 12);
-  await db.query("select jobforge_enqueue_job($1, 'a', p_run_at => now() + interval '1 hour')", [
-    "11111111-1111-4111-8111-111111111111",
-  ]);
+  await db.query("select jobforge_enqueue_job($1, 'a', p_run_at => now() + interval '1 hour')", [T]);
   const worker = makeWorker(forge, { concurrency: 4, handlers: [job.handle(() => undefined)] });
   expect(await worker.tick({ limit: 5 })).toEqual({
     claimed: 5,
@@ -34,7 +33,7 @@ test("a tick runs at most so many jobs that are due, and says what came of them"
   await expect(worker.tick({ limit: 0 })).rejects.toThrow("limit");
 });
 
-test("POST /api/jobs/tick answers { ok: true }, runs at most N jobs, and backs failures off", async ({
+test("POST /api/jobs/tick responds { ok: true }, runs up to N jobs, and retries failures later", async ({
   db,
   forge,
 }) => {
@@ -50,7 +49,7 @@ test("POST /api/jobs/tick answers { ok: true }, runs at most N jobs, and backs f
   ).toBe(3);
 });
 
-test("a tick needs its secret, in one of two headers", async ({ forge }) => {
+test("a tick requires its secret, in one of two headers", async ({ forge }) => {
   const handle = createTickHandler({ forge, handlers: [job.handle(() => undefined)], secret, logger });
   const refused: Record<string, string>[] = [
     {},
@@ -65,20 +64,20 @@ test("a tick needs its secret, in one of two headers", async ({ forge }) => {
   expect((await handle(post({ "x-jobforge-secret": secret }))).status).toBe(200);
 });
 
-test("a tick is a POST", async ({ forge }) => {
+test("a tick must be a POST", async ({ forge }) => {
   const handle = createTickHandler({ forge, handlers: [job.handle(() => undefined)], secret, logger });
   const response = await handle(new Request("https://app.example/api/jobs/tick"));
   expect(response.status).toBe(405);
   expect(response.headers.get("allow")).toBe("POST");
 });
 
-test("a tick handler without a secret is not made", ({ forge }) => {
+test("a tick handler cannot be created without a secret", ({ forge }) => {
   const handlers = [job.handle(() => undefined)];
   expect(() => createTickHandler({ forge, handlers, secret: "" })).toThrow("JOBFORGE_TICK_SECRET");
   expect(() => createTickHandler({ forge, handlers: [], secret })).toThrow("handlers");
 });
 
-test("a tick whose database is down answers 503, and not why", async ({ db }) => {
+test("a tick whose database is down responds 503 without the reason", async ({ db }) => {
   await using forge = new JobForge({ database: db.url.replace(/:\d+\//, ":1/") });
   const handle = createTickHandler({ forge, handlers: [job.handle(() => undefined)], secret, logger });
   const response = await handle(post({ authorization: `Bearer ${secret}` }));
@@ -86,7 +85,7 @@ test("a tick whose database is down answers 503, and not why", async ({ db }) =>
   expect(await response.json()).toEqual({ ok: false, error: "The jobs could not be run" });
 });
 
-test("the handler is a route of Hono as it is, and of Next.js by its export", async ({ db, forge }) => {
+test("the handler serves as a route of Hono as it is, and of Next.js as an export", async ({ db, forge }) => {
   await enqueueMany(db, "a", 4);
   const handle = createTickHandler({
     forge,
@@ -100,13 +99,13 @@ test("the handler is a route of Hono as it is, and of Next.js by its export", as
   expect(await (await app.request("/api/jobs/tick", { method: "POST", headers })).json()).toEqual({
     ok: true,
   });
-  // What Next.js does with app/api/jobs/tick/route.ts: export const POST = handle.
+  // Next.js does this with app/api/jobs/tick/route.ts: export const POST = handle.
   const route: { POST: (request: Request) => Promise<Response> } = { POST: handle };
   expect((await route.POST(post(headers))).status).toBe(200);
   expect(await statuses(db)).toEqual({ succeeded: 4 });
 });
 
-test("ticks at the same time share the work", async ({ db, forge }) => {
+test("simultaneous ticks share the work", async ({ db, forge }) => {
   await enqueueMany(db, "a", 30);
   const handle = createTickHandler({
     forge,
@@ -120,7 +119,7 @@ test("ticks at the same time share the work", async ({ db, forge }) => {
   expect(await db.value("select max(attempts) from jobforge_jobs")).toBe(1);
 });
 
-test("runJobsTickDev() runs what it was configured with", async ({ db, forge }) => {
+test("runJobsTickDev() runs with the options that were configured", async ({ db, forge }) => {
   await enqueueMany(db, "a", 3);
   await expect(runJobsTickDev()).rejects.toThrow("configureJobsTickDev");
   configureJobsTickDev({ forge, handlers: [job.handle(() => undefined)], limit: 2, logger });

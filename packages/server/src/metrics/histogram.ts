@@ -1,5 +1,5 @@
 /** A histogram that takes many measurements at once, because the database or the workers have already counted them. */
-import type { LatencyBucket as LatencyBin } from "@jobforge/worker-ts";
+import type { LatencyBin } from "@jobforge/worker-ts";
 import type { Histogram, Registry } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;

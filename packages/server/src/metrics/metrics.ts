@@ -3,7 +3,7 @@
  * whole system and are the same at every server. The other metrics are those of this server.
  */
 import type { WorkerStatus } from "@jobforge/sdk-ts";
-import { latencyBuckets as latencyBins } from "@jobforge/worker-ts";
+import { latencyBins } from "@jobforge/worker-ts";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";

@@ -2,7 +2,7 @@
  * Workers start and stop, and each counts from its own start. A Prometheus counter must never fall, so this file
  * computes how much each worker's report has grown since the previous one.
  */
-import type { LatencyBucket as LatencyBin } from "@jobforge/worker-ts";
+import type { LatencyBin } from "@jobforge/worker-ts";
 
 /** A worker's report about itself. Not validated: any login with the worker role can send anything. */
 export interface WorkerReport {

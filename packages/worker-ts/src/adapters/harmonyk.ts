@@ -1,28 +1,30 @@
-/** The dev tick of Harmonyk's jobs library: claims at most N runnable jobs, runs them in this process, and backs off what fails. */
+/**
+ * The dev tick of Harmonyk's jobs library: claims up to N due jobs, runs them in this process, and retries failures
+ * later.
+ */
 import type { Transport } from "@jobforge/sdk-ts";
+import { defaultRemoteTickLimit } from "../defaults.ts";
 import type { WorkerOptions } from "../options.ts";
 import { createWorker } from "../worker.ts";
 
 export interface JobsTickOptions extends WorkerOptions {
   readonly forge: { readonly transport: Transport };
-  /** Jobs per tick, at most. Default 20. */
+  /** The number of jobs per tick, at most. Default 20. */
   readonly limit?: number | undefined;
 }
 
 let configured: JobsTickOptions | undefined;
 
-/** Says what `runJobsTickDev()` runs when it is called without options, as a route handler does. */
+/** Sets the options for `runJobsTickDev()` without arguments, as a route handler calls it. */
 export function configureJobsTickDev(options: JobsTickOptions): void {
   configured = options;
 }
 
-/** Runs one tick: for a dev-only endpoint such as `POST /api/jobs/tick`. */
+/** Runs one tick, for a dev-only endpoint such as `POST /api/jobs/tick`. */
 export async function runJobsTickDev(options: JobsTickOptions | undefined = configured): Promise<void> {
   if (options === undefined) {
-    throw new Error(
-      "runJobsTickDev() does not know what to run: call configureJobsTickDev() first, or pass options",
-    );
+    throw new Error("runJobsTickDev() has no options: call configureJobsTickDev() first, or pass them");
   }
-  const { forge, limit = 20, ...workerOptions } = options;
+  const { forge, limit = defaultRemoteTickLimit, ...workerOptions } = options;
   await createWorker(forge, workerOptions).tick({ limit });
 }

@@ -1,22 +1,22 @@
-/** The worker loop of the processing-jobs design, for any `JobQueue`: on Postgres, in memory, or another. */
-import type { JobQueue, QueueJob } from "@jobforge/sdk-ts";
-import { backoff } from "../outage.ts";
+/** The worker loop of the processing-jobs design, for any `JobQueue`: on Postgres, in memory, or any other. */
+import { type JobQueue, type QueueJob, sleep } from "@jobforge/sdk-ts";
+import { backoff } from "../presence/outage.ts";
 
 export interface WorkerLoopOptions {
-  /** Runs a job's stage. What it throws fails the job. */
+  /** Runs a job's stage. If it throws, the job fails. */
   readonly runStage: (job: QueueJob) => Promise<unknown>;
-  /** Ends the loop, after the job at hand. Without it the loop goes on for ever. */
+  /** Ends the loop after the current job. Without a signal the loop never ends. */
   readonly signal?: AbortSignal | undefined;
   /** How long to sleep when the queue is empty. Default 1000. */
   readonly idleMs?: number | undefined;
-  /** Told when the queue itself fails: the loop goes on, after a pause that grows. */
+  /** Called when the queue itself fails. The loop goes on after a delay, which grows with each failure. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-const LONGEST_BACKOFF_SECONDS = 600;
-const FIRST_BACKOFF_SECONDS = 30;
+const maxBackoffSeconds = 600;
+const firstBackoffSeconds = 30;
 
-/** Claims and runs one job after the other. */
+/** Claims and runs jobs, one after the other. */
 export async function workerLoop(
   queue: JobQueue,
   workerId: string,
@@ -46,23 +46,9 @@ async function runOne(
   try {
     await runStage(job);
   } catch (error) {
-    const seconds = Math.min(LONGEST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2 ** job.attempts);
+    const seconds = Math.min(maxBackoffSeconds, firstBackoffSeconds * 2 ** job.attempts);
     await queue.fail(job.id, String(error), seconds);
     return;
   }
   await queue.complete(job.id);
-}
-
-/** Comes back after so long, or when the signal is aborted. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const wake = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener("abort", wake, { once: true });
-  });
 }

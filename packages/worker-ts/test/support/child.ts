@@ -1,4 +1,4 @@
-/** Worker processes: real ones, with their log lines and their end. */
+/** Real worker processes, with their log lines and their exit. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
@@ -7,15 +7,15 @@ import { onTestFinished } from "vitest";
 import type { WorkerOptions } from "../../src/index.ts";
 import type { Line } from "./work.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..", "..", "..");
+const root = join(import.meta.dirname, "..", "..", "..", "..");
 
 export interface Child {
   readonly process: ChildProcess;
   /** The log lines so far, as JSON. */
   readonly lines: Line[];
-  /** What it wrote that is no JSON, and its standard error. */
+  /** The output that is not JSON, and the standard error. */
   readonly noise: () => string;
-  /** Comes back with the first line that fits, now or later. Fails when the process ends without. */
+  /** Resolves to the first line that fits, now or later. Rejects when the process ends without such a line. */
   logged(fits: (line: Line) => boolean): Promise<Line>;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
@@ -34,7 +34,7 @@ export function startProcess(
   });
 }
 
-/** Runs a file of the folder `fixtures` with Node. */
+/** Runs a file in the folder `fixtures` with Node. */
 export function startFixture(
   file: string,
   nodeArguments: readonly string[],
@@ -43,7 +43,7 @@ export function startFixture(
   const { PATH } = process.env;
   const fixture = join(import.meta.dirname, "..", "fixtures", file);
   const child = spawn(process.execPath, [...nodeArguments, "--import", "tsx", fixture], {
-    cwd: ROOT,
+    cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH, ...env },
   });
@@ -61,9 +61,9 @@ function listenTo(child: ChildProcess): Child {
   child.stderr?.on("data", (chunk: Buffer) => {
     noise += chunk.toString("utf8");
   });
-  let isOver = false;
+  let hasEnded = false;
   const ended = once(child, "close").then(([code, signal]) => {
-    isOver = true;
+    hasEnded = true;
     news.emit("heard");
     return { code, signal };
   });
@@ -81,7 +81,7 @@ function listenTo(child: ChildProcess): Child {
     for (;;) {
       const line = lines.find(fits);
       if (line !== undefined) return line;
-      if (isOver)
+      if (hasEnded)
         throw new Error(`The process ended without that line. It wrote:\n${JSON.stringify(lines)}\n${noise}`);
       await once(news, "heard");
     }

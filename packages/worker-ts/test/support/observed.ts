@@ -1,7 +1,12 @@
-/** A client's transport that tells of every call of a function. Nothing else is changed. */
+/** A client's transport that reports every call of a function. It changes nothing else. */
 import type { JobForge, Transport } from "@jobforge/sdk-ts";
+import { Happening } from "./happening.ts";
 
-export function observed(forge: JobForge, onCall: (name: string) => void): { readonly transport: Transport } {
+export interface ObservedForge {
+  readonly transport: Transport;
+}
+
+export function observed(forge: JobForge, onCall: (name: string) => void): ObservedForge {
   const { transport } = forge;
   return {
     transport: {
@@ -12,4 +17,14 @@ export function observed(forge: JobForge, onCall: (name: string) => void): { rea
       },
     },
   };
+}
+
+/** The same, with the time of every call that settles and claims. */
+export function observedClaims(forge: JobForge): {
+  readonly forge: ObservedForge;
+  readonly claims: Happening<number>;
+} {
+  const claims = new Happening<number>();
+  const isClaim = (name: string): boolean => name === "jobforge_settle_jobs_text";
+  return { claims, forge: observed(forge, (name) => isClaim(name) && claims.now(performance.now())) };
 }

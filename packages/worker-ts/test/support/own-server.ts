@@ -1,4 +1,4 @@
-/** A Postgres of a test file's own, with JobForge in it, that tests may stop and start again. */
+/** A Postgres for one test file, with JobForge installed, which tests may stop and start again. */
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ import { test as base, useForge } from "./work.ts";
 export interface OwnServer {
   readonly url: string;
   stop(): Promise<void>;
-  /** Starts it again, where it was; does nothing when it runs. */
+  /** Starts the server again, with the same data and port. Does nothing while it runs. */
   start(): Promise<void>;
 }
 
-const TEMPLATE = "jobforge_template";
+const template = "jobforge_template";
 
 async function startServer(): Promise<OwnServer & { remove(): Promise<void> }> {
   const directory = join(tmpdir(), `jobforge-worker-${process.pid}-${Date.now()}`);
@@ -40,7 +40,7 @@ async function startServer(): Promise<OwnServer & { remove(): Promise<void> }> {
   };
 }
 
-/** The suite's `test` with a server of the file's own, a database in it, and a client of that. */
+/** The suite's `test` with a server for the file, a database on it, and a client of that database. */
 export const test = base.extend<{ server: OwnServer; ownDb: TestDatabase; ownForge: JobForge }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures a test needs from this pattern
@@ -48,11 +48,11 @@ export const test = base.extend<{ server: OwnServer; ownDb: TestDatabase; ownFor
       const server = await startServer();
       try {
         const admin = await cloneDatabase({ url: server.url, template: "template0" });
-        await admin.query(`create database ${TEMPLATE}`);
+        await admin.query(`create database ${template}`);
         await admin.drop();
-        const template = new URL(server.url);
-        template.pathname = `/${TEMPLATE}`;
-        await migrate({ database: template.href });
+        const url = new URL(server.url);
+        url.pathname = `/${template}`;
+        await migrate({ database: url.href });
         await use(server);
       } finally {
         await server.remove();
@@ -61,7 +61,7 @@ export const test = base.extend<{ server: OwnServer; ownDb: TestDatabase; ownFor
     { scope: "file" },
   ],
   ownDb: async ({ server }, use) => {
-    await using db = await cloneDatabase({ url: server.url, template: TEMPLATE });
+    await using db = await cloneDatabase({ url: server.url, template });
     await use(db);
     await server.start();
   },

@@ -1,0 +1,84 @@
+/** The database functions that a worker calls. Each call has a timeout: a stalled network must not stop the worker. */
+import { JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
+import { callTimeoutMs, settleTimeoutMs } from "../defaults.ts";
+import type { HandledType, TypePolicy } from "../handled-type.ts";
+import type { DatabaseClock } from "../presence/clock.ts";
+import { type ConnectionBudget, connectionBudgetOf } from "../running/connection-budget.ts";
+import type { ClaimRequest, HeartbeatResponse, RunKey, SettleResponse } from "./protocol.ts";
+
+/**
+ * `jobforge_settle_jobs` with its response as JSON text: building a jsonb of hundreds of jobs costs an eighth of the
+ * call.
+ */
+const settleFunction = "jobforge_settle_jobs_text";
+
+export class Kernel {
+  readonly transport: Transport;
+  readonly workerId: string;
+  readonly clock: DatabaseClock;
+  /** Limits how many connections handlers' transactions take. */
+  readonly connections: ConnectionBudget;
+  /** The names of the handled types. */
+  readonly types: readonly string[];
+  readonly #tenantId: string | undefined;
+
+  constructor(
+    transport: Transport,
+    clock: DatabaseClock,
+    worker: { readonly id: string; readonly tenantId: string | undefined },
+    types: readonly HandledType[],
+  ) {
+    this.transport = transport;
+    this.connections = connectionBudgetOf(transport);
+    this.workerId = worker.id;
+    this.clock = clock;
+    this.#tenantId = worker.tenantId;
+    this.types = types.map((type) => type.name);
+  }
+
+  /** Settles runs, whose ends are given as JSON, and claims jobs if a request is given: in one commit. */
+  async settle(ends: readonly string[], request?: ClaimRequest, hint?: unknown): Promise<SettleResponse> {
+    const args = {
+      p_worker_id: this.workerId,
+      p_results: new JsonText(`[${ends.join()}]`),
+      p_claim_limit: request?.limit ?? 0,
+      p_types: request?.types ?? this.types,
+      p_tenant_id: this.#tenantId,
+      p_hint: hint,
+    };
+    const options = { timeoutMs: settleTimeoutMs };
+    const calledAt = this.clock.mark();
+    const response = await this.transport.call<SettleResponse>(settleFunction, args, options);
+    this.clock.learn(response.now, calledAt);
+    return response;
+  }
+
+  /** Settles one run inside a transaction. */
+  async settleIn(transaction: Transport, end: string): Promise<SettleResponse> {
+    const args = { p_worker_id: this.workerId, p_results: new JsonText(`[${end}]`) };
+    return await transaction.call<SettleResponse>(settleFunction, args, { timeoutMs: settleTimeoutMs });
+  }
+
+  async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatResponse> {
+    const args = { p_worker_id: this.workerId, p_info: info };
+    const options = { timeoutMs: callTimeoutMs };
+    const calledAt = this.clock.mark();
+    const response = await this.transport.call<HeartbeatResponse>("jobforge_heartbeat_worker", args, options);
+    this.clock.learn(response.now, calledAt);
+    return response;
+  }
+
+  async progress(run: RunKey, progress: unknown): Promise<{ readonly cancel_requested: boolean }> {
+    const args = {
+      p_job_id: run.id,
+      p_worker_id: this.workerId,
+      p_progress: toStorableJson(progress, "progress"),
+      p_attempt: run.attempt,
+    };
+    return await this.transport.call("jobforge_progress_job", args, { timeoutMs: callTimeoutMs });
+  }
+
+  async policy(type: string): Promise<TypePolicy> {
+    return await this.transport.call("jobforge_get_policy", { p_type: type }, { timeoutMs: callTimeoutMs });
+  }
+}

@@ -1,0 +1,99 @@
+/** The JSON that a worker and the database exchange. The field names are the database's. */
+
+/** A claimed job. */
+export interface ClaimedJob {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly run_at: string;
+  readonly created_at: string;
+  readonly trace_id: string;
+  readonly subject?: string;
+  readonly tags?: readonly string[];
+  readonly traceparent?: string;
+  /** For a run of a schedule: the time that it was due. */
+  readonly scheduled_for?: string;
+  /** Absent for other jobs, and when the schedule was deleted meanwhile. */
+  readonly schedule_key?: string;
+  readonly previous_run?: {
+    readonly scheduled_for: string;
+    readonly finished_at: string;
+    readonly status: "succeeded" | "failed";
+    readonly error: string | null;
+    readonly consecutive_failures: number;
+  } | null;
+}
+
+/** How a run ended, as a worker reports it. */
+export interface RunEnd {
+  readonly id: string;
+  readonly attempt: number;
+  readonly status: "succeeded" | "failed" | "deferred" | "released";
+  readonly error?: RunError | undefined;
+  readonly result?: unknown;
+  readonly retry?: boolean | undefined;
+  readonly retry_at?: string | undefined;
+  readonly run_at?: string | undefined;
+  readonly counts?: boolean | undefined;
+  readonly cost_cents?: number | undefined;
+  readonly next_run_at?: string | undefined;
+  readonly children?: readonly unknown[] | undefined;
+}
+
+export interface RunError {
+  readonly name: string;
+  readonly message: string;
+  readonly [detail: string]: unknown;
+}
+
+/** The status of a job after the end of one of its runs. */
+export type EndStatus = "queued" | "succeeded" | "failed" | "dead" | "canceled";
+
+/** The database's reply to one end. */
+export interface SettledRun {
+  readonly outcome: "ok" | "already" | "stale";
+  readonly status: EndStatus | null;
+}
+
+export interface SettleResponse {
+  /** One reply for each end, in the same order. */
+  readonly settled: readonly SettledRun[];
+  readonly jobs: readonly ClaimedJob[];
+  /** Opaque to the worker, which passes it to the next claim of the same types. */
+  readonly hint: unknown;
+  readonly next_due_at: string | null;
+  /** The database's time. */
+  readonly now: string;
+  /** Why nothing was claimed, if the claim failed. The ends are settled all the same. */
+  readonly claim_error?: { readonly code: string; readonly message: string };
+}
+
+/** Identifies a run. Together with the worker's id it is the fence of every write. */
+export interface RunKey {
+  readonly id: string;
+  readonly attempt: number;
+}
+
+export interface HeartbeatResponse {
+  /** Runs whose jobs were canceled. */
+  readonly cancel: readonly RunKey[];
+  /** Runs that this worker no longer holds. */
+  readonly lost: readonly RunKey[];
+  readonly next_due_at: string | null;
+  /** The database's time. */
+  readonly now: string;
+}
+
+/** What a call claims. */
+export interface ClaimRequest {
+  readonly limit: number;
+  readonly types: readonly string[];
+  /** Whether it includes every type that has room. If so, a response with fewer jobs means that no other job is due. */
+  readonly coversAll: boolean;
+  /** Whether it fills up the batches of one type, the only one in `types`. */
+  readonly fillsBatches: boolean;
+}

@@ -1,0 +1,124 @@
+/**
+ * The worker's heartbeat, which keeps the leases of all runs that it holds. The response names runs to abort, because
+ * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified.
+ */
+import type { Kernel } from "../claiming/kernel.ts";
+import type { Meter } from "../reporting/meter.ts";
+import type { HeldRuns } from "../running/held-runs.ts";
+import type { Runner } from "../running/runner.ts";
+import type { Outage } from "./outage.ts";
+
+export interface HeartbeatParts {
+  readonly kernel: Kernel;
+  readonly outage: Outage;
+  readonly held: HeldRuns;
+  readonly meter: Meter;
+  readonly runner: Runner;
+  /** The time between two heartbeats. */
+  readonly everyMs: number;
+  /** What every heartbeat says about the worker. */
+  readonly about: Readonly<Record<string, unknown>>;
+}
+
+export class Heartbeat {
+  readonly #parts: HeartbeatParts;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = true;
+  /** The heartbeat in flight, and the one that must follow it because something has changed since it was sent. */
+  #current: Promise<boolean> | undefined;
+  #next: Promise<boolean> | undefined;
+  /** Whether the worker wants to be notified, and whether the database knows. */
+  #wantsNotifications = false;
+  #isMarked = false;
+  #onFirstResponse: () => void = () => undefined;
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the database notifies this worker when a job comes. */
+  get isMarked(): boolean {
+    return this.#isMarked;
+  }
+
+  /**
+   * Beats from now on. Resolves when the database has responded for the first time, or when `stop` was called before.
+   */
+  async start(): Promise<void> {
+    this.#isStopped = false;
+    const responded = new Promise<void>((resolve) => {
+      this.#onFirstResponse = resolve;
+    });
+    void this.beat();
+    await responded;
+  }
+
+  /** Beats from now on, but not at once: for a tick, which is mostly shorter than the time between two heartbeats. */
+  startLater(): void {
+    this.#isStopped = false;
+    this.#schedule(this.#parts.everyMs);
+  }
+
+  /** Asks to be notified when a job comes, or withdraws that. Resolves to whether the database has received it. */
+  async mark(wantsNotifications: boolean): Promise<boolean> {
+    this.#wantsNotifications = wantsNotifications;
+    return await this.beat();
+  }
+
+  /**
+   * Beats now, or after the heartbeat in flight: then once for all callers that ask meanwhile. Resolves to whether the
+   * database has received it.
+   */
+  beat(): Promise<boolean> {
+    if (this.#current === undefined) return this.#send();
+    this.#next ??= this.#current.then(() => {
+      this.#next = undefined;
+      return this.#send();
+    });
+    return this.#next;
+  }
+
+  /** Stops, after a last heartbeat which says that this worker no longer needs to be notified. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#onFirstResponse();
+    clearTimeout(this.#timer);
+    await this.#current;
+    if (this.#isMarked && this.#parts.outage.isOver) await this.mark(false);
+  }
+
+  #send(): Promise<boolean> {
+    const sent = this.#sendOnce().finally(() => {
+      this.#current = undefined;
+    });
+    this.#current = sent;
+    return sent;
+  }
+
+  async #sendOnce(): Promise<boolean> {
+    clearTimeout(this.#timer);
+    const { kernel, outage, held, meter, runner, everyMs, about } = this.#parts;
+    const idle = this.#wantsNotifications;
+    try {
+      const info = { ...about, idle, held: held.keys(), metrics: meter.report() };
+      const response = await kernel.heartbeat(info);
+      this.#isMarked = idle;
+      this.#onFirstResponse();
+      outage.worked("heartbeat");
+      this.#schedule(everyMs * (0.9 + Math.random() / 10));
+      meter.noteHeartbeat();
+      runner.heed(response);
+      return true;
+    } catch (error) {
+      this.#isMarked = false;
+      this.#schedule(outage.failed("heartbeat", error));
+      return false;
+    }
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.beat(), ms);
+  }
+}

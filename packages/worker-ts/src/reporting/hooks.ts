@@ -1,0 +1,105 @@
+/** Hooks: callbacks of the application for what happens to runs. A hook that throws is logged and changes nothing. */
+import type { JobContext } from "@jobforge/sdk-ts";
+import type { EndStatus } from "../claiming/protocol.ts";
+import type { Run } from "../running/run.ts";
+import type { WorkerLog } from "./log.ts";
+
+/** The facts of a run, without its payload. */
+export interface RunInfo
+  extends Pick<JobContext, "id" | "type" | "tenantId" | "attempt" | "maxAttempts" | "traceId"> {
+  readonly workerId: string;
+}
+
+export interface RunEnded extends RunInfo {
+  readonly durationMs: number;
+  /** The status of the job after this run. */
+  readonly status: EndStatus;
+}
+
+export interface RunFailed extends RunEnded {
+  readonly error: { readonly name: string; readonly message: string };
+}
+
+export interface WorkerHooks {
+  /** Jobs were claimed. They start within milliseconds. */
+  readonly onClaim?: (jobs: readonly RunInfo[]) => unknown;
+  /** A handler is about to be called. */
+  readonly onStart?: (job: RunInfo) => unknown;
+  /** A run succeeded, and the database has confirmed it. */
+  readonly onSuccess?: (job: RunEnded) => unknown;
+  /** A run failed, and the database has confirmed it. `status` is `queued` if the job will be retried. */
+  readonly onFailure?: (job: RunFailed) => unknown;
+  /** Called after `onFailure`, when that was the job's last attempt. */
+  readonly onDead?: (job: RunFailed) => unknown;
+  /** The lease was lost, or the database refused the run's end. The result was dropped. */
+  readonly onStale?: (job: RunInfo) => unknown;
+}
+
+export type HookName = keyof WorkerHooks;
+
+/** Calls the hooks. Whatever they throw is logged. */
+export class Hooks {
+  readonly #hooks: WorkerHooks;
+  readonly #log: WorkerLog;
+  readonly #workerId: string;
+
+  constructor(hooks: WorkerHooks, log: WorkerLog, workerId: string) {
+    this.#hooks = hooks;
+    this.#log = log;
+    this.#workerId = workerId;
+  }
+
+  has(name: HookName): boolean {
+    return this.#hooks[name] !== undefined;
+  }
+
+  claimed(runs: readonly Run[]): void {
+    if (this.has("onClaim"))
+      this.#call("onClaim", (hooks) => hooks.onClaim?.(runs.map((run) => this.#info(run))));
+  }
+
+  started(run: Run): void {
+    if (this.has("onStart")) this.#call("onStart", (hooks) => hooks.onStart?.(this.#info(run)));
+  }
+
+  succeeded(run: Run, status: EndStatus): void {
+    if (!this.has("onSuccess")) return;
+    this.#call("onSuccess", (hooks) =>
+      hooks.onSuccess?.({ ...this.#info(run), durationMs: run.durationMs, status }),
+    );
+  }
+
+  failed(run: Run, status: EndStatus): void {
+    if (!this.has("onFailure") && !this.has("onDead")) return;
+    const { name = "Error", message = "" } = run.end?.error ?? {};
+    const failed = { ...this.#info(run), durationMs: run.durationMs, status, error: { name, message } };
+    this.#call("onFailure", (hooks) => hooks.onFailure?.(failed));
+    if (status === "dead") this.#call("onDead", (hooks) => hooks.onDead?.(failed));
+  }
+
+  stale(run: Run): void {
+    if (this.has("onStale")) this.#call("onStale", (hooks) => hooks.onStale?.(this.#info(run)));
+  }
+
+  #call(name: HookName, call: (hooks: WorkerHooks) => unknown): void {
+    const report = (error: unknown): void =>
+      this.#log.error({ hook: name, err: error }, `The hook ${name} failed; the job is not affected`);
+    try {
+      Promise.resolve(call(this.#hooks)).catch(report);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  #info({ job }: Run): RunInfo {
+    return {
+      id: job.id,
+      type: job.type,
+      tenantId: job.tenant_id,
+      attempt: job.attempts,
+      maxAttempts: job.max_attempts,
+      traceId: job.trace_id,
+      workerId: this.#workerId,
+    };
+  }
+}

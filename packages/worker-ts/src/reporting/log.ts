@@ -1,0 +1,195 @@
+/**
+ * Structured logs. Every line has the same ten fields, null where they do not apply: timestamp, level, worker_id,
+ * trace_id, job_id, job_type, tenant_id, attempt_no, message, duration_ms. No line contains a payload or a result, and
+ * secrets are masked.
+ */
+import type { JobLogger } from "@jobforge/sdk-ts";
+import { pino } from "pino";
+import pretty from "pino-pretty";
+import { clean, describeError, isError, part } from "../errors.ts";
+import type { Run } from "../running/run.ts";
+import { redactor } from "./redact.ts";
+
+export type Level = "debug" | "info" | "warn" | "error";
+
+/** The destination of log lines: pino, or any object with its four methods. */
+export type Logger = JobLogger & { isLevelEnabled?(level: string): boolean };
+
+const noJob = {
+  trace_id: null,
+  job_id: null,
+  job_type: null,
+  tenant_id: null,
+  attempt_no: null,
+  duration_ms: null,
+};
+
+/** Writes log lines. Whatever the logger throws, jobs go on. */
+export class WorkerLog {
+  readonly #sink: Logger;
+  readonly #workerId: string;
+  #hasFailed = false;
+
+  constructor(sink: Logger, workerId: string) {
+    this.#sink = sink;
+    this.#workerId = workerId;
+  }
+
+  isEnabled(level: Level): boolean {
+    try {
+      return this.#sink.isLevelEnabled?.(level) ?? true;
+    } catch (error) {
+      this.#failed(error);
+      return true;
+    }
+  }
+
+  debug(fields: object, message: string): void {
+    this.#write("debug", fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#write("info", fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#write("warn", fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#write("error", fields, message);
+  }
+
+  /** Writes a line about a run. `fields` cannot replace the fields of the run. */
+  job(level: Level, run: Run, fields: object | undefined, message: string): void {
+    try {
+      const own = this.#fieldsOfRun(run);
+      this.#sink[level](
+        fields === undefined ? own : { ...withoutLoggerFields(run.type.redactor.fields(fields)), ...own },
+        message,
+      );
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The logger for a handler. Its lines have the run's fields, and how long the run has taken so far. */
+  forRun(run: Run): JobLogger {
+    const at =
+      (level: Level) =>
+      (first: unknown, message?: string): void => {
+        const line = lineOf(first, message);
+        this.job(level, run, line.fields, run.type.redactor.text(line.message));
+      };
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  }
+
+  #write(level: Level, fields: object, message: string): void {
+    try {
+      this.#sink[level]({ worker_id: this.#workerId, ...noJob, ...redactor.fields(fields) }, message);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Reports the first failure as a warning of the process, because there is no log to write it to. */
+  #failed(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const { name, message } = describeError(error);
+    process.emitWarning(
+      `A log line could not be written: ${name}: ${redactor.text(message)}`,
+      "JobForgeWarning",
+    );
+  }
+
+  #fieldsOfRun(run: Run): object {
+    const { job } = run;
+    return {
+      worker_id: this.#workerId,
+      trace_id: job.trace_id,
+      job_id: job.id,
+      job_type: job.type,
+      tenant_id: job.tenant_id,
+      attempt_no: job.attempts,
+      duration_ms: run.durationMs,
+    };
+  }
+}
+
+/**
+ * Interprets the arguments as pino does: fields and a message, a message alone, or an error with or without a message.
+ */
+function lineOf(first: unknown, message: unknown): { fields: object | undefined; message: string } {
+  if (typeof first === "string") return { fields: undefined, message: clean(first) };
+  if (typeof first !== "object" || first === null)
+    return { fields: undefined, message: clean(message ?? first ?? "") };
+  const fields = isError(first) ? { err: first } : first;
+  return { fields, message: clean(message ?? part(first, "message") ?? "") };
+}
+
+/** Fields that the logger writes itself. A second value under the same name would hide the first one from readers. */
+const loggerFields: ReadonlySet<string> = new Set(["timestamp", "level", "message"]);
+
+function withoutLoggerFields(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !loggerFields.has(name)));
+}
+
+let shared: Logger | undefined;
+
+/** The logger of workers without a `logger` option: JSON lines on standard output, or formatted ones in a terminal. */
+export function defaultLogger(): Logger {
+  shared ??= createLogger();
+  return shared;
+}
+
+const levels = new Set(["trace", "debug", "info", "warn", "error", "fatal", "silent"]);
+
+function createLogger(): Logger {
+  const level = process.env["LOG_LEVEL"]?.toLowerCase() ?? "";
+  const options = {
+    level: levels.has(level) ? level : "info",
+    messageKey: "message",
+    base: null,
+    timestamp,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  if (process.stdout.isTTY) {
+    const ignore = "trace_id,tenant_id,worker_id";
+    return pino(options, pretty({ messageKey: "message", timestampKey: "timestamp", ignore, sync: true }));
+  }
+  return pino(options, bufferedOutput());
+}
+
+let stampedAt = 0;
+let stamp = "";
+
+/** The field with the current time, formatted once per millisecond. */
+function timestamp(): string {
+  const now = Date.now();
+  if (now !== stampedAt) {
+    stampedAt = now;
+    stamp = `,"timestamp":"${new Date(now).toISOString()}"`;
+  }
+  return stamp;
+}
+
+/**
+ * Standard output, written once for all lines of a turn of the event loop. A write for each line would cost more than
+ * the line itself.
+ */
+function bufferedOutput(): { write(line: string): void } {
+  let lines = "";
+  const flush = (): void => {
+    const written = lines;
+    lines = "";
+    if (written !== "") process.stdout.write(written);
+  };
+  process.on("exit", flush);
+  return {
+    write: (line) => {
+      if (lines === "") setImmediate(flush);
+      lines += line;
+    },
+  };
+}
