@@ -49,7 +49,6 @@ const phrases = [
     /\b(?:an|the|each|every|one|per|this) exchange\b(?! (?:rate|of)\b)/i,
     'write "settle" or "settle and claim"',
   ],
-  [/\bsteering\b/i, 'write "claim rules"'],
   [/\bears\b/i, 'write "notifications"'],
   [/\ba courtesy\b/i, 'write "best effort"'],
   [/\bborne\b/i, 'write "retried" or "tolerated"'],

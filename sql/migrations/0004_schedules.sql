@@ -40,7 +40,7 @@ create domain jobforge.schedule_run_status as text collate "C"
 -- row.
 --   kind         cron: by cron and timezone · every: by an interval, counted from anchor and up to jitter later ·
 --                dynamic: the handler says when
---   next_run_at  the next due time; null when there is none, or while a dynamic schedule waits for its handler to say it
+--   next_run_at  the next due time; null when there is none, or while a dynamic schedule waits for its handler
 --   due_at       when a claim has to look at the row; null: never. While the schedule is enabled it is next_run_at or
 --                later. After a request to run it is the time of the request. It is null while the schedule waits for a
 --                run to end. When it is later than next_run_at, the schedule runs once, however many due times it has

@@ -44,7 +44,7 @@ async function dataOf(url: string): Promise<string> {
 }
 
 describeAsRoot("as root", () => {
-  test("the server runs as the user nobody, who owns the data and nothing else", async () => {
+  test("the server runs as the user `nobody`, who owns the data and nothing else", async () => {
     const directory = temporaryDirectory();
     const server = await start({ directory });
     expect(uidOf(server.pid)).toBe(nobodyUid);

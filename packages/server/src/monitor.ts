@@ -1,5 +1,5 @@
 /** The HTTP port of a worker process, for probes and Prometheus: health, readiness and metrics. */
-import { latencyBins, type Worker } from "@jobforge/worker-ts";
+import { latencyBins, type Worker, workerTimeoutMs } from "@jobforge/worker-ts";
 import { Hono } from "hono";
 import { Counter, Gauge, Registry } from "prom-client";
 import { defaultHost, type Listener, open } from "./listen.ts";
@@ -17,9 +17,6 @@ export interface Monitor extends AsyncDisposable {
   readonly url: string;
   close(): Promise<void>;
 }
-
-/** After this time without a heartbeat the database counts a worker as gone, and its runs as lost. */
-const workerTimeoutMs = 60_000;
 
 /** Serves `/healthz`, `/readyz` and `/metrics` of a worker. */
 export async function monitorWorker(worker: Worker, options: MonitorOptions): Promise<Monitor> {

@@ -1,5 +1,6 @@
 export { configureJobsTickDev, type JobsTickOptions, runJobsTickDev } from "./adapters/harmonyk.ts";
 export { type WorkerLoopOptions, workerLoop } from "./adapters/processing.ts";
+export { workerTimeoutMs } from "./defaults.ts";
 export { JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { RunEnded, RunFailed, RunInfo, WorkerHooks } from "./reporting/hooks.ts";

@@ -3,10 +3,10 @@
 --  jobs     live jobs by type and status, counted or estimated as in jobforge_count_live
 --  ended    jobs that finished from p_since up to until, which is two seconds ago, so that no earlier row is committed
 --           later; pass p_since = until with the next call, and every job is counted once
---  wait,run how long these jobs waited and ran: for each bin (its position in p_buckets, in seconds; 0 is below the first)
+--  wait,run how long these jobs waited and ran: for each bin (its position in p_buckets, in seconds; 0: below all)
 --           the number of jobs and their average in seconds
---  reports  what workers reported with their last heartbeat: {worker, metrics}. Workers that are bound to a tenant are left
---           out, because they could falsify the figures of others, unless the caller is bound to the same tenant
+--  reports  what workers reported with their last heartbeat: {worker, metrics}. Workers that are bound to a tenant are
+--           left out, because they could falsify the figures of others, unless the caller is bound to the same tenant
 -- Who: readers and operators. Locks nothing.
 create or replace function :"api_schema".jobforge_metrics(
   p_since timestamptz default null,

@@ -1,5 +1,5 @@
 -- Locks a queued job for a change by the caller's transaction, and waits for a transaction that has locked it. Returns
--- false when the job is not queued any more. An application must not keep a lock on a job that started to run between
+-- false when the job is no longer queued. An application must not keep a lock on a job that started to run between
 -- the read and the lock. So the lock is taken in a subtransaction, which is rolled back in that case.
 create or replace function jobforge.lock_queued(p_job_id uuid, p_tenant_id uuid) returns boolean
 language plpgsql as $$

@@ -1,5 +1,6 @@
 -- Masks secrets. Errors that handlers report are masked before they are stored, so the errors of every client are.
--- packages/worker-ts/src/redact.ts masks the worker's log by the same rules, and a test gives both the same cases.
+-- packages/worker-ts/src/reporting/redact.ts masks the worker's log by the same rules, and a test gives both the same
+-- cases.
 
 -- Whether a key contains a well-known word for a secret.
 create or replace function jobforge.names_secret(p_key text) returns boolean

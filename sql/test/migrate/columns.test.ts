@@ -66,7 +66,7 @@ const exceptions: readonly Exception[] = [
   {
     table: "archive",
     columns: ["last_run", "worker_id", "result_id", "result", "artifact_ref"],
-    in: /^functions\/settle\/end_queued/,
+    in: /^functions\/settle\/finish_queued/,
     because: "no run finished the job",
   },
   {

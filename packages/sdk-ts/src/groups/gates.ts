@@ -37,7 +37,7 @@ export class Gates {
     this.#transport = transport;
   }
 
-  /** Pauses everything, a type or a tenant: none of its jobs is claimed any more. Running jobs go on. */
+  /** Pauses everything, a type or a tenant: its jobs are no longer claimed. Running jobs continue. */
   async pause(scope: GateScope, options: PauseOptions = {}): Promise<void> {
     if (options.reason !== undefined) checkText(options.reason, "reason", bounds.reasonBytes);
     if (options.until !== undefined) checkDate(options.until, "until");

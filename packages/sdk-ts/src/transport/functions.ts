@@ -1,4 +1,4 @@
-/** The public SQL functions as clients call them. `api.generated.ts` has their signatures, written from sql/api.json. */
+/** The public SQL functions as clients call them. `api.generated.ts` has the signatures, written from sql/api.json. */
 import { type ApiReturns, signatures } from "./api.generated.ts";
 
 export interface ApiFunction {

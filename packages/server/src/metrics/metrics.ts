@@ -168,7 +168,7 @@ export class Metrics {
 
   #show({ until, jobs, ended, wait, run, workers, reports }: Figures): void {
     this.#since = until;
-    // Removes types that have no jobs any more.
+    // Removes types that no longer have jobs.
     this.#jobs.reset();
     this.#oldest.reset();
     for (const row of jobs) {

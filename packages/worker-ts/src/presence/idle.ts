@@ -14,7 +14,7 @@
  *   before the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
  * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once, and polls come every `pollMs`. A
  *   notification that names a later time only moves the timer forward.
- * - Stopped: no timer is set any more.
+ * - Stopped: no timer is set.
  *
  * A failed heartbeat removes the mark, and the next empty claim asks for it again.
  */

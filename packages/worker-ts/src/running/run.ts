@@ -109,7 +109,7 @@ export class Run implements RunKey {
   }
 
   /**
-   * Aborts the handler's signal, once. A lost lease replaces any other reason, because no write is possible any more.
+   * Aborts the handler's signal, once. A lost lease replaces any other reason, because writes are no longer possible.
    */
   abort(reason: JobAbortedError): void {
     if (this.#aborted !== undefined && reason.kind !== "lost") return;

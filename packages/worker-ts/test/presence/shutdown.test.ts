@@ -46,7 +46,7 @@ test("after SIGTERM a worker lets its job finish, claims no other, keeps its hea
   await writeFile(file, "");
   expect(await child.ended).toEqual({ code: 0, signal: null });
   expect(await jobOf(db, id)).toMatchObject({ status: "succeeded", attempts: 1 });
-  // A claim that was in flight when the signal came may have found a job. The worker has then handed it back, at no cost.
+  // A claim that was in flight when the signal came may have found a job. The worker has then released it, at no cost.
   expect(await db.value("select max(attempts - uncounted) from jobforge_jobs where type = 'noop'")).toBe(0);
   expect(child.noise()).toBe("");
 });
