@@ -9,7 +9,7 @@ import { escapeIdentifier, escapeLiteral } from "pg";
 const root: URL = new URL("../", import.meta.url);
 
 export interface SqlFile {
-  /** The path below this package, such as `functions/claim/look.sql`. For a migration, only the file name. */
+  /** The path below this package, such as `functions/claim/claim.sql`. For a migration, only the file name. */
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;

@@ -32,7 +32,7 @@ begin
   perform require_valid(v_jobs, v_now, true);
   v_room := room_of(p_tenant_id);
   if p_partial and v_room < cardinality(v_jobs) then
-    v_fitting := fitting(p_tenant_id, v_jobs, v_room);
+    v_fitting := jobs_that_fit(p_tenant_id, v_jobs, v_room);
     v_jobs := array(select j from unnest(v_jobs) j where j.ord = any (v_fitting) order by j.ord);
   end if;
   select jsonb_agg(jsonb_build_object('id', e.id, 'outcome', e.outcome) order by e.ord),

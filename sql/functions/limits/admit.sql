@@ -55,7 +55,7 @@ begin
   if cardinality(v_buckets) = 0 then
     return;
   end if;
-  v_mine := array(select b.id from unnest(v_buckets) b where jobforge.try_bucket(b.id, p_scope));
+  v_mine := array(select b.id from unnest(v_buckets) b where jobforge.try_lock_bucket(b.id, p_scope));
   -- This is a later statement than the one that took the locks, so it sees everything that was committed before they
   -- were taken.
   with room as materialized (

@@ -90,7 +90,7 @@ end $$;
 
 -- Tries to take the lock of a bucket. There are 2,048 locks and 1,024 for types, so that a thousand keys in one claim
 -- do not fill the server's lock table. Never waits.
-create or replace function jobforge.try_bucket(p_id bigint, p_scope text) returns boolean
+create or replace function jobforge.try_lock_bucket(p_id bigint, p_scope text) returns boolean
 language plpgsql as $$
 begin
   return pg_try_advisory_xact_lock(1246119507,

@@ -78,7 +78,7 @@ end $$;
 
 -- Returns the positions of the jobs of a call that a tenant has room for: the jobs that already exist by their key,
 -- which need no room, and the first p_room of the others. Two jobs with the same key need one place.
-create or replace function jobforge.fitting(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint) returns integer[]
+create or replace function jobforge.jobs_that_fit(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint) returns integer[]
 language sql stable as $$
   with asked as materialized (
     select j.ord,

@@ -22,7 +22,7 @@ begin
     end if;
   end loop;
   if cardinality(v_buckets) > 0 then
-    v_mine := array(select b.id from unnest(v_buckets) b where try_bucket(b.id, b.scope));
+    v_mine := array(select b.id from unnest(v_buckets) b where try_lock_bucket(b.id, b.scope));
     perform unpark_buckets(v_mine, p_now);
     insert into unpark_requests (bucket, due_at)
     select b.id, p_now
@@ -70,7 +70,7 @@ begin
     return 0;
   end if;
   v_buckets := v_buckets || jobforge.sweep(v_due, p_now);
-  v_mine := array(select b from unnest(v_buckets) b where jobforge.try_bucket(b, null));
+  v_mine := array(select b from unnest(v_buckets) b where jobforge.try_lock_bucket(b, null));
   delete from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = any (v_mine);
   update jobforge.unpark_requests r
   set due_at = p_now + interval '20 milliseconds'

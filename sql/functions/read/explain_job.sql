@@ -44,7 +44,7 @@ language sql immutable as $$
 $$;
 
 -- Formats a time for people: in UTC, to the second.
-create or replace function jobforge.shown(p_at timestamptz) returns text
+create or replace function jobforge.time_text(p_at timestamptz) returns text
 language sql immutable as $$
   select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
@@ -57,7 +57,7 @@ declare
 begin
   if p_job.expires_at <= p_now then
     v_reasons := v_reasons || jobforge.reason_for('expired',
-      format('Expired at %s before it started; it will be canceled soon', jobforge.shown(p_job.expires_at)),
+      format('Expired at %s before it started; it will be canceled soon', jobforge.time_text(p_job.expires_at)),
       jsonb_build_object('expires_at', p_job.expires_at));
   end if;
   v_reasons := v_reasons || jobforge.why_paused(p_job, p_now) || jobforge.why_later(p_job, p_now)
@@ -72,7 +72,7 @@ end $$;
 create or replace function jobforge.why_canceling(p_job jobforge.jobs) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('cancel_requested',
-    format('%s asked at %s to cancel it', c.requested_by, jobforge.shown(c.requested_at))
+    format('%s asked at %s to cancel it', c.requested_by, jobforge.time_text(c.requested_at))
       || case p_job.state when 'running' then '; it is canceled when its run ends' else '; it will be canceled soon' end,
     jsonb_build_object('requested_by', c.requested_by, 'requested_at', c.requested_at))), '[]')
   from jobforge.cancel_requests c
@@ -84,8 +84,8 @@ create or replace function jobforge.why_paused(p_job jobforge.jobs, p_now timest
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
       format('%s was paused by %s at %s', case g.scope when 'all' then 'Everything' when 'type' then 'The type' else 'The tenant' end,
-          g.set_by, jobforge.shown(g.set_at))
-        || coalesce(' until ' || jobforge.shown(g.until), '') || coalesce(': ' || g.reason, ''),
+          g.set_by, jobforge.time_text(g.set_at))
+        || coalesce(' until ' || jobforge.time_text(g.until), '') || coalesce(': ' || g.reason, ''),
       jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at, 'until', g.until,
         'reason', g.reason)) order by g.scope), '[]')
   from jobforge.gates g
@@ -106,16 +106,16 @@ begin
     return jsonb_build_array(jobforge.reason_for('retrying',
       format('Attempt %s of %s %s (%s); ', p_job.attempts - p_job.uncounted, p_job.max_attempts,
           case v_last when 'lost' then 'was lost' else 'failed' end, coalesce(p_job.error ->> 'message', 'no error'))
-        || case when p_job.run_at > p_now then 'tried again at ' || jobforge.shown(p_job.run_at) else 'due again' end,
+        || case when p_job.run_at > p_now then 'tried again at ' || jobforge.time_text(p_job.run_at) else 'due again' end,
       v_details || jsonb_build_object('error', p_job.error)));
   elsif p_job.run_at <= p_now then
     return '[]';
   elsif v_last = 'deferred' then
     return jsonb_build_array(jobforge.reason_for('deferred',
-      format('Its handler deferred it until %s', jobforge.shown(p_job.run_at)), v_details));
+      format('Its handler deferred it until %s', jobforge.time_text(p_job.run_at)), v_details));
   end if;
   return jsonb_build_array(jobforge.reason_for('scheduled',
-    format('Scheduled for %s', jobforge.shown(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
+    format('Scheduled for %s', jobforge.time_text(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
 end $$;
 
 -- Limits hold the job back, each as one reason: at_limit with the jobs that hold the places, rate_limited with the
@@ -141,7 +141,7 @@ begin
     end;
     if v_room.room = 0 and v_room.next_at is not null then
       v_reasons := v_reasons || jobforge.reason_for('rate_limited',
-        format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what, jobforge.shown(v_room.next_at)),
+        format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what, jobforge.time_text(v_room.next_at)),
         jsonb_build_object('scope', v_bucket.scope, 'rate', v_bucket.rate, 'per', v_bucket.per, 'burst', v_bucket.burst, 'until', v_room.next_at));
     elsif v_room.room = 0 or v_room.only_id <> p_job.id then
       v_reasons := v_reasons || jobforge.reason_for('at_limit',
@@ -235,12 +235,12 @@ declare
   v_reasons jsonb := jobforge.why_canceling(p_job);
 begin
   v_reasons := v_reasons || jobforge.reason_for('running',
-    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id, jobforge.shown(p_job.started_at), p_job.attempts),
+    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id, jobforge.time_text(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
       'heard_at', v_heard_at, 'progress', p_job.progress));
   if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
-      format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id, jobforge.shown(v_heard_at)),
+      format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id, jobforge.time_text(v_heard_at)),
       jsonb_build_object('worker_id', p_job.worker_id, 'heard_at', v_heard_at, 'heartbeats', v_seen_at is not null));
   end if;
   return v_reasons;
@@ -259,8 +259,8 @@ language sql stable as $$
         when 'crashed' then 'Dead since %1$s: its workers were lost three times in a row, the last time in attempt %2$s: %3$s'
         when 'expired' then 'Expired: it had not started at %4$s'
         else 'Canceled at %1$s' || coalesce(' by ' || c.actor, '') end,
-      jobforge.shown(p_job.finished_at), p_job.attempts, coalesce(p_job.error ->> 'message', 'no error'),
-      jobforge.shown(p_job.expires_at)),
+      jobforge.time_text(p_job.finished_at), p_job.attempts, coalesce(p_job.error ->> 'message', 'no error'),
+      jobforge.time_text(p_job.expires_at)),
     jsonb_build_object('reason', p_job.reason, 'finished_at', p_job.finished_at, 'attempts', p_job.attempts,
       'max_attempts', p_job.max_attempts, 'error', p_job.error, 'canceled_by', c.actor, 'expires_at', p_job.expires_at)))
   from (select 1) one

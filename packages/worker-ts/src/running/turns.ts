@@ -1,6 +1,6 @@
 /**
- * Claimed jobs that wait for a slot, in the order in which the database hands out jobs: higher priority first; within a
- * priority tenants take turns; the jobs of a tenant in the order of their claim. In the order of claims alone, the
+ * Claimed jobs that wait for a slot, in THE CLAIM ORDER of sql/functions/claim/claim.sql: higher priority first; within
+ * a priority tenants take turns; the jobs of a tenant in the order of their claim. In the order of claims alone, the
  * first job of a tenant would wait behind everything that was claimed ahead for a tenant with a flood of jobs.
  */
 import { Fifo } from "../fifo.ts";
