@@ -16,7 +16,8 @@ begin
   if position(B'1' in p_cron.weekdays) > 0 then
     for v_week in 0..4 loop
       v_days := v_days | ((
-        substring(substring(p_cron.weekdays from 7 * v_week + 1 for 7) || substring(p_cron.weekdays from 7 * v_week + 1 for 7)
+        substring(substring(p_cron.weekdays from 7 * v_week + 1 for 7)
+          || substring(p_cron.weekdays from 7 * v_week + 1 for 7)
           from v_start + 1 for 7))::bit(31) >> (7 * v_week));
     end loop;
     v_days := v_days
@@ -70,7 +71,8 @@ begin
       if get_bit(p_cron.minutes, v_minute) = 1 then
         v_ahead := position(B'1' in substring(p_cron.seconds from extract(second from p_from)::integer + 1));
         if v_ahead > 0 then
-          return date_trunc('minute', p_from) + make_interval(secs => extract(second from p_from)::integer + v_ahead - 1);
+          return date_trunc('minute', p_from) + make_interval(secs => extract(second
+            from p_from)::integer + v_ahead - 1);
         end if;
       end if;
       v_ahead := position(B'1' in substring(p_cron.minutes from v_minute + 2));
@@ -150,7 +152,8 @@ end $$;
 --  clock shows a time that it names: also during a repeated hour, and not for skipped times, because the next run is
 --  less than an hour away.
 --- @every counts from p_after, whatever the clock shows.
-create or replace function jobforge.cron_after(p_cron jobforge.cron, p_timezone text, p_after timestamptz) returns timestamptz
+create or replace function jobforge.cron_after(p_cron jobforge.cron, p_timezone text, p_after timestamptz)
+returns timestamptz
 language plpgsql immutable as $$
 declare
   v_day constant interval := '25 hours';

@@ -163,7 +163,8 @@ declare
     + coalesce(v_parts[3], 0) * 60 + coalesce(v_parts[4], 0);
 begin
   if v_parts is null or v_seconds not between 1 and 366 * 86400 then
-    perform jobforge.fail_schedule('expression', format('@every "%s" is not a time from one second to 366 days', p_text),
+    perform jobforge.fail_schedule('expression', format('@every "%s" is not a time from one second to 366 days',
+      p_text),
       'Write whole numbers of d, h, m and s in this order, such as @every 5m or @every 1h30m.');
   end if;
   return make_interval(secs => v_seconds);
@@ -179,7 +180,8 @@ declare
     & case v_first_day when 30 then B'101111111111' when 31 then B'101010110101' else B'111111111111' end;
 begin
   if position(B'1' in v_months) = 0 and get_bit(p_cron.days, 31) = 0 and position(B'1' in p_cron.weekdays) = 0 then
-    perform jobforge.fail_schedule('expression', format('it never runs, because none of its months has %s days', v_first_day),
+    perform jobforge.fail_schedule('expression', format('it never runs, because none of its months has %s days',
+      v_first_day),
       'Write L for the last day of the month.');
   end if;
 end $$;
@@ -195,7 +197,8 @@ declare
   v_cron jobforge.cron;
 begin
   if length(p_expression) > 200 then
-    perform jobforge.fail_schedule('expression', 'the expression has more than 200 characters', 'Use ranges and steps.');
+    perform jobforge.fail_schedule('expression', 'the expression has more than 200 characters',
+      'Use ranges and steps.');
   end if;
   -- Allow only these characters and letters, independent of the database's locale.
   v_text := btrim(regexp_replace(lower(p_expression collate "C"), '[ \t\r\n\f\v]+', ' ', 'g'), ' ');
@@ -224,7 +227,8 @@ begin
   v_cron.seconds := jobforge.cron_field('second', v_fields[1], 0, 59);
   v_cron.minutes := jobforge.cron_field('minute', v_fields[2], 0, 59);
   v_cron.hours := jobforge.cron_field('hour', v_fields[3], 0, 23);
-  v_cron.months := jobforge.cron_field('month', v_fields[5], 1, 12, '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}');
+  v_cron.months := jobforge.cron_field('month', v_fields[5], 1, 12,
+    '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}');
   -- A free field leaves the choice to the other field.
   v_cron.days := case when v_fields[4] in ('*', '?') and v_fields[6] not in ('*', '?') then B'0'::bit(32)
     else jobforge.cron_days_of_month(replace(v_fields[4], '?', '*')) end;

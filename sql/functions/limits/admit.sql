@@ -65,10 +65,12 @@ begin
   ), asked as materialized (
     select c.candidate, c.ord, (c.candidate).id, r.id as bucket, r.mine, r.room, r.only_id,
       row_number() over (
-        partition by r.id order by (c.candidate).id = r.only_id desc, (c.candidate).rank, (c.candidate).run_at, (c.candidate).seq
+        partition by r.id order by (c.candidate).id = r.only_id desc, (c.candidate).rank, (c.candidate).run_at,
+          (c.candidate).seq
       ) as place
     from (
-      select row(c.place, c.id, c.type, c.tenant_id, c.concurrency_key, c.rank, c.run_at, c.seq)::jobforge.candidate as candidate,
+      select row(c.place, c.id, c.type, c.tenant_id, c.concurrency_key, c.rank, c.run_at,
+        c.seq)::jobforge.candidate as candidate,
         c.ord, jobforge.bucket_id(p_scope, c.type, c.tenant_id, c.concurrency_key) as bucket
       from unnest(p_wanted) with ordinality c(place, id, type, tenant_id, concurrency_key, rank, run_at, seq, ord)
       offset 0

@@ -32,7 +32,8 @@ end $$;
 
 -- Returns the keys of limits that apply to a job in a scope: its own key, then that of its type's tenants. The
 -- default '*' comes after them.
-create or replace function jobforge.limit_keys(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns text[]
+create or replace function jobforge.limit_keys(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text)
+returns text[]
 language sql immutable as $$
   select case p_scope
     when 'type' then array[p_type]
@@ -43,7 +44,8 @@ language sql immutable as $$
 $$;
 
 -- Returns the id of a bucket. What is not part of its scope is ignored. It is one expression, so that it is inlined.
-create or replace function jobforge.bucket_id(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text) returns bigint
+create or replace function jobforge.bucket_id(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text)
+returns bigint
 language sql immutable as $$
   select hashtextextended(p_scope
     || case when p_scope <> 'tenant' then chr(31) || p_type else '' end
@@ -62,7 +64,8 @@ begin
   with fallback as materialized (
     select l.* from jobforge.limits l where l.scope = p_scope and l.key = '*'
   )
-  select jobforge.bucket_id(p_scope, s.type, s.tenant_id, s.concurrency_key), p_scope, s.type, s.tenant_id, s.concurrency_key,
+  select jobforge.bucket_id(p_scope, s.type, s.tenant_id, s.concurrency_key), p_scope, s.type, s.tenant_id,
+    s.concurrency_key,
     l.max_running, l.rate, l.per, l.burst, l.set_at, l.in_force
   from (
     select distinct

@@ -8,7 +8,8 @@
 create or replace function jobforge.note_pending(p_tenant_id uuid, p_delta bigint) returns void
 language plpgsql as $$
 begin
-  if p_delta <> 0 and exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id and t.max_pending is not null) then
+  if p_delta <> 0 and exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id
+    and t.max_pending is not null) then
     insert into jobforge.pending_deltas (tenant_id, delta) values (p_tenant_id, p_delta);
   end if;
 end $$;
@@ -78,7 +79,8 @@ end $$;
 
 -- Returns the positions of the jobs of a call that a tenant has room for: the jobs that already exist by their key,
 -- which need no room, and the first p_room of the others. Two jobs with the same key need one place.
-create or replace function jobforge.jobs_that_fit(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint) returns integer[]
+create or replace function jobforge.jobs_that_fit(p_tenant_id uuid, p_jobs jobforge.new_job[], p_room bigint)
+returns integer[]
 language sql stable as $$
   with asked as materialized (
     select j.ord,
@@ -112,7 +114,8 @@ begin
   with taken as (
     delete from jobforge.pending_deltas d
     where d.ctid = any (array(
-      select f.ctid from jobforge.pending_deltas f where f.tenant_id = p_tenant_id limit p_limit for update skip locked))
+      select f.ctid from jobforge.pending_deltas f where f.tenant_id = p_tenant_id limit p_limit
+        for update skip locked))
     returning d.delta
   )
   insert into jobforge.pending_deltas (tenant_id, delta)
@@ -132,7 +135,8 @@ declare
   v_tenant jobforge.tenants;
 begin
   for v_tenant in
-    select t.* from jobforge.tenants t where t.max_pending is not null order by t.counted_at nulls first for update skip locked
+    select t.* from jobforge.tenants t where t.max_pending is not null order by t.counted_at nulls first
+      for update skip locked
   loop
     if v_tenant.counting_since is null then
       update jobforge.tenants t set counting_since = pg_current_xact_id() where t.tenant_id = v_tenant.tenant_id;
@@ -140,7 +144,8 @@ begin
       and coalesce(v_tenant.counted_at, '-infinity') < p_now - interval '1 day'
     then
       insert into jobforge.pending_deltas (tenant_id, delta)
-      select v_tenant.tenant_id, jobforge.count_pending_jobs(v_tenant.tenant_id, 9223372036854775807) - coalesce(sum(d.delta), 0)
+      select v_tenant.tenant_id,
+        jobforge.count_pending_jobs(v_tenant.tenant_id, 9223372036854775807) - coalesce(sum(d.delta), 0)
       from jobforge.pending_deltas d
       where d.tenant_id = v_tenant.tenant_id;
       update jobforge.tenants t set counted_at = p_now where t.tenant_id = v_tenant.tenant_id;

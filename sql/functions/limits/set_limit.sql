@@ -4,7 +4,8 @@
 create or replace function jobforge.limit_document(p_limit jobforge.limits) returns jsonb
 language sql stable as $$
   select jsonb_build_object('scope', p_limit.scope, 'key', p_limit.key, 'max_running', p_limit.max_running,
-    'rate', p_limit.rate, 'per', p_limit.per, 'burst', p_limit.burst, 'set_at', p_limit.set_at, 'set_by', p_limit.set_by)
+    'rate', p_limit.rate, 'per', p_limit.per, 'burst', p_limit.burst, 'set_at', p_limit.set_at,
+      'set_by', p_limit.set_by)
 $$;
 
 -- Returns the key of a limit as it is stored: tenant ids in lower case. Raises JF002 if the key does not fit the
@@ -36,7 +37,8 @@ begin
 end $$;
 
 -- Records who changed a limit, requests a check of the jobs it parked, and wakes idle workers.
-create or replace function jobforge.limit_changed(p_action text, p_scope text, p_key text, p_meta jsonb, p_now timestamptz) returns void
+create or replace function jobforge.limit_changed(p_action text, p_scope text, p_key text, p_meta jsonb,
+  p_now timestamptz) returns void
 language plpgsql as $$
 begin
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
@@ -95,7 +97,8 @@ begin
     in_force = excluded.in_force, set_at = excluded.set_at, set_by = excluded.set_by
   returning * into v_new;
   perform limit_changed('LIMIT_SET', p_scope, v_key,
-    jsonb_strip_nulls(jsonb_build_object('max_running', p_max_running, 'rate', p_rate, 'per', p_per, 'burst', v_new.burst)), v_now);
+    jsonb_strip_nulls(jsonb_build_object('max_running', p_max_running, 'rate', p_rate, 'per', p_per,
+      'burst', v_new.burst)), v_now);
   return limit_document(v_new);
 end $$;
 
@@ -141,7 +144,8 @@ declare
   v_key text := limit_key(p_scope, p_key);
 begin
   return (
-    select limit_document(l) from limits l where l.scope = p_scope and l.key = v_key and limit_concerns(l, bound_tenant()));
+    select limit_document(l) from limits l where l.scope = p_scope and l.key = v_key and
+      limit_concerns(l, bound_tenant()));
 end $$;
 
 -- Returns all limits.

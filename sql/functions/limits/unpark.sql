@@ -79,7 +79,8 @@ begin
   insert into jobforge.unpark_requests (bucket, due_at)
   select b, p_now + interval '20 milliseconds'
   from unnest(v_buckets) b
-  where b <> all (v_mine) and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
+  where b <> all (v_mine)
+    and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
   return jobforge.unpark_buckets(v_mine, p_now);
 end $$;
 
@@ -140,7 +141,8 @@ begin
     left join lateral (
       select b as bucket
       from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
-      cross join lateral jobforge.buckets_of(x.counts_by, array[row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot]) b
+      cross join lateral jobforge.buckets_of(x.counts_by,
+        array[row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot]) b
       where b.id = i.id
     ) l on true
   loop
@@ -151,7 +153,8 @@ begin
       when v_room.room is null and v_back >= 1000 then p_now
       when v_room.room is null or v_back < v_room.room and v_room.only_id is null then p_now + interval '1 second'
       when v_room.only_id is not null and v_back = 0 and v_room.room > 0
-        and exists (select from jobforge.jobs j where j.id = v_room.only_id and j.state = 'parked' and j.parked_in = v_bucket.id)
+        and exists (select from jobforge.jobs j where j.id = v_room.only_id and j.state = 'parked'
+          and j.parked_in = v_bucket.id)
         then p_now + interval '1 second'
     end;
     -- Once an unparked job has the last token, the next token comes after some time.
@@ -162,7 +165,8 @@ begin
     if v_again_at is not null
       and exists (select from jobforge.jobs j where j.state = 'parked' and j.parked_in = v_bucket.id)
       and not exists (
-        select from jobforge.unpark_requests r where r.bucket = v_bucket.id and r.due_at > p_now and r.due_at <= v_again_at)
+        select from jobforge.unpark_requests r where r.bucket = v_bucket.id and r.due_at > p_now
+          and r.due_at <= v_again_at)
     then
       insert into jobforge.unpark_requests (bucket, due_at) values (v_bucket.id, v_again_at);
     end if;
@@ -174,7 +178,8 @@ end $$;
 -- type, in the order of claims. The number counts per type, because a tenant's bucket has several types, and a type
 -- without a worker must not take the room of the others. Returns the number for the type that got most. Skips jobs
 -- that another transaction holds.
-create or replace function jobforge.unpark(p_bucket bigint, p_most integer, p_only uuid, p_now timestamptz) returns integer
+create or replace function jobforge.unpark(p_bucket bigint, p_most integer, p_only uuid, p_now timestamptz)
+returns integer
 language plpgsql
 set enable_sort = off as $$
 declare

@@ -8,8 +8,10 @@ set search_path = jobforge, pg_temp as $$
 begin
   perform require_operator();
   if p_role is null or not exists (select from pg_roles r where r.rolname = p_role) then
-    perform fail_argument('role', 'there is no such role', 'Create it first, with login and jobforge_tenant or jobforge_worker.');
-  elsif exists (select from pg_roles r where r.rolname = p_role and r.rolname ~ '^jobforge_(owner|view|tenant|app|worker|operator|reader)$') then
+    perform fail_argument('role', 'there is no such role',
+      'Create it first, with login and jobforge_tenant or jobforge_worker.');
+  elsif exists (select from pg_roles r where r.rolname = p_role
+    and r.rolname ~ '^jobforge_(owner|view|tenant|app|worker|operator|reader)$') then
     perform fail_argument('role', 'a group role of JobForge cannot be bound', 'Bind the login.');
   end if;
   if p_tenant_id is null then

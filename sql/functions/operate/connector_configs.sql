@@ -1,7 +1,8 @@
 -- Sets the configuration of a tenant's connector; a null config removes it. Store no secrets in it: name the
 -- environment variable that holds the secret.
 -- Who: servers that name their tenant (jobforge_app), operators.
-create or replace function :"api_schema".jobforge_set_connector_config(p_tenant_id uuid, p_connector_type text, p_config jsonb)
+create or replace function :"api_schema".jobforge_set_connector_config(p_tenant_id uuid, p_connector_type text,
+  p_config jsonb)
 returns jsonb
 language plpgsql
 security definer
@@ -30,7 +31,8 @@ end $$;
 
 -- Returns the configuration of a tenant's connector; null if there is none. It serves workers, which read no views.
 -- Who: workers, operators.
-create or replace function :"api_schema".jobforge_get_connector_config(p_tenant_id uuid, p_connector_type text) returns jsonb
+create or replace function :"api_schema".jobforge_get_connector_config(p_tenant_id uuid, p_connector_type text)
+returns jsonb
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp as $$

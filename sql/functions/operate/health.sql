@@ -9,7 +9,8 @@ security definer
 set search_path = jobforge, pg_temp as $$
 begin
   if bound_tenant() is not null then
-    perform fail_forbidden('Permission denied: this concerns every tenant', 'Call it as a role that is bound to no tenant.');
+    perform fail_forbidden('Permission denied: this concerns every tenant',
+      'Call it as a role that is bound to no tenant.');
   end if;
   return (select jsonb_build_object(
     'version', i.version,
@@ -18,7 +19,8 @@ begin
     'time_travel', i.time_travel,
     'now', jobforge.now(),
     'grants', (
-      select coalesce(jsonb_agg(jsonb_build_object('object', g.name, 'wanted', g.wanted, 'granted', g.granted) order by g.name), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object('object', g.name, 'wanted', g.wanted, 'granted', g.granted)
+        order by g.name), '[]')
       from grants(i.api_schema) g
       where array(select unnest(g.wanted) order by 1) <> array(select unnest(g.granted) order by 1)),
     'open_tables', (
@@ -30,11 +32,13 @@ begin
       'dead', pg_stat_get_dead_tuples('jobs'::regclass),
       'table_bytes', pg_table_size('jobs'::regclass),
       'index_bytes', pg_indexes_size('jobs'::regclass),
-      'vacuumed_at', greatest(pg_stat_get_last_vacuum_time('jobs'::regclass), pg_stat_get_last_autovacuum_time('jobs'::regclass)),
+      'vacuumed_at', greatest(pg_stat_get_last_vacuum_time('jobs'::regclass),
+        pg_stat_get_last_autovacuum_time('jobs'::regclass)),
       'autovacuum', current_setting('autovacuum') = 'on' and not exists (
         select from pg_class c where c.oid = 'jobs'::regclass and 'autovacuum_enabled=false' = any (c.reloptions))),
     'leaves', (
-      select coalesce(jsonb_agg(jsonb_build_object('branch', l.branch, 'keep_days', l.keep_days, 'ahead_to', l.ahead_to)), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object('branch', l.branch, 'keep_days', l.keep_days,
+        'ahead_to', l.ahead_to)), '[]')
       from (
         select l.branch, l.keep_days, max(l.to_at) as ahead_to
         from leaves l
@@ -44,7 +48,8 @@ begin
       ) l),
     'lacks_shelf', lacks_shelf(),
     'overdue_leaves', (
-      select count(*) from leaves l where l.to_at + make_interval(days => l.keep_days) <= jobforge.now() - interval '1 day'),
+      select count(*) from leaves l
+        where l.to_at + make_interval(days => l.keep_days) <= jobforge.now() - interval '1 day'),
     'maintained_at', (select jsonb_object_agg(m.task, m.ran_at) from maintenance m where isfinite(m.ran_at)),
     'outbox', (select count(*) from outbox))
   from installation i);

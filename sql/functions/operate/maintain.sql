@@ -24,7 +24,8 @@ begin
     end if;
   end if;
   if jobforge.begin_task('leaves', p_now,
-    case when not p_force then case when jobforge.lacks_shelf() then interval '10 seconds' else interval '10 minutes' end end) then
+    case when not p_force then case when jobforge.lacks_shelf() then interval '10 seconds'
+      else interval '10 minutes' end end) then
     v_made := jobforge.maintain_next_leaves(p_now);
     v_done := v_done || jsonb_build_object('leaves', v_made);
     if v_made > 0 then

@@ -72,6 +72,7 @@ begin
   if not jobforge.begin_task('jobs', p_now, case when not p_force then interval '5 seconds' end) then
     return false;
   end if;
-  return jobforge.apply_cancel_requests(p_now, p_limit) + jobforge.reclaim(p_now, p_limit) + jobforge.expire(p_now, p_limit)
+  return jobforge.apply_cancel_requests(p_now, p_limit) + jobforge.reclaim(p_now, p_limit) + jobforge.expire(p_now,
+    p_limit)
     + jobforge.empty_outbox(p_now, p_limit) + jobforge.fold_ends(p_now, p_limit) > 0;
 end $$;

@@ -41,7 +41,8 @@ begin
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
   values (v_now, coalesce(v_tenant_id, global_tenant()), caller(),
-    case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate', concat_ws(':', p_scope, nullif(v_key, '')), p_reason,
+    case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate', concat_ws(':', p_scope, nullif(v_key, '')),
+      p_reason,
     jsonb_strip_nulls(jsonb_build_object('until', p_until)));
   return jsonb_build_object('scope', p_scope, 'key', v_key, 'paused', p_paused, 'reason', p_reason, 'until', p_until);
 end $$;

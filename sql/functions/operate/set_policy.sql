@@ -50,7 +50,8 @@ exception
   when check_violation or not_null_violation then
     get stacked diagnostics v_constraint = constraint_name, v_column = column_name;
     v_column := coalesce(nullif(v_column, ''), substring(v_constraint from '^policies_(.*)_check$'));
-    perform fail_argument(v_column, format('%s is out of range', v_column), 'See the table of policy keys in the reference.');
+    perform fail_argument(v_column, format('%s is out of range', v_column),
+      'See the table of policy keys in the reference.');
   when data_exception then
     perform fail_argument('policy', 'policy has a value of the wrong kind: ' || sqlerrm,
       'See the table of policy keys in the reference.');

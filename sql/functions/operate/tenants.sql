@@ -20,19 +20,23 @@ begin
   end if;
   select k into v_unknown from jsonb_object_keys(p_settings) k where k <> all (v_known) limit 1;
   if found then
-    perform fail_argument(v_unknown, format('unknown setting %s', v_unknown), 'Known settings: ' || array_to_string(v_known, ', ') || '.');
+    perform fail_argument(v_unknown, format('unknown setting %s', v_unknown), 'Known settings: '
+      || array_to_string(v_known, ', ') || '.');
   elsif not setting_is_between(p_settings -> 'max_pending', 0, 1000000000) then
-    perform fail_argument('max_pending', 'max_pending must be a whole number from 0 to 1000000000, or null for no quota');
+    perform fail_argument('max_pending',
+      'max_pending must be a whole number from 0 to 1000000000, or null for no quota');
   elsif p_settings -> 'weight' = 'null' or not setting_is_between(p_settings -> 'weight', 1, 100) then
     perform fail_argument('weight', 'weight must be a whole number from 1 to 100');
   end if;
   insert into tenants as t (tenant_id, max_pending, weight, updated_at, updated_by)
-  values (p_tenant_id, (p_settings ->> 'max_pending')::integer, coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
+  values (p_tenant_id, (p_settings ->> 'max_pending')::integer, coalesce((p_settings ->> 'weight')::integer, 1),
+    v_now, caller())
   on conflict (tenant_id) do update
   set max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
     weight = case when p_settings ? 'weight' then excluded.weight else t.weight end,
     -- Without a quota no changes are recorded, so a later quota starts counting again.
-    counting_since = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counting_since end,
+    counting_since = case when not p_settings ? 'max_pending'
+      or excluded.max_pending is not null then t.counting_since end,
     counted_at = case when not p_settings ? 'max_pending' or excluded.max_pending is not null then t.counted_at end,
     updated_at = excluded.updated_at,
     updated_by = excluded.updated_by

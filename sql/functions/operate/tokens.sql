@@ -32,7 +32,8 @@ begin
     perform fail_argument('expires_at', 'expires_at must be in the future');
   end if;
   insert into tokens (name, prefix, digest, role, tenant_id, created_at, created_by, expires_at)
-  values (p_name, v_prefix, encode(sha256(convert_to(v_prefix || '_' || v_secret, 'UTF8')), 'hex'), p_role, p_tenant_id, v_now,
+  values (p_name, v_prefix, encode(sha256(convert_to(v_prefix || '_' || v_secret, 'UTF8')), 'hex'), p_role,
+    p_tenant_id, v_now,
     caller(), p_expires_at)
   returning * into v_token;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
@@ -46,7 +47,8 @@ end $$;
 -- Who: operators. Locks nothing.
 create or replace function :"api_schema".jobforge_list_tokens()
 returns table (
-  id uuid, name text, prefix text, role text, tenant_id uuid, created_at timestamptz, created_by text, expires_at timestamptz,
+  id uuid, name text, prefix text, role text, tenant_id uuid, created_at timestamptz, created_by text,
+    expires_at timestamptz,
   last_used_at timestamptz, revoked_at timestamptz
 )
 language plpgsql stable
@@ -55,7 +57,8 @@ set search_path = jobforge, pg_temp as $$
 begin
   perform require_operator();
   return query
-  select t.id, t.name, t.prefix, t.role::text, t.tenant_id, t.created_at, t.created_by, t.expires_at::timestamptz, t.last_used_at,
+  select t.id, t.name, t.prefix, t.role::text, t.tenant_id, t.created_at, t.created_by, t.expires_at::timestamptz,
+    t.last_used_at,
     t.revoked_at
   from tokens t
   order by t.created_at desc, t.id;
@@ -86,7 +89,8 @@ begin
       perform fail_argument('token_id', 'there is no such key', 'jobforge_list_tokens shows their ids.');
     end if;
   end if;
-  return jsonb_build_object('id', v_token.id, 'name', v_token.name, 'prefix', v_token.prefix, 'revoked_at', v_token.revoked_at);
+  return jsonb_build_object('id', v_token.id, 'name', v_token.name, 'prefix', v_token.prefix,
+    'revoked_at', v_token.revoked_at);
 end $$;
 
 -- Returns {id, role, tenant_id} of the key with this SHA-256 in hex; null if the key is unknown, revoked or expired.

@@ -10,7 +10,8 @@ create or replace function :"api_schema".jobforge_count_live(
   p_by text[] default '{type}',
   p_cap integer default 10000
 ) returns table (
-  tenant_id uuid, type text, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz, oldest_ms bigint, exact boolean
+  tenant_id uuid, type text, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz,
+    oldest_ms bigint, exact boolean
 )
 language plpgsql stable
 security definer
@@ -52,11 +53,13 @@ begin
     return v_counts;
   end if;
   v_counts := jobforge.estimate_live(p_tenant_id, p_now);
-  return case when p_tenant_id is null and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
+  return case when p_tenant_id is null
+    and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
 end $$;
 
 -- Counts live jobs of a tenant (null: of all tenants) by tenant and type; returns null if there are more than p_cap.
-create or replace function jobforge.count_up_to(p_tenant_id uuid, p_cap integer, p_now timestamptz) returns jobforge.live_count[]
+create or replace function jobforge.count_up_to(p_tenant_id uuid, p_cap integer, p_now timestamptz)
+returns jobforge.live_count[]
 language plpgsql stable as $$
 declare
   v_seen bigint;
@@ -92,7 +95,8 @@ begin
   )
   select (select count(*) from live),
     array(
-      select row(c.tenant_id, c.type, c.queued, c.scheduled, c.running, c.oldest_run_at, true)::jobforge.live_count from counted c)
+      select row(c.tenant_id, c.type, c.queued, c.scheduled, c.running, c.oldest_run_at, true)::jobforge.live_count
+        from counted c)
   into v_seen, v_counts;
   return case when v_seen <= p_cap then v_counts end;
 end $$;
@@ -121,13 +125,15 @@ begin
 end $$;
 
 -- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types.
-create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz) returns jobforge.live_count[]
+create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz)
+returns jobforge.live_count[]
 language sql stable as $$
   with counted as materialized (
     select c.*
     from (
       select distinct t.type
-      from unnest(jobforge.types_with('ready') || jobforge.types_with('waiting') || array(select c.type from unnest(p_counts) c)) t(type)
+      from unnest(jobforge.types_with('ready') || jobforge.types_with('waiting')
+        || array(select c.type from unnest(p_counts) c)) t(type)
       limit 200
     ) t
     cross join lateral jobforge.count_small_type(t.type, p_now) c
@@ -154,7 +160,8 @@ language sql stable as $$
   ) r
   cross join (
     select count(*) as jobs, min(j.run_at) as oldest
-    from (select j.run_at from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now limit 1001) j
+    from (select j.run_at from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now
+      limit 1001) j
   ) d
   cross join (
     select count(*) as jobs

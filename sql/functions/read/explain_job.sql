@@ -83,10 +83,12 @@ $$;
 create or replace function jobforge.why_paused(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
-      format('%s was paused by %s at %s', case g.scope when 'all' then 'Everything' when 'type' then 'The type' else 'The tenant' end,
+      format('%s was paused by %s at %s',
+        case g.scope when 'all' then 'Everything' when 'type' then 'The type' else 'The tenant' end,
           g.set_by, jobforge.time_text(g.set_at))
         || coalesce(' until ' || jobforge.time_text(g.until), '') || coalesce(': ' || g.reason, ''),
-      jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at, 'until', g.until,
+      jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at,
+        'until', g.until,
         'reason', g.reason)) order by g.scope), '[]')
   from jobforge.gates g
   where (g.scope, g.key) in (('all', ''), ('type', p_job.type), ('tenant', p_job.tenant_id::text))
@@ -100,13 +102,15 @@ language plpgsql stable as $$
 declare
   v_last text := (
     select a.status from jobforge.attempts a where a.job_id = p_job.id and a.attempt_no = p_job.attempts);
-  v_details jsonb := jsonb_build_object('run_at', p_job.run_at, 'attempts', p_job.attempts, 'max_attempts', p_job.max_attempts);
+  v_details jsonb := jsonb_build_object('run_at', p_job.run_at, 'attempts', p_job.attempts,
+    'max_attempts', p_job.max_attempts);
 begin
   if v_last in ('failed', 'lost') then
     return jsonb_build_array(jobforge.reason_for('retrying',
       format('Attempt %s of %s %s (%s); ', p_job.attempts - p_job.uncounted, p_job.max_attempts,
           case v_last when 'lost' then 'was lost' else 'failed' end, coalesce(p_job.error ->> 'message', 'no error'))
-        || case when p_job.run_at > p_now then 'tried again at ' || jobforge.time_text(p_job.run_at) else 'due again' end,
+        || case when p_job.run_at > p_now then 'tried again at ' || jobforge.time_text(p_job.run_at)
+          else 'due again' end,
       v_details || jsonb_build_object('error', p_job.error)));
   elsif p_job.run_at <= p_now then
     return '[]';
@@ -115,7 +119,8 @@ begin
       format('Its handler deferred it until %s', jobforge.time_text(p_job.run_at)), v_details));
   end if;
   return jsonb_build_array(jobforge.reason_for('scheduled',
-    format('Scheduled for %s', jobforge.time_text(p_job.run_at)), v_details || jsonb_build_object('schedule_id', p_job.schedule_id)));
+    format('Scheduled for %s', jobforge.time_text(p_job.run_at)), v_details
+      || jsonb_build_object('schedule_id', p_job.schedule_id)));
 end $$;
 
 -- Limits hold the job back, each as one reason: at_limit with the jobs that hold the places, rate_limited with the
@@ -130,7 +135,8 @@ declare
   v_what text;
 begin
   for v_bucket in
-    select b.* from unnest('{type,tenant,type_tenant,key}'::text[]) s(scope) cross join lateral jobforge.buckets_of(s.scope, array[v_slot]) b
+    select b.* from unnest('{type,tenant,type_tenant,key}'::text[]) s(scope)
+      cross join lateral jobforge.buckets_of(s.scope, array[v_slot]) b
   loop
     v_room := jobforge.room_in(v_bucket, p_now);
     v_what := case v_bucket.scope
@@ -141,8 +147,10 @@ begin
     end;
     if v_room.room = 0 and v_room.next_at is not null then
       v_reasons := v_reasons || jobforge.reason_for('rate_limited',
-        format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what, jobforge.time_text(v_room.next_at)),
-        jsonb_build_object('scope', v_bucket.scope, 'rate', v_bucket.rate, 'per', v_bucket.per, 'burst', v_bucket.burst, 'until', v_room.next_at));
+        format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what,
+          jobforge.time_text(v_room.next_at)),
+        jsonb_build_object('scope', v_bucket.scope, 'rate', v_bucket.rate, 'per', v_bucket.per,
+          'burst', v_bucket.burst, 'until', v_room.next_at));
     elsif v_room.room = 0 or v_room.only_id <> p_job.id then
       v_reasons := v_reasons || jobforge.reason_for('at_limit',
         format('At most %s of %s run at once', v_bucket.max_running, v_what)
@@ -219,7 +227,8 @@ begin
       'The next of the tenant''s jobs of this type: it starts when a worker is free and it is the tenant''s turn'));
   end if;
   return jsonb_build_array(jobforge.reason_for('behind',
-    format('Behind %s of the tenant''s jobs of this type', case when v_ahead < v_most then v_ahead::text else '1000 or more' end),
+    format('Behind %s of the tenant''s jobs of this type',
+      case when v_ahead < v_most then v_ahead::text else '1000 or more' end),
     jsonb_build_object('ahead', v_ahead, 'exact', v_ahead < v_most and v_ranks < 100)));
 end $$;
 
@@ -235,12 +244,14 @@ declare
   v_reasons jsonb := jobforge.why_canceling(p_job);
 begin
   v_reasons := v_reasons || jobforge.reason_for('running',
-    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id, jobforge.time_text(p_job.started_at), p_job.attempts),
+    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id,
+      jobforge.time_text(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
       'heard_at', v_heard_at, 'progress', p_job.progress));
   if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
-      format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id, jobforge.time_text(v_heard_at)),
+      format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id,
+        jobforge.time_text(v_heard_at)),
       jsonb_build_object('worker_id', p_job.worker_id, 'heard_at', v_heard_at, 'heartbeats', v_seen_at is not null));
   end if;
   return v_reasons;
@@ -262,12 +273,14 @@ language sql stable as $$
       jobforge.time_text(p_job.finished_at), p_job.attempts, coalesce(p_job.error ->> 'message', 'no error'),
       jobforge.time_text(p_job.expires_at)),
     jsonb_build_object('reason', p_job.reason, 'finished_at', p_job.finished_at, 'attempts', p_job.attempts,
-      'max_attempts', p_job.max_attempts, 'error', p_job.error, 'canceled_by', c.actor, 'expires_at', p_job.expires_at)))
+      'max_attempts', p_job.max_attempts, 'error', p_job.error, 'canceled_by', c.actor,
+        'expires_at', p_job.expires_at)))
   from (select 1) one
   left join lateral (
     select a.actor
     from jobforge.audit_log a
-    where a.entity_type = 'job' and a.entity_id = p_job.id::text and a.action = 'JOB_CANCELED' and p_job.reason = 'canceled'
+    where a.entity_type = 'job' and a.entity_id = p_job.id::text and a.action = 'JOB_CANCELED'
+      and p_job.reason = 'canceled'
     order by a.id desc
     limit 1
   ) c on true

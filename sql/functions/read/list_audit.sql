@@ -2,7 +2,8 @@
 -- entity_id, actor, after (inclusive), before (exclusive), limit (50, at most 1000), cursor (the id of the last row
 -- of the previous page). JF002 for an unknown or malformed filter.
 -- Who: the tenant itself; operators, with null. Locks nothing.
-create or replace function :"api_schema".jobforge_list_audit(p_tenant_id uuid default null, p_filters jsonb default '{}')
+create or replace function :"api_schema".jobforge_list_audit(p_tenant_id uuid default null,
+  p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_audit_log
 language plpgsql stable
 security definer

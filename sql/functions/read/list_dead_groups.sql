@@ -2,7 +2,8 @@
 -- when, and for which tenants. Filters are those of a list; limit counts groups. Reads at most the newest 100,000
 -- jobs. error_group is a filter of lists and bulk changes, so that a group can be listed, rescheduled or purged.
 -- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
-create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null, p_filters jsonb default '{}')
+create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null,
+  p_filters jsonb default '{}')
 returns table (
   error_group text, type text, message text, jobs integer, tenant_ids uuid[], first_at timestamptz, last_at timestamptz,
   newest_job_id uuid

@@ -6,7 +6,8 @@
 -- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
-  type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer, failed integer,
+  type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer,
+    failed integer,
   dead integer, canceled integer, wait_ms bigint, run_ms bigint, workers integer, paused boolean, has_policy boolean,
   exact boolean
 )
@@ -23,7 +24,8 @@ begin
   end if;
   return query
   with live as (
-    select l.type, sum(l.queued)::integer as due, sum(l.scheduled)::integer as scheduled, sum(l.running)::integer as running,
+    select l.type, sum(l.queued)::integer as due, sum(l.scheduled)::integer as scheduled,
+      sum(l.running)::integer as running,
       min(l.oldest_run_at) as oldest_due_at, bool_and(l.exact) as exact
     from unnest(live_counts(v_bound, 10000, false, v_now)) l
     group by 1

@@ -29,7 +29,8 @@ begin
   end if;
   return (
     with live as (
-      select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued, sum(l.scheduled) as scheduled,
+      select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued,
+        sum(l.scheduled) as scheduled,
         sum(l.running) as running, coalesce(extract(epoch from v_now - min(l.oldest_run_at)), 0) as oldest_seconds
       from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
       group by 1, 2
@@ -40,7 +41,8 @@ begin
           then greatest(extract(epoch from a.finished_at - a.started_at), 0)
         end as run_seconds
       from archive a
-      where a.finished_at >= coalesce(p_since, v_until) and a.finished_at < v_until and a.tenant_id between v_from and v_to
+      where a.finished_at >= coalesce(p_since, v_until) and a.finished_at < v_until and a.tenant_id between v_from
+        and v_to
     ), ended as (
       select r.type, r.tenant_id, r.status, count(*) as jobs from runs r group by 1, 2, 3
     ), waits as (
@@ -67,7 +69,8 @@ begin
         'gone', (select count(*) from workers w
           where not is_alive(w.seen_at, v_now) and w.scope = coalesce(bound_tenant(), w.scope))),
       'reports', (
-        select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance), 'metrics', w.info -> 'metrics')), '[]')
+        select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance),
+          'metrics', w.info -> 'metrics')), '[]')
         from workers w
         where w.scope = v_to and w.info ? 'metrics')));
 end $$;

@@ -2,7 +2,8 @@
 -- each with queued, scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since then.
 -- exact is false where live jobs were estimated, as in jobforge_count_live.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
-create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null) returns jsonb
+create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null)
+returns jsonb
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
@@ -21,11 +22,13 @@ begin
   v_live := live_counts(p_tenant_id, 10000, false, v_now);
   return (
     with live as (
-      select l.type, sum(l.queued) as queued, sum(l.scheduled) as scheduled, sum(l.running) as running, min(l.oldest_run_at) as oldest
+      select l.type, sum(l.queued) as queued, sum(l.scheduled) as scheduled, sum(l.running) as running,
+        min(l.oldest_run_at) as oldest
       from unnest(v_live) l
       group by l.type
     ), ended as (
-      select a.type, count(*) filter (where a.status = 'succeeded') as succeeded, count(*) filter (where a.status = 'failed') as failed,
+      select a.type, count(*) filter (where a.status = 'succeeded') as succeeded,
+        count(*) filter (where a.status = 'failed') as failed,
         count(*) filter (where a.status = 'dead') as dead, count(*) filter (where a.status = 'canceled') as canceled
       from archive a
       where a.finished_at >= v_since and a.tenant_id between v_from and v_to
@@ -42,8 +45,10 @@ begin
       'since', v_since,
       'exact', not exists (select from unnest(v_live) l where not l.exact),
       'totals', jsonb_build_object(
-        'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0), 'running', coalesce(sum(t.running), 0),
-        'oldest_run_at', min(t.oldest_run_at), 'succeeded', coalesce(sum(t.succeeded), 0), 'failed', coalesce(sum(t.failed), 0),
+        'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0),
+          'running', coalesce(sum(t.running), 0),
+        'oldest_run_at', min(t.oldest_run_at), 'succeeded', coalesce(sum(t.succeeded), 0),
+          'failed', coalesce(sum(t.failed), 0),
         'dead', coalesce(sum(t.dead), 0), 'canceled', coalesce(sum(t.canceled), 0)),
       'types', coalesce(jsonb_agg(to_jsonb(t) order by t.type), '[]'))
     from types t);

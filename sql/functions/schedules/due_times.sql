@@ -96,7 +96,8 @@ begin
       jobforge.read_cron(p_schedule.cron), p_schedule.timezone, p_schedule.next_run_at, v_until)
     -- With jitter, the interval after that of next_run_at may have begun although its due time has not passed.
     when 'every' then case
-      when date_bin(p_schedule.every, p_schedule.next_run_at, p_schedule.anchor) + p_schedule.every + p_schedule.jitter > v_until
+      when date_bin(p_schedule.every, p_schedule.next_run_at,
+        p_schedule.anchor) + p_schedule.every + p_schedule.jitter > v_until
         then p_schedule.next_run_at
       else greatest(p_schedule.next_run_at, date_bin(p_schedule.every, v_until, p_schedule.anchor))
     end

@@ -68,7 +68,8 @@ begin
     with late as (
       delete from jobforge.schedule_ends e where e.schedule_id = any (p_ids) returning e.*
     )
-    select array_agg(row(l.schedule_id, l.tenant_id, l.scheduled_for, l.ended_at, l.status, l.error, l.next_run_at, l.exact)
+    select array_agg(row(l.schedule_id, l.tenant_id, l.scheduled_for, l.ended_at, l.status, l.error, l.next_run_at,
+      l.exact)
       ::jobforge.schedule_end order by l.id) || p_ends
     into v_ends
     from late l;

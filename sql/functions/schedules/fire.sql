@@ -48,7 +48,8 @@ begin
   for v_schedule in
     -- Schedules that may make a hundred runs each come last, otherwise others would wait behind one of them in every
     -- claim.
-    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all' and s.overlap = 'allow', s.due_at
+    select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all'
+      and s.overlap = 'allow', s.due_at
   loop
     begin
       v_plan := jobforge.plan_runs(v_schedule,
@@ -158,7 +159,8 @@ begin
 end $$;
 
 -- Inserts a job for each due time of a schedule, ready to be claimed.
-create or replace function jobforge.insert_runs(p_schedule_ids uuid[], p_times timestamptz[], p_now timestamptz) returns void
+create or replace function jobforge.insert_runs(p_schedule_ids uuid[], p_times timestamptz[], p_now timestamptz)
+returns void
 language plpgsql as $$
 begin
   with runs as materialized (
@@ -166,7 +168,8 @@ begin
       -least(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
     from unnest(p_schedule_ids, p_times) with ordinality r(schedule_id, at, ord)
     cross join lateral (
-      select s.id as schedule_id, s.tenant_id, s.type, s.payload, s.priority, s.max_attempts, s.subject, s.tags, s.concurrency_key
+      select s.id as schedule_id, s.tenant_id, s.type, s.payload, s.priority, s.max_attempts, s.subject, s.tags,
+        s.concurrency_key
       from jobforge.schedules s
       where s.id = r.schedule_id
     ) s
@@ -174,10 +177,12 @@ begin
     order by r.ord
   ), inserted as (
     insert into jobforge.jobs (
-      id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject, tags,
+      id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject,
+        tags,
       concurrency_key, schedule_id, scheduled_for)
     select
-      r.id, r.tenant_id, jobforge.lane_of(r.tenant_id), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now, p_now,
+      r.id, r.tenant_id, jobforge.lane_of(r.tenant_id), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now,
+        p_now,
       r.inline_payload, r.subject, r.tags, r.concurrency_key, r.schedule_id, r.at
     from runs r
   )

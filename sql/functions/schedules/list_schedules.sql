@@ -16,7 +16,8 @@ end $$;
 -- text or an array), enabled, failing (whether the last run failed), limit (50, at most 1000), cursor (the id of the
 -- last schedule of the previous page). JF002 for an unknown or malformed filter.
 -- Who: the tenant itself, workers; operators, with null. Locks nothing.
-create or replace function :"api_schema".jobforge_list_schedules(p_tenant_id uuid default null, p_filters jsonb default '{}')
+create or replace function :"api_schema".jobforge_list_schedules(p_tenant_id uuid default null,
+  p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_schedules
 language plpgsql stable
 security definer

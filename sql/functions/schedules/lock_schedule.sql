@@ -18,7 +18,8 @@ begin
 end $$;
 
 -- Does the same for a call that requires the schedule: raises JF010 if there is none.
-create or replace function jobforge.require_schedule_row(p_tenant_id uuid, p_type text, p_key text) returns jobforge.schedules
+create or replace function jobforge.require_schedule_row(p_tenant_id uuid, p_type text, p_key text)
+returns jobforge.schedules
 language plpgsql as $$
 declare
   v jobforge.schedules := jobforge.lock_schedule(p_tenant_id, p_type, p_key);

@@ -18,7 +18,8 @@ declare
   v_text text := jobforge.option_text(p_options, p_key);
 begin
   if not jobforge.is_key(v_text) then
-    perform jobforge.fail_schedule(p_key, p_key || ' must have 1 to 1024 bytes', 'See the table of options in the reference.');
+    perform jobforge.fail_schedule(p_key, p_key || ' must have 1 to 1024 bytes',
+      'See the table of options in the reference.');
   end if;
   return v_text;
 end $$;
@@ -41,7 +42,8 @@ create or replace function jobforge.option_flag(p_options jsonb, p_key text, p_d
 language plpgsql immutable as $$
 begin
   if jsonb_typeof(p_options -> p_key) not in ('boolean', 'null') then
-    perform jobforge.fail_schedule(p_key, p_key || ' must be true or false', 'See the table of options in the reference.');
+    perform jobforge.fail_schedule(p_key, p_key || ' must be true or false',
+      'See the table of options in the reference.');
   end if;
   return coalesce((p_options ->> p_key)::boolean, p_default);
 end $$;
@@ -55,7 +57,8 @@ begin
   end if;
   return coalesce((p_options ->> p_key)::integer, p_default);
 exception when data_exception then
-  perform jobforge.fail_schedule(p_key, p_key || ' must be a whole number', 'See the table of options in the reference.');
+  perform jobforge.fail_schedule(p_key, p_key || ' must be a whole number',
+    'See the table of options in the reference.');
 end $$;
 
 -- Reads an option that is a time; null if it is not given.
@@ -91,9 +94,11 @@ begin
   if v_text is null then
     return null;
   elsif extract(year from v_interval) <> 0 or extract(month from v_interval) <> 0 then
-    perform jobforge.fail_schedule(p_key, p_key || ' must not have months, which differ in length', 'Use cron, such as 0 0 1 * *.');
+    perform jobforge.fail_schedule(p_key, p_key || ' must not have months, which differ in length',
+      'Use cron, such as 0 0 1 * *.');
   elsif v_interval is null or extract(epoch from v_interval) not between 1 and 366 * 86400 then
-    perform jobforge.fail_schedule(p_key, format('%s "%s" is not a time from one second to 366 days', p_key, left(v_text, 64)),
+    perform jobforge.fail_schedule(p_key,
+      format('%s "%s" is not a time from one second to 366 days', p_key, left(v_text, 64)),
       'Write it as 5m, 1h30m or 90 seconds.');
   end if;
   return make_interval(secs => extract(epoch from v_interval)::double precision);
@@ -151,7 +156,8 @@ begin
     perform jobforge.require_zone(v.timezone);
     perform jobforge.require_cron(v.cron);
   elsif v.jitter >= v.every then
-    perform jobforge.fail_schedule('jitter', 'jitter must be shorter than the interval', 'Otherwise due times could overtake each other.');
+    perform jobforge.fail_schedule('jitter', 'jitter must be shorter than the interval',
+      'Otherwise due times could overtake each other.');
   end if;
   return v;
 end $$;
@@ -163,13 +169,16 @@ returns jobforge.schedules
 language plpgsql stable as $$
 declare
   v_known constant text[] := array[
-    'cron', 'timezone', 'every', 'anchor', 'jitter', 'dynamic', 'next_run_at', 'reset', 'enabled', 'payload', 'overlap', 'missed',
-    'missed_limit', 'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'tags', 'subject', 'concurrency_key'];
+    'cron', 'timezone', 'every', 'anchor', 'jitter', 'dynamic', 'next_run_at', 'reset', 'enabled', 'payload',
+      'overlap', 'missed',
+    'missed_limit', 'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'tags', 'subject',
+      'concurrency_key'];
   v_unknown text;
   v jobforge.schedules;
 begin
   if p_options is null or jsonb_typeof(p_options) <> 'object' then
-    perform jobforge.fail_schedule('options', 'options must be a JSON object', 'Name one of cron, every and dynamic in it.');
+    perform jobforge.fail_schedule('options', 'options must be a JSON object',
+      'Name one of cron, every and dynamic in it.');
   end if;
   select k into v_unknown from jsonb_object_keys(p_options) k where k <> all (v_known) limit 1;
   if found then
@@ -182,13 +191,17 @@ begin
   v.payload := coalesce(p_options -> 'payload', v.payload);
   v.overlap := case when p_options ? 'overlap'
     then jobforge.option_word(p_options, 'overlap', '{skip,queue,allow}') else v.overlap end;
-  v.missed := case when p_options ? 'missed' then jobforge.option_word(p_options, 'missed', '{once,skip,all}') else v.missed end;
+  v.missed := case when p_options ? 'missed' then jobforge.option_word(p_options, 'missed', '{once,skip,all}')
+    else v.missed end;
   v.missed_limit := case when p_options ? 'missed_limit'
     then jobforge.option_number(p_options, 'missed_limit', 100) else v.missed_limit end;
-  v.starts_at := case when p_options ? 'starts_at' then jobforge.option_time(p_options, 'starts_at') else v.starts_at end;
+  v.starts_at := case when p_options ? 'starts_at' then jobforge.option_time(p_options, 'starts_at')
+    else v.starts_at end;
   v.ends_at := case when p_options ? 'ends_at' then jobforge.option_time(p_options, 'ends_at') else v.ends_at end;
-  v.retry_runs := case when p_options ? 'retry_runs' then jobforge.option_flag(p_options, 'retry_runs', false) else v.retry_runs end;
-  v.priority := case when p_options ? 'priority' then jobforge.option_number(p_options, 'priority', 0) else v.priority end;
+  v.retry_runs := case when p_options ? 'retry_runs' then jobforge.option_flag(p_options, 'retry_runs', false)
+    else v.retry_runs end;
+  v.priority := case when p_options ? 'priority' then jobforge.option_number(p_options, 'priority', 0)
+    else v.priority end;
   v.max_attempts := case when p_options ? 'max_attempts'
     then jobforge.option_number(p_options, 'max_attempts', null) else v.max_attempts end;
   v.tags := case when p_options ? 'tags' then jobforge.option_tags(p_options) else v.tags end;
@@ -205,7 +218,8 @@ language plpgsql stable as $$
 begin
   return coalesce(jobforge.filter_texts(p_options, 'tags'), '{}');
 exception when sqlstate 'JF002' then
-  perform jobforge.fail_schedule('tags', 'tags must be an array of texts', 'See the table of options in the reference.');
+  perform jobforge.fail_schedule('tags', 'tags must be an array of texts',
+    'See the table of options in the reference.');
 end $$;
 
 -- Raises JF002 if no schedule can have this type or key. The check comes before they become columns of a schedule,
@@ -233,7 +247,8 @@ declare
   v_problem text[];
 begin
   if p_schedule.missed_limit not between 1 and 100 then
-    perform jobforge.fail_schedule('missed_limit', 'missed_limit must be between 1 and 100', 'Runs that are older are left out.');
+    perform jobforge.fail_schedule('missed_limit', 'missed_limit must be between 1 and 100',
+      'Runs that are older are left out.');
   elsif p_schedule.starts_at >= p_schedule.ends_at then
     perform jobforge.fail_schedule('ends_at', 'ends_at must be later than starts_at', 'It would never run.');
   end if;

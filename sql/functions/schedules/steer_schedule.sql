@@ -39,7 +39,8 @@ end $$;
 
 -- Enables a schedule: jobforge_set_schedule_enabled with true.
 -- Who, errors, locks: as for jobforge_set_schedule_enabled.
-create or replace function :"api_schema".jobforge_enable_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
+create or replace function :"api_schema".jobforge_enable_schedule(p_tenant_id uuid, p_type text, p_key text)
+returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
@@ -50,7 +51,8 @@ end $$;
 
 -- Disables a schedule: jobforge_set_schedule_enabled with false.
 -- Who, errors, locks: as for jobforge_set_schedule_enabled.
-create or replace function :"api_schema".jobforge_disable_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
+create or replace function :"api_schema".jobforge_disable_schedule(p_tenant_id uuid, p_type text, p_key text)
+returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
@@ -60,7 +62,8 @@ begin
 end $$;
 
 -- Implements the three functions above.
-create or replace function jobforge.set_enabled(p_tenant_id uuid, p_type text, p_key text, p_enabled boolean) returns jsonb
+create or replace function jobforge.set_enabled(p_tenant_id uuid, p_type text, p_key text, p_enabled boolean)
+returns jsonb
 language plpgsql as $$
 declare
   v_old jobforge.schedules;
@@ -120,7 +123,8 @@ end $$;
 -- Deletes a schedule. A running run ends as usual and its end is accepted; a queued run is taken out of the queue.
 -- Finished runs stay in the history of jobs. Returns {id, type, key, deleted}.
 -- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks the schedule's row.
-create or replace function :"api_schema".jobforge_delete_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
+create or replace function :"api_schema".jobforge_delete_schedule(p_tenant_id uuid, p_type text, p_key text)
+returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp

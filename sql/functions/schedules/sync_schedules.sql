@@ -13,20 +13,23 @@ $$;
 
 -- Raises if a declaration is not an array of objects, is too long, names a tenant that it is not for, or names a
 -- schedule twice; then if one of its schedules is invalid.
-create or replace function jobforge.require_declarations(p_schedules jsonb, p_tenant_id uuid, p_now timestamptz) returns void
+create or replace function jobforge.require_declarations(p_schedules jsonb, p_tenant_id uuid, p_now timestamptz)
+returns void
 language plpgsql stable as $$
 declare
   v record;
 begin
   if jsonb_typeof(p_schedules) is distinct from 'array' then
-    perform jobforge.fail_schedule('schedules', 'schedules must be a JSON array', 'Pass [] if nothing is declared any longer.');
+    perform jobforge.fail_schedule('schedules', 'schedules must be a JSON array',
+      'Pass [] if nothing is declared any longer.');
   elsif jsonb_array_length(p_schedules) > 1000 then
     perform jobforge.fail_schedule('schedules', 'an application declares at most 1000 schedules',
       'Make those that come with your data with jobforge_ensure_schedule.');
   elsif exists (select from jsonb_array_elements(p_schedules) s where jsonb_typeof(s) <> 'object') then
     perform jobforge.fail_schedule('schedules', 'schedules must be objects', 'Each has type, key and options.');
   end if;
-  select d.place into v from jobforge.read_declarations(p_schedules, p_tenant_id) d where d.tenant_id <> p_tenant_id limit 1;
+  select d.place into v from jobforge.read_declarations(p_schedules, p_tenant_id) d where d.tenant_id <> p_tenant_id
+    limit 1;
   if found then
     perform jobforge.fail_schedule(v.place || 'tenant_id', 'its tenant is not the one that is synchronized',
       'Leave p_tenant_id out, as an operator, to declare schedules of several tenants.');
@@ -37,7 +40,8 @@ begin
   having count(*) > 1
   limit 1;
   if found then
-    perform jobforge.fail_schedule('schedules', format('"%s" of the type %s is declared twice', left(v.key, 200), left(v.type, 200)),
+    perform jobforge.fail_schedule('schedules', format('"%s" of the type %s is declared twice', left(v.key, 200),
+      left(v.type, 200)),
       'Give each its own key.');
   end if;
   perform jobforge.require_declaration(d.place, d.tenant_id, d.type, d.key, d.options, p_now)
@@ -63,22 +67,27 @@ begin
   perform jobforge.read_options(jobforge.new_schedule(p_tenant_id, p_type, p_key, p_now), p_options, p_now);
 exception when sqlstate 'JF001' or sqlstate 'JF002' or sqlstate 'JF008' or sqlstate 'JF009' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
-  perform jobforge.fail(sqlstate, sqlerrm, v_detail::jsonb ->> 'name', p_place || (v_detail::jsonb ->> 'field'), v_hint);
+  perform jobforge.fail(sqlstate, sqlerrm, v_detail::jsonb ->> 'name', p_place || (v_detail::jsonb ->> 'field'),
+    v_hint);
 end $$;
 
 -- Returns the differences of a schedule as [{key, from, to}].
 create or replace function jobforge.schedule_differences(p_before jsonb, p_after jsonb) returns jsonb
 language sql immutable as $$
-  select coalesce(jsonb_agg(jsonb_build_object('key', k.name, 'from', p_before -> k.name, 'to', p_after -> k.name) order by k.ord), '[]')
-  from unnest(array['kind', 'cron', 'timezone', 'every', 'anchor', 'jitter', 'enabled', 'next_run_at', 'overlap', 'missed', 'missed_limit',
-    'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'payload', 'tags', 'subject', 'concurrency_key', 'declared_by'])
+  select coalesce(jsonb_agg(jsonb_build_object('key', k.name, 'from', p_before -> k.name, 'to', p_after -> k.name)
+    order by k.ord), '[]')
+  from unnest(array['kind', 'cron', 'timezone', 'every', 'anchor', 'jitter', 'enabled', 'next_run_at', 'overlap',
+    'missed', 'missed_limit',
+    'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'payload', 'tags', 'subject', 'concurrency_key',
+      'declared_by'])
     with ordinality k(name, ord)
   where p_before -> k.name is distinct from p_after -> k.name
 $$;
 
 -- Disables a schedule that its application no longer declares, and removes its owner: if an operator enables it
 -- afterwards, it stays enabled. Returns whether there was anything to do.
-create or replace function jobforge.retire_schedule(p_app text, p_tenant_id uuid, p_type text, p_key text) returns boolean
+create or replace function jobforge.retire_schedule(p_app text, p_tenant_id uuid, p_type text, p_key text)
+returns boolean
 language plpgsql as $$
 declare
   v_old jobforge.schedules := jobforge.lock_schedule(p_tenant_id, p_type, p_key);
@@ -100,7 +109,7 @@ language plpgsql
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
 declare
-  v_answers jsonb := '[]';
+  v_results jsonb := '[]';
   v_action text;
   v_before jsonb;
   v_after jsonb;
@@ -132,11 +141,13 @@ begin
       v_action := case v_done.o_outcome when 'updated' then 'changed' when 'existing' then 'unchanged' else v_done.o_outcome end;
       v_after := schedule_document(v_done.o_id);
     end if;
-    v_answers := v_answers || jsonb_build_object('tenant_id', v.tenant_id, 'type', v.type, 'key', v.key, 'action', v_action,
-      'changes', case when v_action in ('changed', 'disabled') then schedule_differences(v_before, v_after) else '[]' end,
+    v_results := v_results
+      || jsonb_build_object('tenant_id', v.tenant_id, 'type', v.type, 'key', v.key, 'action', v_action,
+      'changes', case when v_action in ('changed', 'disabled') then schedule_differences(v_before, v_after)
+        else '[]' end,
       'next_run_at', v_after -> 'next_run_at');
   end loop;
-  return v_answers;
+  return v_results;
 end $$;
 
 -- Brings schedules in line with what an application declares in its code, all or nothing: creates those that are
@@ -160,7 +171,7 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_answer jsonb;
+  v_result jsonb;
 begin
   if p_tenant_id is null then
     perform require_operator();
@@ -168,15 +179,16 @@ begin
     perform require_tenant(p_tenant_id);
   end if;
   if not coalesce(p_app <> '' and octet_length(p_app) <= 200, false) then
-    perform fail_argument('app', 'app must have 1 to 200 bytes', 'Name the application whose code declares the schedules.');
+    perform fail_argument('app', 'app must have 1 to 200 bytes',
+      'Name the application whose code declares the schedules.');
   end if;
   perform require_declarations(p_schedules, p_tenant_id, jobforge.now());
   if p_dry_run then
     begin
-      v_answer := sync_schedules(p_app, p_schedules, p_tenant_id);
+      v_result := sync_schedules(p_app, p_schedules, p_tenant_id);
       raise sqlstate 'JF000';
     exception when sqlstate 'JF000' then
-      return v_answer;
+      return v_result;
     end;
   end if;
   return sync_schedules(p_app, p_schedules, p_tenant_id);

@@ -63,10 +63,14 @@ begin
   end if;
   v.updated_at := p_now;
   update jobforge.schedules s
-  set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed, missed_limit,
-      starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by, updated_at)
-    = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested, v.overlap,
-      v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags, v.subject,
+  set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed,
+    missed_limit,
+      starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by,
+        updated_at)
+    = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested,
+      v.overlap,
+      v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags,
+        v.subject,
       v.concurrency_key, v.declared_by, v.updated_at)
   where s.id = p_old.id;
   if v.due_at is not null then
@@ -113,7 +117,8 @@ begin
     return v;
   elsif p_old.id is null or p_options ->> 'reset' = 'true'
     or (v.kind = 'dynamic' and p_old.kind <> 'dynamic' and v.next_run_at is null)
-    or (v.kind <> 'dynamic' and (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.starts_at, v.ends_at) is distinct from
+    or (v.kind <> 'dynamic'
+      and (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.starts_at, v.ends_at) is distinct from
       (p_old.kind, p_old.cron, p_old.timezone, p_old.every, p_old.anchor, p_old.jitter, p_old.starts_at, p_old.ends_at))
   then
     v.next_run_at := jobforge.first_due(v, p_now);
@@ -145,6 +150,7 @@ begin
     left join unnest(v_runs, v_schedules) r(id, schedule_id) on r.id = i.id
     left join jobforge.schedules s on s.id = r.schedule_id and s.overlap <> 'allow'
     where s.id is null
-      or (r.id = (select max(o.id::text)::uuid from unnest(v_runs, v_schedules) o(id, schedule_id) where o.schedule_id = s.id)
+      or (r.id = (select max(o.id::text)::uuid from unnest(v_runs, v_schedules) o(id, schedule_id)
+        where o.schedule_id = s.id)
         and (select j.id from jobforge.jobs j where j.schedule_id = s.id limit 1) is null));
 end $$;

@@ -40,7 +40,8 @@ begin
 end $$;
 
 -- Records who did what to a job, in the same transaction.
-create or replace function jobforge.audit(p_tenant_id uuid, p_action text, p_job_id uuid, p_meta jsonb default '{}') returns void
+create or replace function jobforge.audit(p_tenant_id uuid, p_action text, p_job_id uuid, p_meta jsonb default '{}')
+returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'job', p_job_id::text, p_meta)

@@ -43,7 +43,8 @@ begin
     on conflict do nothing
     returning worker_id
   ), told as (
-    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000))) from (select distinct worker_id from requested) r
+    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000)))
+      from (select distinct worker_id from requested) r
   )
   select count(*) into v_count from requested, told;
   perform set_config('lock_timeout', v_before, true);
@@ -63,8 +64,10 @@ declare
   v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
 begin
   -- Check what was read, not what was written: a client whose variable is null must not change every job.
-  if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject, v_filter.error_contains,
-    v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after, v_filter.finished_before) = 0
+  if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject,
+    v_filter.error_contains,
+    v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after,
+      v_filter.finished_before) = 0
   then
     perform jobforge.fail_argument('filters', 'a bulk change needs a filter', 'Name at least a status or a type.');
   elsif p_filters ?| array['limit', 'offset', 'cursor'] then
@@ -89,7 +92,8 @@ begin
 end $$;
 
 -- Restricts a filter to those of its statuses that are in p_statuses. The list is empty if there are none.
-create or replace function jobforge.narrowed(p_filter jobforge.job_filter, p_statuses text[]) returns jobforge.job_filter
+create or replace function jobforge.narrowed(p_filter jobforge.job_filter, p_statuses text[])
+returns jobforge.job_filter
 language plpgsql immutable as $$
 begin
   p_filter.statuses := array(
@@ -111,7 +115,8 @@ end $$;
 -- ends. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them, or if
 -- their cancellation was requested before.
 -- Who: the tenant itself, operators. Never waits.
-create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
+create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, p_filters jsonb,
+  p_limit integer default 1000)
 returns jsonb
 language plpgsql
 security definer
@@ -123,22 +128,23 @@ declare
   v_now timestamptz := jobforge.now();
   v_filter job_filter;
   v_found uuid[];
-  v_answer jsonb;
+  v_result jsonb;
 begin
   perform require_tenant(p_tenant_id);
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('cancel'));
   v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p);
-  v_answer := jsonb_build_object('matched', cardinality(v_found),
+  v_result := jsonb_build_object('matched', cardinality(v_found),
     'changed', request_cancels(v_found, v_now) + finish_queued(lock_queued_jobs(v_found), 'canceled', v_now));
-  perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_answer);
-  return v_answer;
+  perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_result);
+  return v_result;
 end $$;
 
 -- Makes up to p_limit queued, failed or dead jobs of a tenant that a filter selects run now. Finished jobs get a
 -- fresh budget. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them,
 -- or if a live job has taken the dedupe key.
 -- Who: the tenant itself, operators.
-create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
+create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uuid, p_filters jsonb,
+  p_limit integer default 1000)
 returns jsonb
 language plpgsql
 security definer
@@ -152,7 +158,7 @@ declare
   v_found uuid[];
   v_queued uuid[];
   v_revived uuid[];
-  v_answer jsonb;
+  v_result jsonb;
 begin
   perform require_tenant(p_tenant_id);
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('reschedule'));
@@ -164,15 +170,17 @@ begin
   perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
   perform wake(t.type, v_now, v_now)
   from (select distinct j.type from jobs j where j.id = any (v_queued || v_revived)) t;
-  v_answer := jsonb_build_object('matched', cardinality(v_found), 'changed', cardinality(v_queued) + cardinality(v_revived));
-  perform audit_bulk(p_tenant_id, 'JOBS_RESCHEDULED', p_filters, v_answer);
-  return v_answer;
+  v_result := jsonb_build_object('matched', cardinality(v_found),
+    'changed', cardinality(v_queued) + cardinality(v_revived));
+  perform audit_bulk(p_tenant_id, 'JOBS_RESCHEDULED', p_filters, v_result);
+  return v_result;
 end $$;
 
 -- Records a bulk change in the audit log: the filter and the result.
-create or replace function jobforge.audit_bulk(p_tenant_id uuid, p_action text, p_filters jsonb, p_answer jsonb) returns void
+create or replace function jobforge.audit_bulk(p_tenant_id uuid, p_action text, p_filters jsonb, p_result jsonb)
+returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'jobs', p_tenant_id::text,
-    p_answer || jsonb_build_object('filters', p_filters))
+    p_result || jsonb_build_object('filters', p_filters))
 $$;

@@ -2,7 +2,8 @@
 -- attempts, large payloads and idempotency keys, which become free again. Returns {matched, changed}. Fewer jobs
 -- change than match if another transaction is rescheduling some of them.
 -- Who: operators. Locks the rows it deletes; never waits.
-create or replace function :"api_schema".jobforge_purge_jobs(p_tenant_id uuid, p_filters jsonb, p_limit integer default 1000)
+create or replace function :"api_schema".jobforge_purge_jobs(p_tenant_id uuid, p_filters jsonb,
+  p_limit integer default 1000)
 returns jsonb
 language plpgsql
 security definer
@@ -13,7 +14,7 @@ declare
   v_filter job_filter;
   v_found integer;
   v_gone uuid[];
-  v_answer jsonb;
+  v_result jsonb;
 begin
   perform require_tenant(p_tenant_id);
   v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('purge'));
@@ -36,7 +37,7 @@ begin
   )
   select (select count(*) from page), array(select g.id from gone g) into v_found, v_gone;
   perform delete_side_rows(v_gone);
-  v_answer := jsonb_build_object('matched', v_found, 'changed', cardinality(v_gone));
-  perform audit_bulk(p_tenant_id, 'JOBS_PURGED', p_filters, v_answer);
-  return v_answer;
+  v_result := jsonb_build_object('matched', v_found, 'changed', cardinality(v_gone));
+  perform audit_bulk(p_tenant_id, 'JOBS_PURGED', p_filters, v_result);
+  return v_result;
 end $$;

@@ -29,7 +29,8 @@ begin
     if lock_queued(p_job_id, p_tenant_id) then
       v_max_attempts := postpone(p_job_id, v_run_at, p_max_attempts, v_now);
     else
-      v_max_attempts := (select r.max_attempts from revive(array[p_job_id], p_tenant_id, v_run_at, p_max_attempts, v_now) r);
+      v_max_attempts := (select r.max_attempts
+        from revive(array[p_job_id], p_tenant_id, v_run_at, p_max_attempts, v_now) r);
     end if;
     exit when v_max_attempts is not null;
     if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state <> 'running') then
@@ -92,8 +93,10 @@ begin
     ) f
   ), back as (
     insert into jobforge.jobs (
-      id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at, updated_at,
-      expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent, progress,
+      id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at,
+        updated_at,
+      expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent,
+        progress,
       error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
@@ -101,7 +104,8 @@ begin
       jobforge.queued_state(p_run_at, p_now), d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
-      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error, d.cost_cents,
+      d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error,
+        d.cost_cents,
       d.schedule_id, d.scheduled_for
     from dead d
     order by d.type, d.dedupe_key

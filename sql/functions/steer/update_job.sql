@@ -2,7 +2,8 @@
 -- Who: the tenant itself, operators. JF006 if there is no such job or it is not queued; JF002 and JF008 as for an
 -- enqueue.
 -- Locks the queued row.
-create or replace function :"api_schema".jobforge_update_job(p_job_id uuid, p_tenant_id uuid, p_changes jsonb) returns jsonb
+create or replace function :"api_schema".jobforge_update_job(p_job_id uuid, p_tenant_id uuid, p_changes jsonb)
+returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp
@@ -37,7 +38,8 @@ begin
   set state = queued_state(j.run_at, v_now)
   where j.id = p_job_id;
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
-  perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id, jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
+  perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id,
+    jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
   perform wake(v_job.type, v_job.run_at, v_now);
   return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
 end $$;

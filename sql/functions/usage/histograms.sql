@@ -2,7 +2,8 @@
 -- bins, up to bin 128, which contains everything from about 40 days on.
 create or replace function jobforge.bin_of(p_ms bigint) returns integer
 language sql immutable as $$
-  select case when p_ms < 1 then 0 else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
+  select case when p_ms < 1 then 0
+    else least(1 + floor(4 * ln(p_ms::double precision) / ln(2::double precision)), 128)::integer end
 $$;
 
 -- Builds a histogram from the number of runs in each bin, up to the last bin that is not empty.
@@ -25,7 +26,8 @@ language sql immutable parallel safe as $$
 $$;
 
 create or replace aggregate jobforge.sum_histograms(integer[]) (
-  sfunc = jobforge.add_histograms, stype = integer[], initcond = '{}', combinefunc = jobforge.add_histograms, parallel = safe
+  sfunc = jobforge.add_histograms, stype = integer[], initcond = '{}', combinefunc = jobforge.add_histograms,
+    parallel = safe
 );
 
 -- Returns a percentile: the number of milliseconds that p_share of the runs do not exceed, accurate to a fifth; null

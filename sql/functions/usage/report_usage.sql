@@ -27,7 +27,8 @@ create or replace function :"api_schema".jobforge_report_usage(
   p_types text[] default null,
   p_timezone text default 'UTC'
 ) returns table (
-  start_at timestamptz, tenant_id uuid, type text, runs bigint, succeeded bigint, failed bigint, lost bigint, deferred bigint,
+  start_at timestamptz, tenant_id uuid, type text, runs bigint, succeeded bigint, failed bigint, lost bigint,
+    deferred bigint,
   retries bigint, dead bigint, cost_cents bigint, wait_ms bigint, run_ms bigint, wait_p50_ms bigint, wait_p95_ms bigint,
   wait_p99_ms bigint, run_p50_ms bigint, run_p95_ms bigint, run_p99_ms bigint
 )
@@ -49,14 +50,16 @@ begin
   elsif not isfinite(v_from) or not isfinite(v_to) or v_from >= v_to then
     perform fail_argument('from', 'from and to must be finite times, from before to');
   elsif p_timezone is null or not exists (select from pg_timezone_names z where lower(z.name) = lower(p_timezone)) then
-    perform fail_argument('timezone', format('timezone %s is not known', p_timezone), 'Use a name such as Europe/Berlin.');
+    perform fail_argument('timezone', format('timezone %s is not known', p_timezone),
+      'Use a name such as Europe/Berlin.');
   end if;
   return query
   select case p_bucket when 'total' then v_from else date_trunc(p_bucket, u.hour, p_timezone) end,
     case when 'tenant' = any (p_by) then u.tenant_id end,
     case when 'type' = any (p_by) then u.type end,
     sum(u.runs)::bigint, sum(u.succeeded)::bigint, sum(u.failed)::bigint, sum(u.lost)::bigint, sum(u.deferred)::bigint,
-    sum(u.retries)::bigint, sum(u.dead)::bigint, sum(u.cost_cents)::bigint, sum(u.wait_ms)::bigint, sum(u.run_ms)::bigint,
+    sum(u.retries)::bigint, sum(u.dead)::bigint, sum(u.cost_cents)::bigint, sum(u.wait_ms)::bigint,
+      sum(u.run_ms)::bigint,
     percentile(sum_histograms(u.wait_histogram), 0.5), percentile(sum_histograms(u.wait_histogram), 0.95),
     percentile(sum_histograms(u.wait_histogram), 0.99), percentile(sum_histograms(u.run_histogram), 0.5),
     percentile(sum_histograms(u.run_histogram), 0.95), percentile(sum_histograms(u.run_histogram), 0.99)

@@ -35,8 +35,10 @@ begin
     select b.tenant_id, b.hour, b.type,
       sum(b.ms) filter (where b.is_wait) as wait_ms,
       coalesce(sum(b.ms) filter (where not b.is_wait), 0) as run_ms,
-      histogram_of(array_agg(b.bucket) filter (where b.is_wait), array_agg(b.runs) filter (where b.is_wait)) as wait_histogram,
-      histogram_of(array_agg(b.bucket) filter (where not b.is_wait), array_agg(b.runs) filter (where not b.is_wait)) as run_histogram
+      histogram_of(array_agg(b.bucket) filter (where b.is_wait),
+        array_agg(b.runs) filter (where b.is_wait)) as wait_histogram,
+      histogram_of(array_agg(b.bucket) filter (where not b.is_wait),
+        array_agg(b.runs) filter (where not b.is_wait)) as run_histogram
     from buckets b
     group by 1, 2, 3
   )
@@ -49,14 +51,17 @@ begin
   from summed s
   left join timed t on (t.tenant_id, t.hour, t.type) = (s.tenant_id, s.hour, s.type)
   on conflict (tenant_id, hour, type) do update
-  set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram, run_histogram)
+  set (runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, wait_ms, run_ms, wait_histogram,
+    run_histogram)
     = (u.runs + excluded.runs, u.succeeded + excluded.succeeded, u.failed + excluded.failed, u.lost + excluded.lost,
       u.deferred + excluded.deferred, u.retries + excluded.retries, u.dead + excluded.dead,
       u.cost_cents + excluded.cost_cents, u.wait_ms + excluded.wait_ms, u.run_ms + excluded.run_ms,
-      add_histograms(u.wait_histogram, excluded.wait_histogram), add_histograms(u.run_histogram, excluded.run_histogram));
+      add_histograms(u.wait_histogram, excluded.wait_histogram),
+        add_histograms(u.run_histogram, excluded.run_histogram));
   merged := cardinality(v_ids);
   unfinished := exists (select from usage_deltas d where d.id > v_ids[merged]);
   delete from usage u
   where (u.tenant_id, u.hour, u.type) in (
-    select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour limit 10000);
+    select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour
+      limit 10000);
 end $$;
