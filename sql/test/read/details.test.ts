@@ -1,4 +1,4 @@
-/** What became of a job: its result, its attempts, and the audit log, by functions that HTTP clients can call too. */
+/** Details of a job: its result, its attempts and the audit log, through functions that HTTP clients can call too. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, codeOf, complete, enqueue, fail, type Sql, setPolicy, T, U } from "../support/kernel.ts";
@@ -7,7 +7,7 @@ import { settle } from "../support/settle.ts";
 
 const result = "select jobforge_get_result($1, $2)";
 
-test("a job's result is one document, with nulls until it has ended", async ({ db }) => {
+test("a job's result is one document, with nulls until the job is finished", async ({ db }) => {
   const { id } = await enqueue(db, { type: "a" });
   const live = { id, type: "a", status: "queued", reason: null, result: null, finished_at: null };
   expect(await db.value(result, [id, T])).toMatchObject(live);
@@ -40,7 +40,7 @@ test("a failed job's document says why", async ({ db }) => {
   });
 });
 
-test("results and attempts are their tenant's alone", async ({ db }) => {
+test("results and attempts are visible to their tenant only", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await complete(db, id);
@@ -54,7 +54,7 @@ test("results and attempts are their tenant's alone", async ({ db }) => {
   expect(await stranger.value(result, [id, U])).toBeNull();
 });
 
-test("attempts are listed in their order, the running one last", async ({ db }) => {
+test("attempts are listed in order, the running one last", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await settle(db, [{ id, attempt: 1, status: "released" }]);
@@ -71,7 +71,7 @@ test("attempts are listed in their order, the running one last", async ({ db }) 
   ]);
 });
 
-/** Three jobs of two tenants that failed for good, each with its row of the audit log. */
+/** Three jobs of two tenants that failed permanently, each with its row in the audit log. */
 async function auditedFailures(db: Sql): Promise<string[]> {
   const ids: string[] = [];
   for (const tenant_id of [T, U, T]) {
@@ -83,9 +83,7 @@ async function auditedFailures(db: Sql): Promise<string[]> {
   return ids;
 }
 
-test("the audit log is listed newest first, page by page, for one tenant or for everybody", async ({
-  db,
-}) => {
+test("the audit log is listed newest first, page by page, for one tenant or for all", async ({ db }) => {
   const ids = await auditedFailures(db);
   const list = async (tenant: string | null, filters: object = {}) =>
     await db.query<{ id: string; entity_id: string }>(
@@ -104,7 +102,7 @@ test("the audit log is listed newest first, page by page, for one tenant or for 
   expect(await list(null, { before: "2000-01-01" })).toEqual([]);
 });
 
-test("the audit log of everybody is for operators, and a wrong filter is refused", async ({ db }) => {
+test("only operators list the audit log of all tenants, and a wrong filter is refused", async ({ db }) => {
   const login = await db.createLogin("jobforge_tenant");
   await db.query("select jobforge_bind_role($1, $2)", [login.role, T]);
   const tenant = await db.connect(login.url);
@@ -115,7 +113,7 @@ test("the audit log of everybody is for operators, and a wrong filter is refused
     expect(await codeOf(db.query("select jobforge_list_audit(null, $1)", [filters])), filters).toBe("JF002");
 });
 
-test("jobs enqueued in silence wake workers by a call of its own, of the types that somebody sleeps for", async ({
+test("jobs enqueued without a notification wake idle workers of their types by a separate call", async ({
   db,
 }) => {
   await db.query('select jobforge_heartbeat_worker(\'w1\', \'{"idle": true, "types": ["a", "later"]}\')');
@@ -132,7 +130,7 @@ test("jobs enqueued in silence wake workers by a call of its own, of the types t
     expect(await codeOf(db.query("select jobforge_wake_workers($1)", [wakes])), String(wakes)).toBe("JF002");
 });
 
-test("the exchange of a worker's runtime answers the document of a settle, as text", async ({ db }) => {
+test("jobforge_settle_jobs_text returns the document of jobforge_settle_jobs as text", async ({ db }) => {
   await enqueue(db, { payload: { quote: '"', unicode: "ü\n" }, subject: "s", tags: ["t"] });
   const answer = JSON.parse(await db.value<string>("select jobforge_settle_jobs_text('w1', '[]', 5)"));
   expect(answer.jobs).toMatchObject([
@@ -151,7 +149,7 @@ test("the exchange of a worker's runtime answers the document of a settle, as te
   ]);
 });
 
-test("a key that met a job which ended before the key was committed is forgotten a day later", async ({
+test("a key that leads to a job which finished before the key was committed is deleted a day later", async ({
   db,
 }) => {
   await setPolicy(db, "brief", { keep_history: false });

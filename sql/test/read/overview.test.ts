@@ -1,4 +1,4 @@
-/** jobforge_count_jobs, jobforge_list_types and jobforge_health: what there is, in numbers. */
+/** Counts of jobs and types, and the health of the installation. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -32,7 +32,7 @@ async function count(
   ]);
 }
 
-/** Of tenant T: two queued, one running, one succeeded, one failed, one canceled; of U one queued of another type. */
+/** Creates jobs of tenant T: two queued, one running, one succeeded, one failed, one canceled; and one queued job of tenant U. */
 async function populate(db: Sql): Promise<void> {
   for (const end of ["succeeded", "failed"]) {
     const { id } = await enqueue(db);
@@ -49,7 +49,9 @@ async function populate(db: Sql): Promise<void> {
 }
 
 describe("jobforge_count_jobs", () => {
-  test("counts live and ended jobs by tenant, type and status, the most first", async ({ db }) => {
+  test("counts live and finished jobs by tenant, type and status, the largest count first", async ({
+    db,
+  }) => {
     await populate(db);
     const found = await count(db);
     expect(found[0]).toEqual({ tenant_id: T, type: "a", status: "queued", jobs: 2 });
@@ -63,7 +65,7 @@ describe("jobforge_count_jobs", () => {
     ]);
   });
 
-  test("counts what filters mean, not a page of it", async ({ db }) => {
+  test("counts all jobs that a filter selects, not one page", async ({ db }) => {
     await enqueueMany(db, 120);
     await enqueue(db, { type: "b" });
     expect(await count(db, { type: "a" })).toEqual([
@@ -85,12 +87,12 @@ describe("jobforge_count_jobs", () => {
     );
   });
 
-  test("refuses what it does not know", async ({ db }) => {
+  test("refuses unknown filters and changes", async ({ db }) => {
     await expectError(count(db, {}, null, "explode"), "JF002", "change");
     await expectError(count(db, { nonsense: 1 }), "JF002", "nonsense");
   });
 
-  test("a tenant counts its own, an operator all", async ({ db }) => {
+  test("a tenant counts its own jobs, an operator counts all", async ({ db }) => {
     await populate(db);
     await using tenant = await boundLogin(db, U, "jobforge_tenant");
     expect(await count(tenant, {}, U)).toEqual([{ tenant_id: U, type: "b", status: "queued", jobs: 1 }]);
@@ -109,7 +111,7 @@ async function types(db: Sql, span = "1 hour"): Promise<Record<string, Type>> {
 }
 
 describe("jobforge_list_types", () => {
-  test("counts what is due, scheduled and running, and how runs ended", async ({ db }) => {
+  test("counts due, scheduled and running jobs, and how runs ended", async ({ db }) => {
     await populate(db);
     const { a, b } = await types(db);
     expect(a).toMatchObject({
@@ -126,7 +128,7 @@ describe("jobforge_list_types", () => {
     expect(Number(a?.["run_ms"])).toBeGreaterThanOrEqual(0);
   });
 
-  test("forgets ends that are older than the span", async ({ db }) => {
+  test("ignores jobs that finished before the span", async ({ db }) => {
     await populate(db);
     await db.travel("2 hours");
     expect((await types(db))["a"]).toMatchObject({
@@ -141,9 +143,7 @@ describe("jobforge_list_types", () => {
     await expectError(types(db, "0"), "JF002", "span");
   });
 
-  test("names types that have a policy or a worker and no job, and counts workers that are alive", async ({
-    db,
-  }) => {
+  test("lists types that have a policy or a worker but no job, and counts live workers", async ({ db }) => {
     await setPolicy(db, "quiet", { max_attempts: 2 });
     await workerHeartbeat(db, "w1", { types: ["b", "c"] });
     await workerHeartbeat(db, "any", {});
@@ -156,7 +156,7 @@ describe("jobforge_list_types", () => {
     expect((await types(db))["b"]).toMatchObject({ workers: 0 });
   });
 
-  test("says what is paused, until it is not", async ({ db }) => {
+  test("shows paused types until they are resumed", async ({ db }) => {
     await enqueue(db, { type: "b" });
     await enqueue(db, { type: "c" });
     await db.query(
@@ -169,7 +169,7 @@ describe("jobforge_list_types", () => {
     expect(await types(db)).toMatchObject({ b: { paused: true }, c: { paused: true } });
   });
 
-  test("readers may ask; one that is bound counts its tenant's jobs", async ({ db }) => {
+  test("readers may call it; a bound reader counts its tenant's jobs", async ({ db }) => {
     await populate(db);
     await using reader = await login(db, "jobforge_reader");
     expect(Object.keys(await types(reader))).toEqual(["a", "b"]);
@@ -183,7 +183,7 @@ describe("jobforge_list_types", () => {
 describe("jobforge_health", () => {
   const health = (db: Sql): Promise<Record<string, unknown>> => db.value("select jobforge_health()");
 
-  test("a fresh installation has nothing to complain of", async ({ db }) => {
+  test("a fresh installation has no problems", async ({ db }) => {
     expect(await health(db)).toMatchObject({
       api_schema: "public",
       grants: [],
@@ -200,7 +200,7 @@ describe("jobforge_health", () => {
     ).toBe(true);
   });
 
-  test("shows rights that were granted by hand, and tables that were opened", async ({ db }) => {
+  test("shows rights that were granted by hand, and tables without row security", async ({ db }) => {
     await db.query("grant select on jobforge.jobs to jobforge_reader");
     await db.query("revoke execute on function jobforge_maintain(integer) from jobforge_worker");
     await db.query("alter table jobforge.gates disable row level security");
@@ -211,9 +211,7 @@ describe("jobforge_health", () => {
     expect(hot).toMatchObject({ autovacuum: false });
   });
 
-  test("shows when maintenance last ran, and partitions that are due to be made or dropped", async ({
-    db,
-  }) => {
+  test("shows when maintenance last ran, and partitions that must be made or dropped", async ({ db }) => {
     expect((await health(db))["maintained_at"]).toBeNull();
     await db.query("select jobforge_maintain()");
     expect(Object.keys((await health(db))["maintained_at"] ?? {})).toContain("jobs");
@@ -223,7 +221,7 @@ describe("jobforge_health", () => {
     expect((await health(db))["overdue_leaves"]).toBeGreaterThan(0);
   });
 
-  test("readers and operators may ask, tenants, workers and those bound to a tenant not", async ({ db }) => {
+  test("readers and operators may call it; tenants, workers and bound roles may not", async ({ db }) => {
     for (const role of ["jobforge_reader", "jobforge_operator"]) {
       await using allowed = await login(db, role);
       expect(await health(allowed)).toHaveProperty("version");
