@@ -70,6 +70,23 @@ test("a key without history stands for 24 hours, no more and no less", async ({ 
   });
 });
 
+test("a key that leads to a job which finished before the key was committed is deleted a day later", async ({
+  db,
+}) => {
+  await setPolicy(db, "brief", { keep_history: false });
+  const { id } = await enqueue(db, { type: "brief", dedupe_key: "d" });
+  await claim(db);
+  const application = await db.connect();
+  await application.query("begin");
+  const keyed = { type: "brief", dedupe_key: "d", idempotency_key: "k" };
+  expect(await enqueue(application, keyed)).toMatchObject({ id, outcome: "existing" });
+  await complete(db, id);
+  await application.query("commit");
+  await db.travel("25 hours");
+  await maintain(db);
+  expect(await enqueue(db, keyed)).toMatchObject({ outcome: "created" });
+});
+
 test("keys without history are forgotten in bounded slices", async ({ db }) => {
   await setPolicy(db, "a", { keep_history: false });
   for (let i = 0; i < 12; i += 1) await runJob(db, { idempotency_key: `key ${i}` });

@@ -5,20 +5,17 @@ import { enqueueJobs } from "../support/bulk.ts";
 import {
   cancel,
   claim,
-  complete,
+  codeOf,
   enqueue,
   enqueueAll,
   fail,
-  find,
-  impatient,
   reschedule,
   type Sql,
   T,
-  U,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { listen } from "../support/listen.ts";
-import { claimAll, outcomes, settle, success } from "../support/settle.ts";
+import { claimAll, settle, success } from "../support/settle.ts";
 
 /** A worker that sleeps and wants to be woken for the types; for any without them. */
 async function sleeper(db: Sql, worker: string, types?: readonly string[]): Promise<void> {
@@ -228,74 +225,19 @@ test("canceling by filter tells each worker once", async ({ db }) => {
   expect((await listener.heard()).sort()).toEqual(["jobforge_cancel: w1", "jobforge_cancel: w2"]);
 });
 
-async function watch(db: Sql, id: string, tenant = T): Promise<unknown> {
-  return await db.value("select jobforge_watch_job($1, $2)", [id, tenant]);
-}
-
-const endings: Record<string, (db: Sql, id: string) => Promise<unknown>> = {
-  success: (db, id) => complete(db, id),
-  "a settled success": (db, id) => settle(db, [success(id)]),
-  death: (db, id) => fail(db, id),
-  refusal: (db, id) => fail(db, id, { retry: false }),
-  "a canceled run": async (db, id) => {
-    await cancel(db, id);
-    await complete(db, id);
-  },
-};
-
-test.for(Object.keys(endings))("a watched job that ends by %s is told of once", async (name, { db }) => {
-  const [watched, other] = await enqueueAll(db, [{ max_attempts: 1 }, { max_attempts: 1 }]);
-  await claimAll(db);
-  expect(await watch(db, watched)).toEqual({ id: watched, status: "running" });
-  await watch(db, watched);
-  const listener = await listen(db);
-  for (const id of [watched, other]) await endings[name]?.(db, id);
-  expect((await listener.heard()).filter((line) => line.startsWith("jobforge_done"))).toEqual([
-    `jobforge_done: ${watched}`,
-  ]);
-});
-
-test("a watched job that is canceled or expires while queued is told of, one that is retried is not", async ({
+test("jobs enqueued without a notification wake idle workers of their types by a separate call", async ({
   db,
 }) => {
-  const [canceled, expired, retried] = await enqueueAll(db, [
-    { in: "1 hour" },
-    { expires_in: "10 seconds", in: "5 seconds" },
-    { priority: 1 },
+  await db.query('select jobforge_heartbeat_worker(\'w1\', \'{"idle": true, "types": ["a", "later"]}\')');
+  const listener = await listen(db);
+  await enqueue(db, { type: "a", notify: false });
+  await db.query("select jobforge_wake_workers($1)", [
+    JSON.stringify({ a: null, b: null, later: "2999-01-01T00:00:00Z" }),
   ]);
-  await claim(db, "w1", { limit: 1 });
-  for (const id of [canceled, expired, retried]) await watch(db, id);
-  const listener = await listen(db);
-  await cancel(db, canceled);
-  await fail(db, retried);
-  expect(await listener.heard()).toEqual([`jobforge_done: ${canceled}`]);
-  await db.travel("20 seconds");
-  await db.query("select jobforge_maintain()");
-  expect(await listener.heard()).toEqual([`jobforge_done: ${expired}`]);
-});
-
-test("watching answers the status, is refused for another tenant's job, and tells nothing of what has ended", async ({
-  db,
-}) => {
-  const { id } = await enqueue(db);
-  expect(await watch(db, id)).toEqual({ id, status: "queued" });
-  await expect(watch(db, id, U)).rejects.toMatchObject({ code: "JF002" });
-  await claim(db);
-  await complete(db, id);
-  const listener = await listen(db);
-  expect(await watch(db, id)).toEqual({ id, status: "succeeded" });
-  expect(await listener.heard()).toEqual([]);
-});
-
-test("a transaction left open after watching a job delays neither its end nor others", async ({ db }) => {
-  const [watched, other] = await enqueueAll(db, [{}, {}]);
-  await claimAll(db);
-  await watch(db, watched);
-  const [app, worker] = [await db.connect(), await impatient(db)];
-  await app.query("begin");
-  await watch(app, watched);
-  await watch(app, other);
-  expect(outcomes(await settle(worker, [success(watched), success(other)]))).toEqual(["ok", "ok"]);
-  await app.query("commit");
-  expect(await find(db, watched)).toMatchObject({ status: "succeeded" });
+  expect((await listener.heard()).sort()).toEqual([
+    "jobforge_wake: a",
+    "jobforge_wake: later\n2999-01-01T00:00:00.000000Z",
+  ]);
+  for (const wakes of [null, "[]", '{"a": "soon"}'])
+    expect(await codeOf(db.query("select jobforge_wake_workers($1)", [wakes])), String(wakes)).toBe("JF002");
 });
