@@ -3,7 +3,7 @@
  * and how badly; how processes interleave with it is the machine's business, as in life.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Random, randomFrom } from "../../sql/test/support/proof-random.ts";
+import { type Random, randomFrom } from "../../sql/test/support/random.ts";
 import { findViolations, limitsNow } from "./checks/index.ts";
 import type { Fault, FaultKind } from "./faults/fault.ts";
 import { probeFences } from "./fences.ts";

@@ -2,9 +2,9 @@
 import { cloneDatabase, type Row, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
+import { type Backlog, buildBacklog } from "../support/backlog.ts";
 import { cost, costAndAnswer, type Load, load, tenant } from "../support/cost.ts";
 import { buffersOf, type Explained, explainEverything, rowsVisited } from "../support/explain.ts";
-import { type Backlog, buildBacklog } from "../support/fixture-backlog.ts";
 import { tenantSql } from "../support/history.ts";
 import { claim, type Sql } from "../support/kernel.ts";
 

@@ -3,8 +3,8 @@ import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { costAndAnswer, load, warmCost } from "../support/cost.ts";
 import { explainEverything, nodesOf } from "../support/explain.ts";
+import { pinSnapshot, stopClock } from "../support/flow.ts";
 import { T } from "../support/kernel.ts";
-import { pinSnapshot, stopClock } from "../support/proof-flow.ts";
 import { manyDue } from "../support/schedules.ts";
 import { type Settlement, settle, success } from "../support/settle.ts";
 

@@ -3,7 +3,7 @@ import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, complete, connections, fail, type Sql, T } from "../support/kernel.ts";
-import { type Random, randomFrom } from "../support/proof-random.ts";
+import { type Random, randomFrom } from "../support/random.ts";
 import { ensure, type Run, steer, update } from "../support/schedules.ts";
 import { settle } from "../support/settle.ts";
 

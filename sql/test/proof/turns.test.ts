@@ -4,9 +4,9 @@ import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";
 import { costAndAnswer, load, tenant } from "../support/cost.ts";
+import { proofJobs } from "../support/flow.ts";
 import { claim, connections, enqueue, type Sql, setPolicy, T, U, UNKNOWN } from "../support/kernel.ts";
-import { proofJobs } from "../support/proof-flow.ts";
-import { randomFrom } from "../support/proof-random.ts";
+import { randomFrom } from "../support/random.ts";
 import { hintedWorker, idsOf, type Settlement, settle, success } from "../support/settle.ts";
 
 const TENANTS = 2000;

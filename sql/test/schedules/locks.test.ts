@@ -14,7 +14,7 @@ import {
   T,
   workerHeartbeat,
 } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
+import { startCall } from "../support/pending-call.ts";
 import { claimRun, ensure, inTime, type Run, runsOf, schedule, steer, update } from "../support/schedules.ts";
 import { settle, success } from "../support/settle.ts";
 

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { randomExpression } from "../support/cron-cases.ts";
-import { randomFrom } from "../support/proof-random.ts";
+import { randomFrom } from "../support/random.ts";
 
 const FIRST = "2027-03-01T10:30:00Z";
 

@@ -5,10 +5,10 @@ import { test } from "../../../test/database.ts";
 import { LARGE, maintain } from "../support/archive.ts";
 import { enqueueJobs } from "../support/bulk.ts";
 import { claim, complete, enqueue, enqueueAll, fail, type NewJob, T } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
-import { seedOfRun } from "../support/proof-random.ts";
-import { LEFTOVERS, storm } from "../support/proof-storm.ts";
+import { startCall } from "../support/pending-call.ts";
+import { seedOfRun } from "../support/random.ts";
 import { outcomes, settle, success } from "../support/settle.ts";
+import { LEFTOVERS, storm } from "../support/storm/storm.ts";
 
 /** For how long, when somebody asks for more than `npm test` does. */
 const seconds = Number(process.env["JOBFORGE_PROOF_SECONDS"] ?? 0);

@@ -14,9 +14,9 @@ import {
   setPolicy,
   T,
 } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
-import { endAll, prepareStage, type Stage, undelayed, workAsUsual } from "../support/proof-stage.ts";
+import { startCall } from "../support/pending-call.ts";
 import { settle } from "../support/settle.ts";
+import { endAll, prepareStage, type Stage, undelayed, workAsUsual } from "../support/stage.ts";
 
 type Hold = (open: TestConnection, stage: Stage) => Promise<unknown>;
 

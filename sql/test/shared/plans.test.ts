@@ -6,8 +6,8 @@ import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
 import { buffersOf, explainEverything, nodesOf } from "../support/explain.ts";
-import { type Call, callEverything } from "../support/fixture-calls.ts";
-import { fillTables, prepareTables, RUNNING, TENANTS } from "../support/fixture-tables.ts";
+import { fillTables, prepareTables, RUNNING, TENANTS } from "../support/full-tables.ts";
+import { type Call, callEverything } from "../support/tour.ts";
 
 /** So often that every cached plan is the one for all parameters. */
 const ROUNDS_ON_EMPTY = 7;

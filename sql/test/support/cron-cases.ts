@@ -1,6 +1,6 @@
 /** Random cron expressions, and instants near and far from the changes of a zone's clock. */
 import { firstInstant, lastInstant, spansOf } from "./cron-zones.ts";
-import type { Random } from "./proof-random.ts";
+import type { Random } from "./random.ts";
 
 export interface CronCase {
   readonly expression: string;

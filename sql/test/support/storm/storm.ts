@@ -1,14 +1,14 @@
 /** A storm: many clients that do everything there is to do at random, at once. */
 import type { TestDatabase } from "@jobforge/testing";
-import { maintain } from "./archive.ts";
-import { claim, connections, type KernelError, setPolicy, U } from "./kernel.ts";
-import { setWeight } from "./limits.ts";
-import * as application from "./proof-application.ts";
-import type { Client } from "./proof-client.ts";
-import { kept } from "./proof-client.ts";
-import { Ledger, UNKEPT } from "./proof-ledger.ts";
-import { randomFrom } from "./proof-random.ts";
-import * as worker from "./proof-worker.ts";
+import { maintain } from "../archive.ts";
+import { claim, connections, type KernelError, setPolicy, U } from "../kernel.ts";
+import { setWeight } from "../limits.ts";
+import { randomFrom } from "../random.ts";
+import * as application from "./application.ts";
+import type { Client } from "./client.ts";
+import { kept } from "./client.ts";
+import { Ledger, UNKEPT } from "./ledger.ts";
+import * as worker from "./worker.ts";
 
 /** What clients do, and how often. */
 const actions: Record<string, readonly [weight: number, act: (client: Client) => Promise<void>]> = {

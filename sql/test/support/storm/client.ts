@@ -1,9 +1,9 @@
 /** One client of a storm, and the jobs and keys that all of them share. */
 import type { TestConnection } from "@jobforge/testing";
-import { LARGE } from "./archive.ts";
-import { T, U, UNKNOWN } from "./kernel.ts";
-import { type Known, type Ledger, type Run, UNKEPT } from "./proof-ledger.ts";
-import type { Random } from "./proof-random.ts";
+import { LARGE } from "../archive.ts";
+import { T, U, UNKNOWN } from "../kernel.ts";
+import type { Random } from "../random.ts";
+import { type Known, type Ledger, type Run, UNKEPT } from "./ledger.ts";
 
 /** An application, a worker and an operator on one connection. Whatever it is told goes into the ledger. */
 export interface Client {

@@ -1,6 +1,6 @@
 /** What the clients of a storm were told, and whether the database agrees with it in the end. */
-import type { Sql } from "./kernel.ts";
-import type { Report, Settlement } from "./settle.ts";
+import type { Sql } from "../kernel.ts";
+import type { Report, Settlement } from "../settle.ts";
 
 /** A job that a client may try to change. Loose ones have no key, so that no call but a change by name waits for them. */
 export interface Known {

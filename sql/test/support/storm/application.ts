@@ -1,8 +1,8 @@
 /** What a client of a storm does as an application and as an operator. */
-import { maintain } from "./archive.ts";
-import { enqueueJobs } from "./bulk.ts";
-import { cancel, enqueue, reschedule, setPolicy } from "./kernel.ts";
-import { removeLimit, setLimit } from "./limits.ts";
+import { maintain } from "../archive.ts";
+import { enqueueJobs } from "../bulk.ts";
+import { cancel, enqueue, reschedule, setPolicy } from "../kernel.ts";
+import { removeLimit, setLimit } from "../limits.ts";
 import {
   anyJob,
   type Client,
@@ -17,8 +17,8 @@ import {
   soon,
   subjects,
   tenants,
-} from "./proof-client.ts";
-import { UNKEPT } from "./proof-ledger.ts";
+} from "./client.ts";
+import { UNKEPT } from "./ledger.ts";
 
 /** Enters what was answered for a job. */
 function enter(client: Client, tenant: string, job: Draft, answer: { id: string; outcome: string }): void {
