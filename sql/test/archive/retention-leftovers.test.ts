@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  LARGE,
+  largePayload,
   maintain,
   maintainAll,
   remembered,
@@ -29,12 +29,16 @@ test("a type that keeps no history leaves no row, no payload and no attempts, ho
 }) => {
   await setPolicy(db, "a", { keep_history: false });
   const succeeded = await runWithTraces(db, { idempotency_key: "succeeded" });
-  const canceled = await enqueue(db, { payload: LARGE, idempotency_key: "canceled" });
+  const canceled = await enqueue(db, { payload: largePayload, idempotency_key: "canceled" });
   await cancel(db, canceled.id);
-  const expired = await enqueue(db, { payload: LARGE, idempotency_key: "expired", expires_in: "1 minute" });
+  const expired = await enqueue(db, {
+    payload: largePayload,
+    idempotency_key: "expired",
+    expires_in: "1 minute",
+  });
   await db.travel("2 minutes");
   await maintain(db);
-  const aborted = await enqueue(db, { payload: LARGE, idempotency_key: "aborted" });
+  const aborted = await enqueue(db, { payload: largePayload, idempotency_key: "aborted" });
   await claim(db);
   await cancel(db, aborted.id);
   await complete(db, aborted.id);
@@ -47,7 +51,7 @@ test("a type that keeps no history leaves no row, no payload and no attempts, ho
 test("a type that keeps no history keeps its failures, with all they have", async ({ db }) => {
   await setPolicy(db, "a", { keep_history: false });
   const id = await runWithTraces(db, { idempotency_key: "dead" }, "dead");
-  expect(await find(db, id)).toMatchObject({ status: "dead", payload: LARGE });
+  expect(await find(db, id)).toMatchObject({ status: "dead", payload: largePayload });
   expect(await attemptsOf(db, id)).toHaveLength(2);
   await db.travel("2 days");
   await maintainAll(db);
@@ -163,7 +167,7 @@ test("a worker that fell silent is shown as gone and forgotten after a day", asy
 test("workers' heartbeats alone make leaves, forget history and keys", async ({ db }) => {
   await setPolicy(db, "unkept", { keep_history: false });
   const unkept = await runJob(db, { type: "unkept", idempotency_key: "unkept" });
-  const { id } = await enqueue(db, { payload: LARGE, idempotency_key: "kept" });
+  const { id } = await enqueue(db, { payload: largePayload, idempotency_key: "kept" });
   await claim(db);
   await fail(db, id, { retry: false });
   for (let beats = 0; (await remembered(db, [id])).length > 0; beats += 1) {

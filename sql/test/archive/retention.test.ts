@@ -2,8 +2,8 @@
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  LARGE,
   type Leaf,
+  largePayload,
   leafOf,
   leaves,
   maintain,
@@ -24,17 +24,17 @@ import {
   enqueue,
   find,
   type Job,
-  NOW,
+  nowSql,
   type Sql,
   setPolicy,
   T,
 } from "../support/kernel.ts";
 
-const NOTHING = { keys: 0, payloads: 0, attempts: 0 };
+const noTraces = { keys: 0, payloads: 0, attempts: 0 };
 
 /** Expects leaves without gap or overlap from now to seven days ahead, of both branches of a shelf. */
 async function expectWeekAhead(db: Sql, keepDays: number): Promise<void> {
-  const now = await db.value<Date>(`select ${NOW}`);
+  const now = await db.value<Date>(`select ${nowSql}`);
   const all = await leaves(db);
   for (const branch of ["finished_jobs", "dead_jobs"]) {
     const shelf = all.filter((leaf) => leaf.branch === branch && leaf.keep_days === keepDays);
@@ -111,7 +111,7 @@ describe("no end of a job waits for a leaf", () => {
     const ids = [succeeded, dead];
     await maintain(db);
     const [job] = await db.query<Job>("select * from jobforge_get_job($1, $2)", [succeeded, T]);
-    expect(job).toMatchObject({ status: "succeeded", payload: LARGE, attempts: 2 });
+    expect(job).toMatchObject({ status: "succeeded", payload: largePayload, attempts: 2 });
     const listed = await db.query<Job>("select * from jobforge_list_jobs($1)", [T]);
     expect(listed.map(({ id }) => id)).toEqual(ids.toReversed());
     expect((await enqueue(db, { idempotency_key: "far" })).outcome).toBe("existing");
@@ -122,7 +122,7 @@ describe("no end of a job waits for a leaf", () => {
     await db.travel("480 days");
     await maintainAll(db);
     expect(await remembered(db, ids)).toEqual([]);
-    expect(await tracesOf(db, ids)).toEqual(NOTHING);
+    expect(await tracesOf(db, ids)).toEqual(noTraces);
   });
 
   test("a job that ends before maintenance made the shelf of its new retention is forgotten in time, and so are later ones", async ({
@@ -136,7 +136,7 @@ describe("no end of a job waits for a leaf", () => {
     await db.travel("6 days");
     await maintainAll(db);
     expect(await remembered(db, [early, later, kept])).toEqual([kept]);
-    expect(await tracesOf(db, [early, later])).toEqual(NOTHING);
+    expect(await tracesOf(db, [early, later])).toEqual(noTraces);
   });
 });
 
@@ -199,7 +199,11 @@ describe("what is older than its time of keeping", () => {
       await makeLeaves(db);
       const young = await runWithTraces(db, { idempotency_key: "young" }, end);
       expect((await leafOf(db, young)).name).not.toBe(leaf.name);
-      const { id: queued } = await enqueue(db, { payload: LARGE, idempotency_key: "queued", in: "60 days" });
+      const { id: queued } = await enqueue(db, {
+        payload: largePayload,
+        idempotency_key: "queued",
+        in: "60 days",
+      });
 
       await travelToRetirement(db, leaf, "-1 minute");
       await maintainAll(db);
@@ -220,7 +224,7 @@ describe("what is older than its time of keeping", () => {
       expect(await db.value("select to_regclass($1)", [`jobforge.${leaf.name}`]), "the leaf").toBeNull();
       expect(await remembered(db, [...old, young, queued])).toEqual([young, queued]);
       expect(await tracesOf(db, [young])).toEqual({ keys: 1, payloads: 1, attempts: 1 });
-      expect((await find(db, young)).payload).toEqual(LARGE);
+      expect((await find(db, young)).payload).toEqual(largePayload);
       expect(await attemptsOf(db, young)).toHaveLength(2);
       expect(await tracesOf(db, [queued])).toEqual({ keys: 1, payloads: 1, attempts: 0 });
     });

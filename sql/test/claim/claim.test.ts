@@ -21,7 +21,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
 test("a claim takes the oldest due jobs and makes them the worker's", async ({ db }) => {
@@ -158,7 +158,7 @@ test("a worker limited to its types never touches another one, not even when not
 test("a claim for one tenant takes that tenant's jobs only, whatever their priority", async ({ db }) => {
   await enqueueAll(db, [{ priority: 9 }, { priority: 5 }]);
   const own = await enqueueAll(db, [{ tenant_id: U, priority: 1 }, { tenant_id: U }]);
-  expect(await claimIds(db, "w1", { tenant_id: UNKNOWN })).toEqual([]);
+  expect(await claimIds(db, "w1", { tenant_id: unknownId })).toEqual([]);
   expect(await claimIds(db, "w1", { tenant_id: U })).toEqual(own);
   expect(await claimIds(db, "w1", { tenant_id: U })).toEqual([]);
   expect(await claimIds(db, "w1", { tenant_id: T })).toHaveLength(2);
@@ -219,7 +219,7 @@ test("a job that waits for its retry expires too; a job that runs does not", asy
 test("expired jobs at the head do not hide the jobs behind them", async ({ db }) => {
   expect(await claim(db)).toEqual([]);
   await enqueueAll(db, [{ expires_in: "2 seconds" }, { tenant_id: U, expires_in: "2 seconds" }]);
-  const { id } = await enqueue(db, { tenant_id: UNKNOWN });
+  const { id } = await enqueue(db, { tenant_id: unknownId });
   await db.travel("3 seconds");
   expect(await claimIds(db, "w1", { limit: 1 })).toEqual([id]);
 });

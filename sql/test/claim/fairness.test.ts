@@ -14,7 +14,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
 const tenants = Array.from({ length: 10 }, (_, n) => `0000000${n}-0000-4000-8000-000000000000`);
@@ -32,7 +32,7 @@ const byPriority: Record<string, readonly NewJob[]> = {
     { priority: 10, type: "c" },
     { priority: 5, type: "b" },
   ],
-  "across tenants": [{ priority: 0 }, { priority: 10, tenant_id: U }, { priority: 5, tenant_id: UNKNOWN }],
+  "across tenants": [{ priority: 0 }, { priority: 10, tenant_id: U }, { priority: 5, tenant_id: unknownId }],
   "below zero": [{ priority: -1_000_000 }, { priority: 1_000_000 }, { priority: -1 }],
   "over age": [{ priority: 0, in: "-1 day" }, { priority: 10 }, { priority: 5, in: "-1 hour" }],
 };

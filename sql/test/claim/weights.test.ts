@@ -6,16 +6,16 @@ import { claim, type Sql } from "../support/kernel.ts";
 import { setWeight } from "../support/limits.ts";
 import { type ClaimedJob, settle } from "../support/settle.ts";
 
-const HEAVY = tenant(2);
+const heavyTenant = tenant(2);
 
 /** How many of the jobs are the heavy tenant's. */
 const heavy = (jobs: readonly { tenant_id: string }[]): number =>
-  jobs.filter((job) => job.tenant_id === HEAVY).length;
+  jobs.filter((job) => job.tenant_id === heavyTenant).length;
 
 /** Three tenants with plenty to do, of which one weighs three. */
 async function prepare(db: Sql): Promise<void> {
   await load(db, { count: 1500, tenants: 3 });
-  await setWeight(db, HEAVY, 3);
+  await setWeight(db, heavyTenant, 3);
 }
 
 test("a tenant of weight three gets three shares of a batch", async ({ db }) => {
@@ -51,7 +51,7 @@ test("with a hint and one place at a time, it gets about three of five", async (
 test("what a heavy tenant does not have, the others give", async ({ db }) => {
   await load(db, { count: 100, tenants: 1 });
   await load(db, { count: 2, firstTenant: 2 });
-  await setWeight(db, HEAVY, 3);
+  await setWeight(db, heavyTenant, 3);
   const jobs = await claim(db, "w", { limit: 20 });
   expect(jobs).toHaveLength(20);
   expect(heavy(jobs)).toBe(2);
@@ -59,7 +59,7 @@ test("what a heavy tenant does not have, the others give", async ({ db }) => {
 
 test("a tenant that waits in several types gets its turns once, the oldest first", async ({ db }) => {
   await load(db, { count: 300, type: "t", types: 2, tenants: 3 });
-  await setWeight(db, HEAVY, 3);
+  await setWeight(db, heavyTenant, 3);
   const jobs = await claim(db, "w", { limit: 50 });
   expect(heavy(jobs)).toBe(30);
 });

@@ -9,15 +9,15 @@ import {
   enqueueAll,
   expectError,
   find,
+  globalTenant,
   heartbeat,
   type NewJob,
-  NOW,
+  nowSql,
   setPolicy,
   T,
 } from "../support/kernel.ts";
 
-const GLOBAL = "00000000-0000-0000-0000-000000000000";
-const MIB = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 test("a job without options waits to run now, five times at most", async ({ db }) => {
   await db.query("create temp table before as select clock_timestamp() as at");
@@ -110,9 +110,12 @@ test("the type's policy gives the executions unless the caller does, and caps th
 test("a job needs a tenant, and the nil uuid is the tenant of work that belongs to none", async ({ db }) => {
   const error = await expectError(enqueue(db, { tenant_id: null }), "JF001", "tenant_id");
   expect(error).toMatchObject({ message: "tenant_id is required", name: "tenant_required" });
-  expect(error.hint).toContain(GLOBAL);
+  expect(error.hint).toContain(globalTenant);
   expect(await countJobs(db)).toBe(0);
-  expect(await enqueue(db, { tenant_id: GLOBAL })).toMatchObject({ tenant_id: GLOBAL, outcome: "created" });
+  expect(await enqueue(db, { tenant_id: globalTenant })).toMatchObject({
+    tenant_id: globalTenant,
+    outcome: "created",
+  });
 });
 
 const refused: readonly (readonly [string, NewJob])[] = [
@@ -199,7 +202,7 @@ test("a payload may be any JSON and comes back unchanged, from start to end", as
 });
 
 test("a payload of exactly 1 MiB is taken, one more byte is not", async ({ db }) => {
-  const most = "x".repeat(MIB - 2);
+  const most = "x".repeat(mebibyte - 2);
   const job = await enqueue(db, { payload: most });
   expect((await claim(db))[0]?.payload).toBe(most);
   const error = await expectError(enqueue(db, { payload: `${most}x` }), "JF008", "payload");
@@ -222,7 +225,7 @@ test("the cap counts what readers get: numbers that print long are no way around
 
 test("the cap counts what readers get: a compressed column is no way around it", async ({ db }) => {
   await db.query("create table document (body jsonb)");
-  await db.query("insert into document values (to_jsonb(repeat('x', $1)))", [2 * MIB]);
+  await db.query("insert into document values (to_jsonb(repeat('x', $1)))", [2 * mebibyte]);
   await expectError(
     db.query("select jobforge_enqueue_job($1, 'a', body) from document", [T]),
     "JF008",
@@ -296,7 +299,7 @@ test("the kernel's clock moves with jobforge.clock_offset, in every time it writ
   await complete(db, id);
   const [row] = await db.query(
     `select run_at > t and created_at > t and started_at > t and finished_at > t and updated_at > t as moved
-     from jobforge_jobs, (select ${NOW} - interval '1 hour' as t) x where id = $1`,
+     from jobforge_jobs, (select ${nowSql} - interval '1 hour' as t) x where id = $1`,
     [id],
   );
   expect(row).toEqual({ moved: true });

@@ -1,11 +1,19 @@
 /** How limits are set, read and removed, and by whom. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, claimIds, codeOf, enqueueAll, enqueueMany, expectError, T, U } from "../support/kernel.ts";
+import {
+  claim,
+  claimIds,
+  codeOf,
+  enqueueAll,
+  enqueueMany,
+  expectError,
+  globalTenant,
+  T,
+  U,
+} from "../support/kernel.ts";
 import { type LimitOptions, removeLimit, setLimit } from "../support/limits.ts";
 import { boundLogin, login } from "../support/tenants.ts";
-
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 const wrong: [what: string, scope: string | null, key: string | null, limit: LimitOptions, field: string][] =
   [
@@ -56,9 +64,9 @@ test("a limit is returned, listed, replaced and removed, and the audit log has t
     ),
   ).toEqual([
     { action: "LIMIT_SET", entity_id: `type_tenant:a:b:${T}`, tenant_id: T, max: 3 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: NIL, max: 9 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: NIL, max: 0 },
-    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: NIL, max: null },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 9 },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 0 },
+    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: globalTenant, max: null },
   ]);
 });
 

@@ -11,6 +11,7 @@ import {
   expectError,
   fail,
   find,
+  globalTenant,
   heartbeat,
   type Sql,
   T,
@@ -19,8 +20,6 @@ import {
 } from "../support/kernel.ts";
 import { claimAll, idsOf, outcomes, settle, success } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
-
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 interface Gate {
   key?: string | null;
@@ -172,7 +171,7 @@ test("gates show who set them, when and why, and every change is in the audit lo
     ),
   ).toEqual([
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "GATE_PAUSED",
       entity_type: "gate",
@@ -188,7 +187,7 @@ test("gates show who set them, when and why, and every change is in the audit lo
       message: "unpaid",
     },
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "GATE_RESUMED",
       entity_type: "gate",

@@ -9,7 +9,7 @@ import {
   enqueue,
   impatient,
   type Job,
-  NOW,
+  nowSql,
   setPolicy,
   T,
   workerHeartbeat,
@@ -95,7 +95,7 @@ test("rows that other transactions hold are left for the next call", async ({ db
   ).toBe(0);
   expect(await db.value("select count(*)::int from jobforge.job_keys")).toBe(0);
   expect(
-    await db.value(`select count(*)::int from jobforge.watches where until < ${NOW} + interval '1 day'`),
+    await db.value(`select count(*)::int from jobforge.watches where until < ${nowSql} + interval '1 day'`),
   ).toBe(0);
 });
 

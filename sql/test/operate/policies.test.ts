@@ -12,6 +12,7 @@ import {
   expectError,
   find,
   gapOf,
+  globalTenant,
   type Sql,
   setPolicy,
   T,
@@ -19,8 +20,6 @@ import {
   U,
 } from "../support/kernel.ts";
 import { boundLogin, login, set } from "../support/tenants.ts";
-
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 async function policyOf(db: Sql, type: string): Promise<Record<string, unknown>> {
   return await db.value("select jobforge_get_policy($1)", [type]);
@@ -144,7 +143,7 @@ test("operators set policies, workers read them too, and a change is in the audi
     ),
   ).toEqual([
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "POLICY_SET",
       entity_type: "type",

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { T, UNKNOWN } from "../support/kernel.ts";
+import { T, unknownId } from "../support/kernel.ts";
 
 type Token = { id: string; token: string; prefix: string };
 
@@ -107,7 +107,7 @@ describe("a key", () => {
   });
 
   test("that does not exist cannot be revoked", async ({ db }) => {
-    await expect(db.query("select jobforge_revoke_token($1)", [UNKNOWN])).rejects.toMatchObject({
+    await expect(db.query("select jobforge_revoke_token($1)", [unknownId])).rejects.toMatchObject({
       code: "JF002",
     });
   });

@@ -17,7 +17,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { setLimit } from "../support/limits.ts";
@@ -288,7 +288,7 @@ test("keys that the type's policy lists are masked in explanations, also in erro
 test("only the tenant and operators may ask, and an unknown job has no explanation", async ({ db }) => {
   const { id } = await enqueue(db);
   await enqueueMany(db, 2, { tenant_id: U });
-  expect(await explain(db, UNKNOWN)).toBeNull();
+  expect(await explain(db, unknownId)).toBeNull();
   expect(await explain(db, id, U)).toBeNull();
   const tenant = await boundLogin(db, U, "jobforge_tenant");
   expect(await explain(tenant, id, U)).toBeNull();

@@ -12,7 +12,7 @@ import {
   type Sql,
   T,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
@@ -28,7 +28,7 @@ test("a job is got by its tenant, live or ended, as the view shows it; nobody el
     expect(await get(await boundLogin(db, T, "jobforge_tenant"), id)).toHaveLength(1);
     expect(await codeOf(get(await boundLogin(db, U, "jobforge_tenant"), id))).toBe("42501");
   }
-  expect(await get(db, UNKNOWN)).toEqual([]);
+  expect(await get(db, unknownId)).toEqual([]);
   expect(await get(db, null)).toEqual([]);
   await expectError(get(db, live, null), "JF001");
 });

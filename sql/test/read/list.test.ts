@@ -13,7 +13,7 @@ import {
   type Sql,
   T,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
 async function list(db: Sql, filters: unknown = {}, tenant: string | null = T): Promise<Job[]> {
@@ -45,22 +45,22 @@ async function oneOfEach(db: Sql): Promise<Record<string, string>> {
   return { succeeded, failed, dead, canceled, running, queued: queued.id };
 }
 
-const NEWEST_FIRST = ["queued", "running", "canceled", "dead", "failed", "succeeded"];
+const newestFirst = ["queued", "running", "canceled", "dead", "failed", "succeeded"];
 
 test("a list has the tenant's own jobs, newest first, live and finished together, as the view shows them", async ({
   db,
 }) => {
   await oneOfEach(db);
-  expect(await names(db)).toEqual(NEWEST_FIRST);
+  expect(await names(db)).toEqual(newestFirst);
   expect(await names(db, {}, U)).toEqual(["theirs"]);
-  expect(await names(db, {}, UNKNOWN)).toEqual([]);
+  expect(await names(db, {}, unknownId)).toEqual([]);
   const view = await db.query("select * from jobforge_jobs where tenant_id = $1 order by id desc", [T]);
   expect(await list(db)).toEqual(view);
 });
 
 test("no filters, null and filters of null select every job", async ({ db }) => {
   await oneOfEach(db);
-  expect(await names(db, null)).toEqual(NEWEST_FIRST);
+  expect(await names(db, null)).toEqual(newestFirst);
   const keys = [
     "status",
     "type",
@@ -73,12 +73,12 @@ test("no filters, null and filters of null select every job", async ({ db }) => 
     "offset",
     "cursor",
   ];
-  expect(await names(db, Object.fromEntries(keys.map((key) => [key, null])))).toEqual(NEWEST_FIRST);
+  expect(await names(db, Object.fromEntries(keys.map((key) => [key, null])))).toEqual(newestFirst);
   expect(await db.query("select payload from jobforge_list_jobs($1)", [T])).toHaveLength(6);
 });
 
 const found: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
-  ...NEWEST_FIRST.map((status) => [`the status ${status}`, { status }, [status]] as const),
+  ...newestFirst.map((status) => [`the status ${status}`, { status }, [status]] as const),
   ["several statuses", { status: ["dead", "queued", "canceled"] }, ["queued", "canceled", "dead"]],
   ["a status named twice", { status: ["dead", "dead"] }, ["dead"]],
   ["no status", { status: [] }, []],

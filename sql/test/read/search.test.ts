@@ -10,7 +10,7 @@ import {
   type Sql,
   T,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 import { claimAll } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
@@ -34,7 +34,7 @@ test("operators search the jobs of all tenants, or of one", async ({ db }) => {
   expect(await search(operator, { type: "b" })).toEqual([u2, t2]);
   expect(await search(operator, { tenant_id: T, status: "succeeded" })).toEqual([t1]);
   expect(await search(operator, { limit: 2, cursor: u2 })).toEqual([t2, u1]);
-  expect(await search(operator, { tenant_id: UNKNOWN })).toEqual([]);
+  expect(await search(operator, { tenant_id: unknownId })).toEqual([]);
   await expectError(search(operator, { tenant_id: "x" }), "JF002", "tenant_id");
   await expectError(search(operator, { tenant: U }), "JF002", "tenant");
   for (const role of ["jobforge_tenant", "jobforge_app", "jobforge_worker", "jobforge_reader"]) {

@@ -4,7 +4,7 @@ import { test } from "../../../test/database.ts";
 import { randomExpression } from "../support/cron-cases.ts";
 import { randomFrom } from "../support/random.ts";
 
-const FIRST = "2027-03-01T10:30:00Z";
+const firstSlot = "2027-03-01T10:30:00Z";
 
 /** In bursts, in long gaps, and what people write. */
 const expressions = [
@@ -25,7 +25,7 @@ test("the last due time is the one that a walk from the first finds", async ({ d
     const walk = await db
       .query<{ at: Date }>("select at from jobforge_cron_runs($1, 'Europe/Berlin', $2, 300) at", [
         expression,
-        FIRST,
+        firstSlot,
       ])
       // Some of the random ones never run.
       .catch(() => []);
@@ -35,7 +35,7 @@ test("the last due time is the one that a walk from the first finds", async ({ d
       for (const until of [last, between]) {
         const found = await db.value<Date>(
           "select jobforge.last_cron_due(jobforge.read_cron($1), 'Europe/Berlin', $2, $3)",
-          [expression, FIRST, until],
+          [expression, firstSlot, until],
         );
         expect(found, `${expression} until ${until?.toISOString()}`).toEqual(last);
         compared += 1;

@@ -1,7 +1,16 @@
 /** Schedules whose handler says when they run next: one row per task, as the feed reader lives on them. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { auditOf, claim, complete, expectError, fail, find, setPolicy, UNKNOWN } from "../support/kernel.ts";
+import {
+  auditOf,
+  claim,
+  complete,
+  expectError,
+  fail,
+  find,
+  setPolicy,
+  unknownId,
+} from "../support/kernel.ts";
 import { claimRun, ensure, inTime, runsOf, schedule, steer, update } from "../support/schedules.ts";
 import { settle, success } from "../support/settle.ts";
 
@@ -190,9 +199,12 @@ describe("a run", () => {
   });
 
   test("that nobody knows is refused by its id", async ({ db }) => {
-    const { message, hint } = await expectError(complete(db, UNKNOWN, { next_run_at: new Date() }), "JF003");
+    const { message, hint } = await expectError(
+      complete(db, unknownId, { next_run_at: new Date() }),
+      "JF003",
+    );
     expect(message).toBe("Job not found or not locked by worker");
-    expect(hint).toContain(UNKNOWN);
+    expect(hint).toContain(unknownId);
   });
 
   test("refuses a next time that is none", async ({ db }) => {

@@ -13,10 +13,10 @@ import {
   find,
   setPolicy,
   T,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
-const MIB = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 test("a success ends the job, frees it, links its result and keeps one attempt without error", async ({
   db,
@@ -70,7 +70,7 @@ test("a result may be any JSON or a reference alone; without either there is no 
     object: { result: {} },
     reference: { artifact_ref: "ref" },
     large: { result: "x".repeat(100_000) },
-    most: { result: "x".repeat(MIB - 2) },
+    most: { result: "x".repeat(mebibyte - 2) },
     nothing: {},
   };
   for (const [type, ending] of Object.entries(results)) {
@@ -114,7 +114,7 @@ test("only the worker that holds the job, in this attempt, may end it", async ({
     [held, { attempt: 0 }],
     [held, { attempt: -1 }],
     [queued, {}],
-    [UNKNOWN, {}],
+    [unknownId, {}],
     [null, {}],
   ];
   for (const status of ["succeeded", "failed"]) {
@@ -170,7 +170,7 @@ test("wrong arguments are refused and the run goes on", async ({ db }) => {
     ["next_run_at", { next_run_at: new Date() }],
   ];
   for (const [field, ending] of refused) await expectError(complete(db, id, ending), "JF002", field);
-  const large = await expectError(complete(db, id, { result: "x".repeat(MIB - 1) }), "JF008", "result");
+  const large = await expectError(complete(db, id, { result: "x".repeat(mebibyte - 1) }), "JF008", "result");
   expect(large.name).toBe("payload_too_large");
   expect(large.hint).toContain("artifact_ref");
   expect(await find(db, id)).toMatchObject({ status: "running", attempts: 1 });

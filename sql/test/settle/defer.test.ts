@@ -14,7 +14,7 @@ import {
   type Sql,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
@@ -79,7 +79,7 @@ test("a defer is refused unless the worker holds the job in that attempt", async
     [held, "w1", 2],
     [queued, "w1", null],
     [finished, "w1", null],
-    [UNKNOWN, "w1", null],
+    [unknownId, "w1", null],
   ] as const)
     await expectError(defer(db, id, { worker, attempt }), "JF003");
   await expectError(defer(await boundLogin(db, U, "jobforge_worker"), held), "JF003");

@@ -19,7 +19,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 import { claimAll, everything, idsOf, outcomes, type Report, settle, success } from "../support/settle.ts";
@@ -74,12 +74,12 @@ test("rows that the fence refuses are stale, each on its own, and change nothing
   await settle(db, [{ id: queued, attempt: 1, status: "released" }], { worker: "w3" });
   await cancel(db, ended);
   const before = await everything(db);
-  const refused = [success(others), success(queued), success(ended), success(UNKNOWN)];
+  const refused = [success(others), success(queued), success(ended), success(unknownId)];
   expect(outcomes(await settle(db, [...refused, { ...success(held), attempt: 2 }]))).toEqual(
     Array(5).fill("stale"),
   );
   expect(await everything(db)).toEqual(before);
-  expect(outcomes(await settle(db, [success(others), success(held), success(UNKNOWN)]))).toEqual([
+  expect(outcomes(await settle(db, [success(others), success(held), success(unknownId)]))).toEqual([
     "stale",
     "ok",
     "stale",

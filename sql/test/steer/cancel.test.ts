@@ -21,7 +21,7 @@ import {
   started,
   T,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 
@@ -121,7 +121,7 @@ test("a finished job, another tenant's job and an unknown job cannot be canceled
     ...ids.map((id): [string, string] => [id, T]),
     [running, U],
     [queued, U],
-    [UNKNOWN, T],
+    [unknownId, T],
     [null, T],
   ];
   for (const [id, tenant] of refused) {

@@ -28,7 +28,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 
@@ -166,7 +166,7 @@ test("a running, succeeded, canceled, foreign or unknown job cannot be reschedul
     [running, T],
     [dead.id, U],
     [queued.id, U],
-    [UNKNOWN, T],
+    [unknownId, T],
     [null, T],
   ];
   for (const [id, tenant_id] of refused) {

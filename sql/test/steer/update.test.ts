@@ -17,7 +17,7 @@ import {
   setPolicy,
   T,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
@@ -99,7 +99,7 @@ test("only queued jobs of the tenant can be updated", async ({ db }) => {
     [running, T],
     [ended, T],
     [queued, U],
-    [UNKNOWN, T],
+    [unknownId, T],
   ] as const)
     await expectError(update(db, id, { priority: 5 }, tenant), "JF006", "job_id");
   await expectError(update(db, queued, { priority: 5 }, null), "JF001");

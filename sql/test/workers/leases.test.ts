@@ -18,7 +18,7 @@ import {
   impatient,
   type Sql,
   setPolicy,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 
@@ -58,7 +58,7 @@ test("a heartbeat is refused for a job that the worker does not hold, and change
     [held, ""],
     [queued, "w1"],
     [ended, "w1"],
-    [UNKNOWN, "w1"],
+    [unknownId, "w1"],
     [null, "w1"],
   ];
   for (const [id, worker, attempt] of refused) {

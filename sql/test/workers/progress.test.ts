@@ -11,7 +11,7 @@ import {
   find,
   type Sql,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
@@ -50,7 +50,7 @@ test("progress is refused unless the worker holds the job in that attempt", asyn
     [held, "w1", 2],
     [queued, "w1", null],
     [finished, "w1", null],
-    [UNKNOWN, "w1", null],
+    [unknownId, "w1", null],
   ] as const)
     await expectError(progress(db, id, {}, worker, attempt), "JF003");
   await expectError(progress(await boundLogin(db, U, "jobforge_worker"), held, {}), "JF003");

@@ -16,7 +16,7 @@ import {
   setPolicy,
   T,
   U,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { claimAll } from "../support/settle.ts";
@@ -219,9 +219,9 @@ test("a worker learns what to abort and what it has lost, and nothing of others"
   await claim(db, "w2");
   for (const id of [stopped, others]) await cancel(db, id);
   await complete(db, ended);
-  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, ended, others, UNKNOWN) });
+  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, ended, others, unknownId) });
   expect(answer.cancel).toEqual(held(stopped));
-  expect(sorted(answer.lost)).toEqual(sorted(held(ended, others, UNKNOWN)));
+  expect(sorted(answer.lost)).toEqual(sorted(held(ended, others, unknownId)));
   expect((await workerHeartbeat(db, "w2", { held: held(others) })).cancel).toEqual(held(others));
 });
 
@@ -229,7 +229,10 @@ test.for<[string, unknown[]]>([
   ["scalars", [1, "text", null, true]],
   ["empty things", [{}, []]],
   ["malformed ids", [{ id: "x", attempt: 1 }, { id: 5, attempt: 1 }, { id: null }]],
-  ["malformed attempts", [{ id: UNKNOWN, attempt: "x" }, { id: UNKNOWN, attempt: 1e30 }, { id: UNKNOWN }]],
+  [
+    "malformed attempts",
+    [{ id: unknownId, attempt: "x" }, { id: unknownId, attempt: 1e30 }, { id: unknownId }],
+  ],
 ])("%s among the held jobs are lost, and harm nothing", async ([, garbage], { db }) => {
   const { id } = await enqueue(db);
   await claim(db, "w1");

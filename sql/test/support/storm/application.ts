@@ -18,7 +18,7 @@ import {
   subjects,
   tenants,
 } from "./client.ts";
-import { UNKEPT } from "./ledger.ts";
+import { unkept } from "./ledger.ts";
 
 /** Enters what was answered for a job. */
 function enter(client: Client, tenant: string, job: Draft, answer: { id: string; outcome: string }): void {
@@ -127,7 +127,7 @@ export async function read(client: Client): Promise<void> {
   ]);
   if (job === undefined) return;
   await db.query("select * from jobforge_get_job($1, $2)", [job.id, job.tenant]);
-  if (job.type !== UNKEPT) await db.query("select jobforge_watch_job($1, $2)", [job.id, job.tenant]);
+  if (job.type !== unkept) await db.query("select jobforge_watch_job($1, $2)", [job.id, job.tenant]);
 }
 
 export async function maintainOnce({ db, random }: Client): Promise<void> {

@@ -1,11 +1,11 @@
 /** Steps of workers that claim: claim, settle, and a settle sent again. */
-import { claim, IllegalClaim, isNextDue, type Wanted } from "./claims.ts";
+import { claim, IllegalClaim, isNextDue, type Wanted } from "../claim.ts";
+import { type RunReference, settle } from "../runs.ts";
+import type { Model } from "../state.ts";
+import type { StepOf, Via } from "../steps.ts";
 import { describeReport, endOf, forgetRuns, reportDocument, shownRun, typesOf } from "./reports.ts";
-import { type RunReference, settle } from "./runs.ts";
 import { shown, tenantOf } from "./specs.ts";
-import { Divergence, IDLE, type Process, type Report, type Settle, type Stage, same } from "./stage.ts";
-import type { Model } from "./state.ts";
-import type { StepOf, Via } from "./steps.ts";
+import { Divergence, idle, type Process, type Report, type Settle, type Stage, same } from "./stage.ts";
 
 /** What the kernel says of a claimed job. */
 interface Claimed {
@@ -105,7 +105,7 @@ export async function playSettle(stage: Stage, step: StepOf<"settle">): Promise<
 export async function playRetrySettle(stage: Stage, step: StepOf<"retrySettle">): Promise<string> {
   const senders = stage.processes.filter((process) => process.sent !== null);
   const process = senders[step.worker % senders.length] ?? stage.process(step.worker);
-  return process.sent === null ? IDLE : await sendSettle(stage, process, process.sent, "direct", false);
+  return process.sent === null ? idle : await sendSettle(stage, process, process.sent, "direct", false);
 }
 
 interface SettleAnswer {
