@@ -1,4 +1,4 @@
-/** Payloads over about 1.5 kB live in a table of their own: written once, never moved, gone with their job. */
+/** Payloads over about 1.5 kB are in a separate table: written once, never moved, deleted with their job. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -29,7 +29,7 @@ import {
 const largerPayload = { text: largePayload.text.repeat(4) };
 const smallPayload = { text: "small" };
 
-/** Where the payload of a job is stored: the place and the writer of its row, and whether the job's own row holds one too. */
+/** Returns where a payload is stored: the place and writer of its row, and whether the job's own row has one too. */
 async function stored(db: Sql, id: string) {
   const rows = await db.query<{ place: string; writer: string }>(
     "select ctid::text as place, xmin::text as writer from jobforge.payloads where job_id = $1",
@@ -44,7 +44,7 @@ async function stored(db: Sql, id: string) {
   return { rows, inline };
 }
 
-test("a large payload is stored once, beside the job, and a small one in the job's own row", async ({
+test("a large payload is stored once, next to the job, and a small one in the job's own row", async ({
   db,
 }) => {
   const large = await enqueue(db, { payload: largePayload });
@@ -55,7 +55,7 @@ test("a large payload is stored once, beside the job, and a small one in the job
   expect(await stored(db, small.id)).toEqual({ rows: [], inline: true });
 });
 
-test("null and empty payloads are small ones", async ({ db }) => {
+test("null and empty payloads are small", async ({ db }) => {
   for (const payload of [null, {}, [], "", 0, false]) {
     const { id } = await enqueue(db, { payload });
     expect((await find(db, id)).payload).toEqual(payload);
@@ -92,7 +92,7 @@ test("a large payload is never rewritten: not by claim, heartbeat, retry, loss, 
   expect([await stored(db, id), await stored(db, canceled)]).toEqual(before);
 });
 
-test("a large payload is read wherever a job is", async ({ db }) => {
+test("every way to read a job returns its large payload", async ({ db }) => {
   const { id } = await enqueue(db, { payload: largePayload, idempotency_key: "k", dedupe_key: "d" });
   const everywhere = async (): Promise<unknown[]> => [
     (await find(db, id)).payload,
@@ -113,7 +113,7 @@ test("a large payload is read wherever a job is", async ({ db }) => {
   expect(await everywhere(), "succeeded").toEqual(all);
 });
 
-test("a payload that is replaced changes its place with its size", async ({ db }) => {
+test("a replaced payload changes its place with its size", async ({ db }) => {
   const { id } = await enqueue(db, { payload: smallPayload, dedupe_key: "d" });
   const update = async (payload: unknown): Promise<void> => {
     await db.query("select jobforge_update_job($1, $2, $3)", [id, T, JSON.stringify({ payload })]);
@@ -166,9 +166,7 @@ test("a duplicate leaves no payload behind", async ({ db }) => {
   expect(await db.query("select job_id from jobforge.payloads")).toEqual([{ job_id: first.id }]);
 });
 
-test("a large payload goes when its job is forgotten, and at once when its type keeps no history", async ({
-  db,
-}) => {
+test("a large payload is deleted with its job, and at once if its type keeps no history", async ({ db }) => {
   const kept = await runWithTraces(db, { idempotency_key: "kept" });
   await setPolicy(db, "unkept", { keep_history: false });
   const unkept = await runJob(db, { type: "unkept", payload: largePayload });
@@ -181,7 +179,7 @@ test("a large payload goes when its job is forgotten, and at once when its type 
   expect(await db.value("select count(*)::int from jobforge.payloads")).toBe(0);
 });
 
-test("a tenant's large payloads are invisible to others", async ({ db }) => {
+test("a tenant's large payloads are invisible to other tenants", async ({ db }) => {
   const { role, url } = await db.createLogin("jobforge_tenant");
   await db.query("select jobforge_bind_role($1, '22222222-2222-4222-8222-222222222222')", [role]);
   const { id } = await enqueue(db, { payload: largePayload });

@@ -1,4 +1,4 @@
-/** jobforge_defer_job: a run hands its job back until a later time. */
+/** jobforge_defer_job: a run ends and its job waits until a later time. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -36,7 +36,7 @@ async function defer(db: Sql, id: string, how: Deferral = {}): Promise<unknown> 
   ]);
 }
 
-test("a deferred run frees its worker until the time it asked for, and costs an execution", async ({
+test("a deferred job leaves its worker until the given time, and the run counts as an attempt", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { max_attempts: 2 });
@@ -52,7 +52,7 @@ test("a deferred run frees its worker until the time it asked for, and costs an 
   expect((await attemptsOf(db, id)).map((run) => run.status)).toEqual(["deferred", "deferred"]);
 });
 
-test("a deferral for free may be repeated without end", async ({ db }) => {
+test("a deferral that does not count may be repeated without limit", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 1 });
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     expect(await claim(db)).toMatchObject([{ id, attempts: attempt }]);
@@ -62,7 +62,7 @@ test("a deferral for free may be repeated without end", async ({ db }) => {
   expect(await fail(db, id)).toMatchObject({ status: "dead" });
 });
 
-test("a run that was to be canceled is canceled when it defers", async ({ db }) => {
+test("a run with a cancel request is canceled when it defers", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await cancel(db, id);
