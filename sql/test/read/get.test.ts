@@ -16,7 +16,9 @@ import {
 } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
-test("a job is got by its tenant, live or ended, as the view shows it; nobody else's is", async ({ db }) => {
+test("a tenant gets its own job, live or finished, as the view shows it, and no other tenant's job", async ({
+  db,
+}) => {
   const [live, ended] = await enqueueAll(db, [{}, { priority: 1, payload: { large: "x".repeat(5000) } }]);
   await claim(db, "w1", { limit: 1 });
   await complete(db, ended);

@@ -24,27 +24,30 @@ async function watch(db: Sql, id: string, tenant = T): Promise<unknown> {
 const endings: Record<string, (db: Sql, id: string) => Promise<unknown>> = {
   success: (db, id) => complete(db, id),
   "a settled success": (db, id) => settle(db, [success(id)]),
-  death: (db, id) => fail(db, id),
-  refusal: (db, id) => fail(db, id, { retry: false }),
+  "its last failure": (db, id) => fail(db, id),
+  "a refused retry": (db, id) => fail(db, id, { retry: false }),
   "a canceled run": async (db, id) => {
     await cancel(db, id);
     await complete(db, id);
   },
 };
 
-test.for(Object.keys(endings))("a watched job that ends by %s is told of once", async (name, { db }) => {
-  const [watched, other] = await enqueueAll(db, [{ max_attempts: 1 }, { max_attempts: 1 }]);
-  await claimAll(db);
-  expect(await watch(db, watched)).toEqual({ id: watched, status: "running" });
-  await watch(db, watched);
-  const listener = await listen(db);
-  for (const id of [watched, other]) await endings[name]?.(db, id);
-  expect((await listener.heard()).filter((line) => line.startsWith("jobforge_done"))).toEqual([
-    `jobforge_done: ${watched}`,
-  ]);
-});
+test.for(Object.keys(endings))(
+  "a watched job that finishes by %s sends one notification",
+  async (name, { db }) => {
+    const [watched, other] = await enqueueAll(db, [{ max_attempts: 1 }, { max_attempts: 1 }]);
+    await claimAll(db);
+    expect(await watch(db, watched)).toEqual({ id: watched, status: "running" });
+    await watch(db, watched);
+    const listener = await listen(db);
+    for (const id of [watched, other]) await endings[name]?.(db, id);
+    expect((await listener.heard()).filter((line) => line.startsWith("jobforge_done"))).toEqual([
+      `jobforge_done: ${watched}`,
+    ]);
+  },
+);
 
-test("a watched job that is canceled or expires while queued is told of, one that is retried is not", async ({
+test("a watched job that is canceled or expires while queued sends a notification, and a retry sends none", async ({
   db,
 }) => {
   const [canceled, expired, retried] = await enqueueAll(db, [
@@ -63,7 +66,7 @@ test("a watched job that is canceled or expires while queued is told of, one tha
   expect(await listener.heard()).toEqual([`jobforge_done: ${expired}`]);
 });
 
-test("watching answers the status, is refused for another tenant's job, and tells nothing of what has ended", async ({
+test("a watch returns the status, is refused for another tenant's job, and sends nothing for a finished job", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -76,7 +79,9 @@ test("watching answers the status, is refused for another tenant's job, and tell
   expect(await listener.heard()).toEqual([]);
 });
 
-test("a transaction left open after watching a job delays neither its end nor others", async ({ db }) => {
+test("a transaction left open after watching a job delays the end of neither this job nor others", async ({
+  db,
+}) => {
   const [watched, other] = await enqueueAll(db, [{}, {}]);
   await claimAll(db);
   await watch(db, watched);

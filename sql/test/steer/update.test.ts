@@ -1,4 +1,4 @@
-/** jobforge_update_job: changes of a queued job. */
+/** jobforge_update_job: changes a queued job. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -29,7 +29,7 @@ async function update(db: Sql, id: string, changes: unknown, tenant: string | nu
   ]);
 }
 
-test("an update changes what it names and nothing else", async ({ db }) => {
+test("an update changes the given fields and nothing else", async ({ db }) => {
   const { id } = await enqueue(db, {
     payload: { n: 1 },
     priority: 1,
@@ -63,7 +63,7 @@ test("an update changes what it names and nothing else", async ({ db }) => {
   expect(new Set(await auditOf(db, id))).toEqual(new Set(["JOB_UPDATED"]));
 });
 
-test("an updated time counts: later is not claimed, now and the past are", async ({ db }) => {
+test("a claim respects an updated time: it skips a later time and takes now and the past", async ({ db }) => {
   const [late, soon, past] = await enqueueAll(db, [{}, { in: "1 hour" }, { in: "1 hour" }]);
   await update(db, late, { run_at: "2999-01-01T00:00:00Z" });
   await update(db, soon, { run_at: null });
@@ -71,14 +71,14 @@ test("an updated time counts: later is not claimed, now and the past are", async
   expect(await claimIds(db)).toEqual([past, soon]);
 });
 
-test("an updated priority counts in the next claim, and the type's cap holds", async ({ db }) => {
+test("the next claim respects an updated priority, and the type's cap holds", async ({ db }) => {
   await setPolicy(db, "a", { max_priority: 5 });
   const [first, second] = await enqueueAll(db, [{ priority: 3 }, {}]);
   expect(await update(db, second, { priority: 100 })).toMatchObject({ priority: 5 });
   expect(await claimIds(db)).toEqual([second, first]);
 });
 
-test("an updated payload may grow over the size that is stored apart, shrink again, and reaches the handler", async ({
+test("an updated payload may grow above the size that is stored separately, shrink again, and reaches the handler", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { payload: 0 });
@@ -111,7 +111,9 @@ test("only queued jobs of the tenant can be updated", async ({ db }) => {
   });
 });
 
-test("a wrong change is refused, named in words of the caller, and changes nothing", async ({ db }) => {
+test("an invalid change is refused, the error names the caller's field, and nothing changes", async ({
+  db,
+}) => {
   const { id } = await enqueue(db, { expires_in: "1 day" });
   const before = await find(db, id);
   const wrong: [unknown, string, RegExp][] = [
@@ -128,7 +130,7 @@ test("a wrong change is refused, named in words of the caller, and changes nothi
     [{ run_at: "soon" }, "JF002", /^(changes|run_at)$/],
     [{ run_at: "infinity" }, "JF002", /^run_at$/],
     [{ run_at: "0001-01-01 BC" }, "JF002", /^run_at$/],
-    // As for an enqueue: it would never start.
+    // As for an enqueue: the job would never start.
     [{ run_at: "2999-01-01T00:00:00Z" }, "JF002", /^(run_at|expires_at)$/],
     [{ payload: "x".repeat(1_048_576) }, "JF008", /^payload$/],
   ];

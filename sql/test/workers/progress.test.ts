@@ -1,4 +1,4 @@
-/** jobforge_progress_job: a run reports how far it is. */
+/** jobforge_progress_job: a run reports its progress. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
