@@ -3,7 +3,7 @@ import { cloneDatabase, type Row, type TestConnection, type TestDatabase } from 
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
 import { type Backlog, buildBacklog } from "../support/backlog.ts";
-import { cost, costAndAnswer, type Load, load, tenant } from "../support/cost.ts";
+import { cost, costAndResult, type Load, load, tenant } from "../support/cost.ts";
 import { buffersOf, type Explained, explainEverything, rowsVisited } from "../support/explain.ts";
 import { tenantSql } from "../support/history.ts";
 import { claim, type Sql } from "../support/kernel.ts";
@@ -41,7 +41,7 @@ async function costOfSettle(db: Sql): Promise<number> {
   let hint: unknown = null;
   return await least(async () => {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndAnswer<{ jobs: typeof held; hint: unknown }>(
+    const { buffers, answer } = await costAndResult<{ jobs: typeof held; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],

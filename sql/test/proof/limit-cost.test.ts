@@ -2,7 +2,7 @@
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
-import { cost, costAndAnswer, load, tenant } from "../support/cost.ts";
+import { cost, costAndResult, load, tenant } from "../support/cost.ts";
 import { claim, type Sql } from "../support/kernel.ts";
 import { type Scope, setLimit } from "../support/limits.ts";
 import type { ClaimedJob } from "../support/settle.ts";
@@ -42,7 +42,7 @@ async function costOfSettle(db: Sql): Promise<number> {
   const costs: number[] = [];
   for (let n = 0; n < warmUps + runCount; n += 1) {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndAnswer<{ jobs: ClaimedJob[]; hint: unknown }>(
+    const { buffers, answer } = await costAndResult<{ jobs: ClaimedJob[]; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],

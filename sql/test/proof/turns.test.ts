@@ -3,7 +3,7 @@ import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";
-import { costAndAnswer, load, tenant } from "../support/cost.ts";
+import { costAndResult, load, tenant } from "../support/cost.ts";
 import { proofJobs } from "../support/flow.ts";
 import { claim, connections, enqueue, type Sql, setPolicy, T, U, unknownId } from "../support/kernel.ts";
 import { randomFrom } from "../support/random.ts";
@@ -29,7 +29,7 @@ test("a new tenant's job is in the next claim, whatever another one has waiting,
         "a plain claim",
       ).toContain(id);
     } else if (n < 8) {
-      const { answer, buffers } = await costAndAnswer<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
+      const { answer, buffers } = await costAndResult<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
       expect(idsOf(answer), "a settle+claim without a hint").toContain(id);
       if (n > 5) expect(buffers).toBeLessThan(1000);
     } else {

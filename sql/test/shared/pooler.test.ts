@@ -38,11 +38,11 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
   };
 
   /** Runs some statements in one transaction as a tenant, the way applications do behind a pooler. */
-  const asTenant = async <Answer>(
+  const asTenant = async <Result>(
     client: TestConnection,
     tenant: string,
-    work: () => Promise<Answer>,
-  ): Promise<Answer> => {
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
     await client.query("begin");
     await client.query("select set_config('app.tenant_id', $1, true)", [tenant]);
     const answer = await work();

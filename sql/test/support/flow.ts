@@ -3,7 +3,7 @@
  * by between two calls, so time is told, not taken: the figures are the same on a fast and on a slow machine.
  */
 import type { TestDatabase } from "@jobforge/testing";
-import { costAndAnswer } from "./cost.ts";
+import { costAndResult } from "./cost.ts";
 import { nowSql, type Sql } from "./kernel.ts";
 import type { Report, Settlement } from "./settle.ts";
 
@@ -62,7 +62,7 @@ export function flowWorker(session: Sql, name: string, clock: Clock, types: read
       clock.now += betweenCalls;
       await tellTime(session, clock);
       const reports = jobs.map((job) => ({ id: job.id, attempt: job.attempts, ...end(job) }));
-      const { buffers, answer } = await costAndAnswer<Settlement & { hint: { at: string } }>(
+      const { buffers, answer } = await costAndResult<Settlement & { hint: { at: string } }>(
         session,
         "jobforge_settle_jobs($1, $2, 100, $3, null, $4)",
         [name, JSON.stringify(reports), types, hint === null ? null : JSON.stringify(hint)],

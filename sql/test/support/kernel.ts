@@ -296,7 +296,7 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
 }
 
 /** Starts a call whose answer is awaited later, so that a test which fails in between reports its own failure. */
-export function started<Answer>(call: Promise<Answer>): Promise<Answer> {
+export function started<Result>(call: Promise<Result>): Promise<Result> {
   call.catch(() => undefined);
   return call;
 }

@@ -23,7 +23,7 @@ export const boundTenant: string = tenantIds[0];
  */
 export type SessionName = "operator" | "tenant" | "worker" | "bound" | "application" | "handler";
 
-export interface KernelAnswer {
+export interface KernelResult {
   /** The column `answer` of every row. */
   readonly rows: readonly unknown[];
   /** The SQLSTATE of a refusal. */
@@ -59,7 +59,7 @@ export class Session {
   }
 
   /** Calls a function at a time of the frozen clock, and answers what it answered or was refused with. */
-  async call(now: number, sql: string, values: readonly unknown[], tenant?: string): Promise<KernelAnswer> {
+  async call(now: number, sql: string, values: readonly unknown[], tenant?: string): Promise<KernelResult> {
     const { client } = this.#connection;
     await client.query(
       prepared("select set_config('model.now', $1, false), set_config('app.tenant_id', $2, false)", [

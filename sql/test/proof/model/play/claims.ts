@@ -40,7 +40,7 @@ function adopt(stage: Stage, model: Model, wanted: Wanted, rows: readonly Claime
   });
 }
 
-function legally<Answer>(judge: () => Answer): Answer {
+function legally<Result>(judge: () => Result): Result {
   try {
     return judge();
   } catch (error) {
@@ -108,7 +108,7 @@ export async function playRetrySettle(stage: Stage, step: StepOf<"retrySettle">)
   return process.sent === null ? idle : await sendSettle(stage, process, process.sent, "direct", false);
 }
 
-interface SettleAnswer {
+interface SettleResult {
   readonly settled: readonly { id: string; attempt: number; outcome: string; status: string | null }[];
   readonly jobs: readonly Claimed[];
   readonly hint: unknown;
@@ -151,7 +151,7 @@ async function sendSettle(
     },
     (model) => settle(model, process.name, bound, sent.reports),
     (predicted, [row], model) => {
-      const answer = row as SettleAnswer;
+      const answer = row as SettleResult;
       same("the error of the claim", answer.claim_error ?? null, null);
       same(
         "settled",

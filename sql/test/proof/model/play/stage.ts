@@ -2,7 +2,7 @@
  * Where a scenario is played: the kernel and the model side by side, what each worker's process remembers, and who has a
  * transaction open. Every call is predicted by the model first, then made, then compared.
  */
-import type { Kernel, KernelAnswer, Session, SessionName } from "../kernel.ts";
+import type { Kernel, KernelResult, Session, SessionName } from "../kernel.ts";
 import { boundTenant, startTime } from "../kernel.ts";
 import type { End, RunReference } from "../runs.ts";
 import type { Breadth } from "../scenario.ts";
@@ -254,7 +254,7 @@ export class Stage {
   }
 
   /** Makes a call; a refusal leaves an open transaction as it was. */
-  async call(via: Via, call: Call): Promise<KernelAnswer> {
+  async call(via: Via, call: Call): Promise<KernelResult> {
     const session = this.kernel.sessions[call.session];
     if (via === "direct") return await session.call(this.now, call.sql, call.values, call.tenant);
     await session.run("savepoint step");
@@ -264,7 +264,7 @@ export class Stage {
   }
 }
 
-function requireRefusal(code: string, answer: KernelAnswer): void {
+function requireRefusal(code: string, answer: KernelResult): void {
   if (answer.code === code) return;
   const told =
     answer.code === null ? `accepted: ${JSON.stringify(answer.rows)}` : `refused with ${answer.code}`;
