@@ -3,7 +3,7 @@
  * decides which faults happen and how severe they are. How processes interleave with them depends on the machine.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Random, randomFrom } from "../../sql/test/support/proof-random.ts";
+import { type Random, randomFrom } from "../../sql/test/support/random.ts";
 import { findViolations, limitsNow } from "./checks/index.ts";
 import type { Fault, FaultKind } from "./faults/fault.ts";
 import { probeFences } from "./fences.ts";

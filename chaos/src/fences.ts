@@ -1,5 +1,5 @@
 /** Tries to get past the fence: reports success for lost runs, under the name of the worker that had them. */
-import type { Random } from "../../sql/test/support/proof-random.ts";
+import type { Random } from "../../sql/test/support/random.ts";
 import type { World } from "./world.ts";
 
 type Lost = { readonly job_id: string; readonly attempt_no: number; readonly worker_id: string };

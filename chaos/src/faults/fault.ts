@@ -1,5 +1,5 @@
 /** What all faults have in common. */
-import type { Random } from "../../../sql/test/support/proof-random.ts";
+import type { Random } from "../../../sql/test/support/random.ts";
 import type { World } from "../world.ts";
 
 export interface Fault {

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EnqueueOptions, type JobDefinition, JobForge } from "@jobforge/sdk-ts";
 import pg from "pg";
-import { type Random, randomFrom } from "../../../sql/test/support/proof-random.ts";
+import { type Random, randomFrom } from "../../../sql/test/support/random.ts";
 import { effect, keyed, limited, parent, plain, type Step, serial, tenants, type Work } from "../jobs.ts";
 import { openJournal } from "./journal.ts";
 

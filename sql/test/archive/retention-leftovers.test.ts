@@ -1,8 +1,8 @@
-/** What is forgotten apart from the history: keys of types without history, audit rows, watches, idle marks, workers. */
+/** Rows outside the archive that maintenance deletes: keys without history, audit rows, watches, idle marks, workers. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  LARGE,
+  largePayload,
   maintain,
   maintainAll,
   remembered,
@@ -24,17 +24,21 @@ import {
   workerHeartbeat,
 } from "../support/kernel.ts";
 
-test("a type that keeps no history leaves no row, no payload and no attempts, however its jobs succeed or are canceled", async ({
+test("a type that keeps no history leaves no row, payload or attempts when its jobs succeed or are canceled", async ({
   db,
 }) => {
   await setPolicy(db, "a", { keep_history: false });
   const succeeded = await runWithTraces(db, { idempotency_key: "succeeded" });
-  const canceled = await enqueue(db, { payload: LARGE, idempotency_key: "canceled" });
+  const canceled = await enqueue(db, { payload: largePayload, idempotency_key: "canceled" });
   await cancel(db, canceled.id);
-  const expired = await enqueue(db, { payload: LARGE, idempotency_key: "expired", expires_in: "1 minute" });
+  const expired = await enqueue(db, {
+    payload: largePayload,
+    idempotency_key: "expired",
+    expires_in: "1 minute",
+  });
   await db.travel("2 minutes");
   await maintain(db);
-  const aborted = await enqueue(db, { payload: LARGE, idempotency_key: "aborted" });
+  const aborted = await enqueue(db, { payload: largePayload, idempotency_key: "aborted" });
   await claim(db);
   await cancel(db, aborted.id);
   await complete(db, aborted.id);
@@ -44,17 +48,17 @@ test("a type that keeps no history leaves no row, no payload and no attempts, ho
   expect(await db.value("select count(*)::int from jobforge.archive")).toBe(0);
 });
 
-test("a type that keeps no history keeps its failures, with all they have", async ({ db }) => {
+test("a type that keeps no history keeps its failed jobs, with payload and attempts", async ({ db }) => {
   await setPolicy(db, "a", { keep_history: false });
   const id = await runWithTraces(db, { idempotency_key: "dead" }, "dead");
-  expect(await find(db, id)).toMatchObject({ status: "dead", payload: LARGE });
+  expect(await find(db, id)).toMatchObject({ status: "dead", payload: largePayload });
   expect(await attemptsOf(db, id)).toHaveLength(2);
   await db.travel("2 days");
   await maintainAll(db);
   expect((await enqueue(db, { idempotency_key: "dead" })).outcome).toBe("existing");
 });
 
-test("a key without history stands for 24 hours, no more and no less", async ({ db }) => {
+test("a key without history is kept for exactly 24 hours", async ({ db }) => {
   await setPolicy(db, "a", { keep_history: false });
   const { id } = await runJob(db, { idempotency_key: "once" });
   const other = await runJob(db, { type: "b", idempotency_key: "once" });
@@ -70,7 +74,22 @@ test("a key without history stands for 24 hours, no more and no less", async ({ 
   });
 });
 
-test("keys without history are forgotten in bounded slices", async ({ db }) => {
+test("a key of a job that finished before the key was committed is deleted a day later", async ({ db }) => {
+  await setPolicy(db, "brief", { keep_history: false });
+  const { id } = await enqueue(db, { type: "brief", dedupe_key: "d" });
+  await claim(db);
+  const application = await db.connect();
+  await application.query("begin");
+  const keyed = { type: "brief", dedupe_key: "d", idempotency_key: "k" };
+  expect(await enqueue(application, keyed)).toMatchObject({ id, outcome: "existing" });
+  await complete(db, id);
+  await application.query("commit");
+  await db.travel("25 hours");
+  await maintain(db);
+  expect(await enqueue(db, keyed)).toMatchObject({ outcome: "created" });
+});
+
+test("keys without history are deleted in bounded slices", async ({ db }) => {
   await setPolicy(db, "a", { keep_history: false });
   for (let i = 0; i < 12; i += 1) await runJob(db, { idempotency_key: `key ${i}` });
   await db.travel("2 days");
@@ -96,7 +115,7 @@ test("audit rows are kept for a year", async ({ db }) => {
   expect(await auditOf(db, second)).toEqual(["JOB_CANCELED"]);
 });
 
-test("audit rows go in bounded slices, the oldest first", async ({ db }) => {
+test("audit rows are deleted in bounded slices, the oldest first", async ({ db }) => {
   for (let i = 0; i < 7; i += 1) await cancel(db, (await enqueue(db)).id);
   await db.travel("400 days");
   await maintain(db, 5);
@@ -105,7 +124,7 @@ test("audit rows go in bounded slices, the oldest first", async ({ db }) => {
   expect(await db.value("select count(*)::int from jobforge.audit_log")).toBe(0);
 });
 
-test("a watch is forgotten when its time is over, and not before", async ({ db }) => {
+test("a watch is deleted when its time is over, and not before", async ({ db }) => {
   const { id } = await enqueue(db);
   await db.query("select jobforge_watch_job($1, $2)", [id, T]);
   const watches = "select count(*)::int from jobforge.watches";
@@ -117,7 +136,7 @@ test("a watch is forgotten when its time is over, and not before", async ({ db }
   expect(await db.value(watches)).toBe(0);
 });
 
-test("idle marks of workers that are gone are forgotten, those of living ones stay", async ({ db }) => {
+test("idle marks of workers that are gone are deleted, those of live workers stay", async ({ db }) => {
   await workerHeartbeat(db, "gone", { instance: "1", types: ["a", "b"], idle: true });
   await workerHeartbeat(db, "alive", { instance: "1", types: ["a"], idle: true });
   await db.travel("3 minutes");
@@ -128,7 +147,7 @@ test("idle marks of workers that are gone are forgotten, those of living ones st
   ]);
 });
 
-test("a worker that fell silent is shown as gone and forgotten after a day", async ({ db }) => {
+test("a worker that stopped sending heartbeats is listed as gone and deleted after a day", async ({ db }) => {
   const workers = "select id, status from jobforge_list_workers() order by id";
   await workerHeartbeat(db, "old", { instance: "1" });
   await db.travel("23 hours");
@@ -143,10 +162,10 @@ test("a worker that fell silent is shown as gone and forgotten after a day", asy
   expect(await db.query(workers)).toEqual([{ id: "young", status: "gone" }]);
 });
 
-test("workers' heartbeats alone make leaves, forget history and keys", async ({ db }) => {
+test("worker heartbeats alone create leaves and delete history and keys", async ({ db }) => {
   await setPolicy(db, "unkept", { keep_history: false });
   const unkept = await runJob(db, { type: "unkept", idempotency_key: "unkept" });
-  const { id } = await enqueue(db, { payload: LARGE, idempotency_key: "kept" });
+  const { id } = await enqueue(db, { payload: largePayload, idempotency_key: "kept" });
   await claim(db);
   await fail(db, id, { retry: false });
   for (let beats = 0; (await remembered(db, [id])).length > 0; beats += 1) {

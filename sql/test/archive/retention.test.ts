@@ -1,9 +1,9 @@
-/** Where ended jobs are kept, for how long, and how they are forgotten. */
+/** Where finished jobs are stored, for how long, and how they are deleted. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  LARGE,
   type Leaf,
+  largePayload,
   leafOf,
   leaves,
   maintain,
@@ -24,17 +24,17 @@ import {
   enqueue,
   find,
   type Job,
-  NOW,
+  nowSql,
   type Sql,
   setPolicy,
   T,
 } from "../support/kernel.ts";
 
-const NOTHING = { keys: 0, payloads: 0, attempts: 0 };
+const noTraces = { keys: 0, payloads: 0, attempts: 0 };
 
-/** Expects leaves without gap or overlap from now to seven days ahead, of both branches of a shelf. */
+/** Expects leaves without gaps or overlaps from now to seven days ahead, in both branches of a shelf. */
 async function expectWeekAhead(db: Sql, keepDays: number): Promise<void> {
-  const now = await db.value<Date>(`select ${NOW}`);
+  const now = await db.value<Date>(`select ${nowSql}`);
   const all = await leaves(db);
   for (const branch of ["finished_jobs", "dead_jobs"]) {
     const shelf = all.filter((leaf) => leaf.branch === branch && leaf.keep_days === keepDays);
@@ -49,17 +49,17 @@ async function expectWeekAhead(db: Sql, keepDays: number): Promise<void> {
   }
 }
 
-/** A leaf's own time: between its bounds. */
+/** Returns whether the time is between the bounds of the leaf. */
 function covers(leaf: Leaf, at: Date | null): boolean {
   return at !== null && leaf.from_at <= at && at < leaf.to_at;
 }
 
 describe("leaves", () => {
-  test("of the next seven days are there before the first job ends", async ({ db }) => {
+  test("of the next seven days exist before the first job finishes", async ({ db }) => {
     await expectWeekAhead(db, 30);
   });
 
-  test("are made seven days ahead by maintenance, for every retention in use, as time goes by", async ({
+  test("are created seven days ahead by maintenance, for every retention in use, as time passes", async ({
     db,
   }) => {
     await setPolicy(db, "short", { retention_days: 1 });
@@ -72,13 +72,15 @@ describe("leaves", () => {
     expect((await leaves(db)).length, "leaves of three shelves").toBeLessThan(80);
   });
 
-  test("that are there are not made again", async ({ db }) => {
+  test("that exist are not created again", async ({ db }) => {
     const before = await leaves(db);
     expect((await maintain(db)).leaves).toBe(0);
     expect(await leaves(db)).toEqual(before);
   });
 
-  test("hold the jobs that ended in their time, failures apart", async ({ db }) => {
+  test("hold the jobs that finished in their time span, with failed and dead jobs in a separate branch", async ({
+    db,
+  }) => {
     for (const days of [0, 5, 11]) {
       await db.travel(`${days} days`);
       const succeeded = await runJob(db);
@@ -101,8 +103,8 @@ describe("leaves", () => {
   });
 });
 
-describe("no end of a job waits for a leaf", () => {
-  test("a job that ends long after maintenance was last done is kept, shown, listed and forgotten like any other", async ({
+describe("a job that finishes does not wait for a leaf:", () => {
+  test("a job that finishes long after the last maintenance is stored, shown, listed and deleted like any other", async ({
     db,
   }) => {
     await db.travel("400 days");
@@ -111,7 +113,7 @@ describe("no end of a job waits for a leaf", () => {
     const ids = [succeeded, dead];
     await maintain(db);
     const [job] = await db.query<Job>("select * from jobforge_get_job($1, $2)", [succeeded, T]);
-    expect(job).toMatchObject({ status: "succeeded", payload: LARGE, attempts: 2 });
+    expect(job).toMatchObject({ status: "succeeded", payload: largePayload, attempts: 2 });
     const listed = await db.query<Job>("select * from jobforge_list_jobs($1)", [T]);
     expect(listed.map(({ id }) => id)).toEqual(ids.toReversed());
     expect((await enqueue(db, { idempotency_key: "far" })).outcome).toBe("existing");
@@ -122,10 +124,10 @@ describe("no end of a job waits for a leaf", () => {
     await db.travel("480 days");
     await maintainAll(db);
     expect(await remembered(db, ids)).toEqual([]);
-    expect(await tracesOf(db, ids)).toEqual(NOTHING);
+    expect(await tracesOf(db, ids)).toEqual(noTraces);
   });
 
-  test("a job that ends before maintenance made the shelf of its new retention is forgotten in time, and so are later ones", async ({
+  test("a job that finishes before maintenance has created the shelf of its new retention is deleted in time, and so are later jobs", async ({
     db,
   }) => {
     await setPolicy(db, "short", { retention_days: 1 });
@@ -136,12 +138,12 @@ describe("no end of a job waits for a leaf", () => {
     await db.travel("6 days");
     await maintainAll(db);
     expect(await remembered(db, [early, later, kept])).toEqual([kept]);
-    expect(await tracesOf(db, [early, later])).toEqual(NOTHING);
+    expect(await tracesOf(db, [early, later])).toEqual(noTraces);
   });
 });
 
-describe("each type is kept for its own time", () => {
-  test("on a shelf of its own", async ({ db }) => {
+describe("each type has its own retention:", () => {
+  test("its jobs are on their own shelf", async ({ db }) => {
     const days = { day: 1, month: 30, year: 365, usual: null };
     for (const [type, retention_days] of Object.entries(days)) await setPolicy(db, type, { retention_days });
     await makeLeaves(db);
@@ -170,7 +172,7 @@ describe("each type is kept for its own time", () => {
     expect(await remembered(db, ids)).toEqual([]);
   });
 
-  test("a changed policy means jobs that end from then on", async ({ db }) => {
+  test("a changed policy applies to jobs that finish from then on", async ({ db }) => {
     await setPolicy(db, "a", { retention_days: 1 });
     await maintain(db);
     const before = await runJob(db);
@@ -187,11 +189,9 @@ describe("each type is kept for its own time", () => {
   });
 });
 
-describe("what is older than its time of keeping", () => {
+describe("a leaf that is older than its retention", () => {
   for (const end of ["succeeded", "dead"] as const) {
-    test(`is cleared in bounded slices, then goes with its leaf, and nothing younger: ${end} jobs`, async ({
-      db,
-    }) => {
+    test(`is cleared in bounded slices, then dropped, without younger jobs: ${end} jobs`, async ({ db }) => {
       const old: string[] = [];
       for (let i = 0; i < 25; i += 1) old.push(await runWithTraces(db, { idempotency_key: `old ${i}` }, end));
       const leaf = await leafOf(db, old[0] as string);
@@ -199,7 +199,11 @@ describe("what is older than its time of keeping", () => {
       await makeLeaves(db);
       const young = await runWithTraces(db, { idempotency_key: "young" }, end);
       expect((await leafOf(db, young)).name).not.toBe(leaf.name);
-      const { id: queued } = await enqueue(db, { payload: LARGE, idempotency_key: "queued", in: "60 days" });
+      const { id: queued } = await enqueue(db, {
+        payload: largePayload,
+        idempotency_key: "queued",
+        in: "60 days",
+      });
 
       await travelToRetirement(db, leaf, "-1 minute");
       await maintainAll(db);
@@ -220,13 +224,13 @@ describe("what is older than its time of keeping", () => {
       expect(await db.value("select to_regclass($1)", [`jobforge.${leaf.name}`]), "the leaf").toBeNull();
       expect(await remembered(db, [...old, young, queued])).toEqual([young, queued]);
       expect(await tracesOf(db, [young])).toEqual({ keys: 1, payloads: 1, attempts: 1 });
-      expect((await find(db, young)).payload).toEqual(LARGE);
+      expect((await find(db, young)).payload).toEqual(largePayload);
       expect(await attemptsOf(db, young)).toHaveLength(2);
       expect(await tracesOf(db, [queued])).toEqual({ keys: 1, payloads: 1, attempts: 0 });
     });
   }
 
-  test("frees its idempotency key, and not before", async ({ db }) => {
+  test("frees the idempotency keys of its jobs, and not before", async ({ db }) => {
     const { id } = await runJob(db, { idempotency_key: "once" });
     const leaf = await leafOf(db, id);
     await travelToRetirement(db, leaf, "-1 second");

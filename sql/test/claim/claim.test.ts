@@ -21,10 +21,10 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
-test("a claim takes the oldest due jobs and makes them the worker's", async ({ db }) => {
+test("a claim takes the oldest due jobs and assigns them to the worker", async ({ db }) => {
   const [third, second, first] = await enqueueAll(db, [{ in: "-1 min" }, { in: "-2 min" }, { in: "-3 min" }]);
   const claimed = await claim(db, "w1", { limit: 2 });
   expect(claimed.map((job) => job.id)).toEqual([first, second]);
@@ -40,7 +40,7 @@ test("a claim takes the oldest due jobs and makes them the worker's", async ({ d
   expect(await find(db, third)).toMatchObject({ status: "queued", attempts: 0, locked_by: null });
 });
 
-test("a job is not claimed before its time, and is from then on", async ({ db }) => {
+test("a job is claimed from its time on, and not before", async ({ db }) => {
   const { id } = await enqueue(db, { in: "1 hour" });
   await db.travel("59 minutes");
   expect(await claim(db)).toEqual([]);
@@ -49,7 +49,7 @@ test("a job is not claimed before its time, and is from then on", async ({ db })
   expect(await claim(db)).toEqual([]);
 });
 
-test("of fifty workers that claim at once exactly one gets the one job", async ({ db }) => {
+test("of fifty workers that claim at the same time, exactly one gets the only job", async ({ db }) => {
   const workers = await connections(db, 50);
   const { id } = await enqueue(db);
   const claims = await Promise.all(workers.map((worker, n) => claimIds(worker, `w${n}`)));
@@ -107,7 +107,7 @@ test.for([
   ["another type", { type: "b" }],
   ["the same tenant and type", {}],
 ] as const)(
-  "a locked job at the head does not hide the next one of %s, also with limit 1",
+  "a locked job at the head does not hide the next job of %s, even with limit 1",
   async ([, next], { db }) => {
     const held = await enqueue(db, { in: "-1 hour" });
     const free = await enqueue(db, next);
@@ -120,7 +120,7 @@ test.for([
   },
 );
 
-test("wrong arguments are refused and claim nothing", async ({ db }) => {
+test("invalid arguments are refused and claim nothing", async ({ db }) => {
   const { id } = await enqueue(db);
   for (const worker of [null, "", "  ", "x".repeat(1025)]) {
     await expectError(claim(db, worker), "JF002", "worker_id");
@@ -134,17 +134,17 @@ test("wrong arguments are refused and claim nothing", async ({ db }) => {
 
 test.for<[string, (string | null)[] | null, string[]]>([
   ["null means every type", null, ["a", "b", "c"]],
-  ["an empty list means none", [], []],
-  ["a list of null means none", [null], []],
+  ["an empty list means no type", [], []],
+  ["a list of null means no type", [null], []],
   ["unknown types match nothing", ["nope", "A", "*", ""], []],
   ["a type named twice is claimed once", ["b", "b"], ["b"]],
-  ["nulls and unknown types beside a known one are ignored", [null, "c", "nope", "a"], ["a", "c"]],
+  ["nulls and unknown types next to a known one are ignored", [null, "c", "nope", "a"], ["a", "c"]],
 ])("types of a claim: %s", async ([, types, expected], { db }) => {
   await enqueueAll(db, [{ type: "a" }, { type: "b" }, { type: "c" }]);
   expect((await claim(db, "w1", { types })).map((job) => job.type)).toEqual(expected);
 });
 
-test("a worker limited to its types never touches another one, not even when nothing else is left", async ({
+test("a worker limited to its types never claims another type, even when no other work is left", async ({
   db,
 }) => {
   const [x, y] = await enqueueAll(db, [{ type: "X" }, { type: "Y" }]);
@@ -158,14 +158,14 @@ test("a worker limited to its types never touches another one, not even when not
 test("a claim for one tenant takes that tenant's jobs only, whatever their priority", async ({ db }) => {
   await enqueueAll(db, [{ priority: 9 }, { priority: 5 }]);
   const own = await enqueueAll(db, [{ tenant_id: U, priority: 1 }, { tenant_id: U }]);
-  expect(await claimIds(db, "w1", { tenant_id: UNKNOWN })).toEqual([]);
+  expect(await claimIds(db, "w1", { tenant_id: unknownId })).toEqual([]);
   expect(await claimIds(db, "w1", { tenant_id: U })).toEqual(own);
   expect(await claimIds(db, "w1", { tenant_id: U })).toEqual([]);
   expect(await claimIds(db, "w1", { tenant_id: T })).toHaveLength(2);
 });
 
 test.for(["repeatable read", "serializable"])(
-  "a claim under %s is refused with what to do",
+  "a claim under %s is refused with a hint on what to do",
   async (level, { db }) => {
     const { id } = await enqueue(db);
     await db.query(`begin isolation level ${level}`);
@@ -177,7 +177,7 @@ test.for(["repeatable read", "serializable"])(
   },
 );
 
-test("a claim that is rolled back never happened", async ({ db }) => {
+test("a claim that is rolled back has no effect", async ({ db }) => {
   const { id } = await enqueue(db);
   await db.query("begin");
   await claim(db, "w1");
@@ -186,7 +186,9 @@ test("a claim that is rolled back never happened", async ({ db }) => {
   expect(await claim(db, "w2")).toMatchObject([{ id, attempts: 1, locked_by: "w2" }]);
 });
 
-test("a job that expires before it starts is canceled for that reason and never runs", async ({ db }) => {
+test("a job that expires before it starts is canceled with the reason expired and never runs", async ({
+  db,
+}) => {
   const { id } = await enqueue(db, { expires_in: "10 seconds" });
   await db.travel("11 seconds");
   expect(await claim(db)).toEqual([]);
@@ -199,7 +201,7 @@ test("a job that expires before it starts is canceled for that reason and never 
   expect(await attemptsOf(db, id)).toEqual([]);
 });
 
-test("a job that waits for its retry expires too; a job that runs does not", async ({ db }) => {
+test("a job that waits for its retry expires too, but a running job does not", async ({ db }) => {
   const [retrying, running] = await enqueueAll(db, [
     { expires_in: "10 seconds" },
     { expires_in: "10 seconds" },
@@ -219,7 +221,7 @@ test("a job that waits for its retry expires too; a job that runs does not", asy
 test("expired jobs at the head do not hide the jobs behind them", async ({ db }) => {
   expect(await claim(db)).toEqual([]);
   await enqueueAll(db, [{ expires_in: "2 seconds" }, { tenant_id: U, expires_in: "2 seconds" }]);
-  const { id } = await enqueue(db, { tenant_id: UNKNOWN });
+  const { id } = await enqueue(db, { tenant_id: unknownId });
   await db.travel("3 seconds");
   expect(await claimIds(db, "w1", { limit: 1 })).toEqual([id]);
 });
@@ -235,7 +237,7 @@ test("a due job is claimed however many jobs of other types became due before it
   expect(await claimIds(db, "w1", { types: ["b"] })).toEqual([id]);
 });
 
-test("a claim writes nothing but the claim: no audit row, no second row of the job", async ({ db }) => {
+test("a claim writes only the claim: no audit row and no second row of the job", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   expect(await auditOf(db, id)).toEqual([]);

@@ -14,12 +14,12 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
 const tenants = Array.from({ length: 10 }, (_, n) => `0000000${n}-0000-4000-8000-000000000000`);
 
-/** Claims one job at a time until nothing is left. */
+/** Claims one job at a time until no job is left. */
 async function oneByOne(db: Sql): Promise<string[]> {
   const [id] = await claimIds(db, "w1", { limit: 1 });
   return id === undefined ? [] : [id, ...(await oneByOne(db))];
@@ -32,12 +32,12 @@ const byPriority: Record<string, readonly NewJob[]> = {
     { priority: 10, type: "c" },
     { priority: 5, type: "b" },
   ],
-  "across tenants": [{ priority: 0 }, { priority: 10, tenant_id: U }, { priority: 5, tenant_id: UNKNOWN }],
+  "across tenants": [{ priority: 0 }, { priority: 10, tenant_id: U }, { priority: 5, tenant_id: unknownId }],
   "below zero": [{ priority: -1_000_000 }, { priority: 1_000_000 }, { priority: -1 }],
   "over age": [{ priority: 0, in: "-1 day" }, { priority: 10 }, { priority: 5, in: "-1 hour" }],
 };
 
-test.for(Object.keys(byPriority))("jobs %s start in the order of their priority", async (where, { db }) => {
+test.for(Object.keys(byPriority))("jobs %s start in order of priority", async (where, { db }) => {
   const jobs = byPriority[where] ?? [];
   const [low, high, middle] = await enqueueAll(db, jobs);
   expect(await claimIds(db)).toEqual([high, middle, low]);
@@ -45,7 +45,7 @@ test.for(Object.keys(byPriority))("jobs %s start in the order of their priority"
   expect(await oneByOne(db)).toEqual([high2, middle2, low2]);
 });
 
-test("equal priorities of one tenant start oldest first, across types too", async ({ db }) => {
+test("jobs of one tenant with equal priority start oldest first, also across types", async ({ db }) => {
   const ages = [5, 1, 4, 2, 3];
   const jobs = ages.map((age, n) => ({ type: n % 2 === 0 ? "a" : "b", in: `-${age} minutes` }));
   const expected = (ids: string[]): (string | undefined)[] => [0, 2, 4, 3, 1].map((n) => ids[n]);
@@ -55,7 +55,9 @@ test("equal priorities of one tenant start oldest first, across types too", asyn
   expect(await oneByOne(db)).toEqual(expected(single));
 });
 
-test("a batch that is too small takes the oldest over all types, not some of each", async ({ db }) => {
+test("a batch that is too small for all jobs takes the oldest of all types, not some of each", async ({
+  db,
+}) => {
   const newer = await enqueueAll(db, [{ type: "a" }, { type: "a" }]);
   const older = await enqueueAll(db, [
     { type: "b", in: "-3 min" },
@@ -66,7 +68,7 @@ test("a batch that is too small takes the oldest over all types, not some of eac
   expect(await claimIds(db, "w1", { limit: 3 })).toEqual(newer);
 });
 
-test("jobs due at the same instant start in the order they were enqueued, across types too", async ({
+test("jobs due at the same instant start in the order they were enqueued, also across types", async ({
   db,
 }) => {
   const run_at = "2020-01-01T00:00:00Z";
@@ -77,7 +79,7 @@ test("jobs due at the same instant start in the order they were enqueued, across
   expect(await oneByOne(db)).toEqual(again);
 });
 
-test("a job whose time has come takes the place of its run_at among the waiting ones", async ({ db }) => {
+test("a job that becomes due is ordered by its run_at among the waiting jobs", async ({ db }) => {
   const later = await enqueue(db, { in: "10 seconds" });
   await db.travel("20 seconds");
   const now = await enqueue(db);
@@ -92,7 +94,9 @@ test("the priority of a job that became due counts at once", async ({ db }) => {
   expect(await claimIds(db, "w1", { limit: 1 })).toEqual([low.id]);
 });
 
-test("a tenant with one job is in the same batch as a tenant with a thousand older ones", async ({ db }) => {
+test("a tenant with one job gets into the same batch as a tenant with a thousand older jobs", async ({
+  db,
+}) => {
   await enqueueMany(db, 1000);
   const { id } = await enqueue(db, { tenant_id: U });
   const claimed = await claim(db, "w1", { limit: 10 });
@@ -100,7 +104,7 @@ test("a tenant with one job is in the same batch as a tenant with a thousand old
   expect(claimed.map((job) => job.id)).toContain(id);
 });
 
-test("a tenant with one job is served long before an older backlog, also one job at a time", async ({
+test("a tenant with one job is served long before an older backlog, even when workers claim one job at a time", async ({
   db,
 }) => {
   await enqueueMany(db, 300);
@@ -112,7 +116,7 @@ test("a tenant with one job is served long before an older backlog, also one job
   expect(claims).toBeLessThan(150);
 });
 
-test("tenants with work get equal shares of a batch, over all their types", async ({ db }) => {
+test("tenants with work get equal shares of a batch, across all their types", async ({ db }) => {
   for (const tenant_id of tenants) {
     await enqueueMany(db, 30, { tenant_id, type: "a" });
     await enqueueMany(db, 30, { tenant_id, type: "b" });
@@ -130,7 +134,7 @@ test("a share that a tenant cannot use goes to the others", async ({ db }) => {
   expect(claimed.filter((job) => job.tenant_id === T)).toHaveLength(17);
 });
 
-test("no tenant waits for more than a few batches, however many tenants there are", async ({ db }) => {
+test("no tenant waits for more than a few batches, however many tenants have work", async ({ db }) => {
   await db.query(
     "select count(jobforge_enqueue_job(md5((n / 20)::text)::uuid, 'a')) from generate_series(0, 2599) n",
   );
@@ -140,11 +144,11 @@ test("no tenant waits for more than a few batches, however many tenants there ar
     for (const job of await claim(db, "w1", { limit: 100 })) served.add(job.tenant_id);
     claims += 1;
   }
-  // In order of age the last tenant's turn would come in batch 26.
+  // If jobs started by age alone, the last tenant's turn would come in batch 26.
   expect(claims).toBeLessThan(20);
 });
 
-test("a batch is filled from the next priority when the best one runs out", async ({ db }) => {
+test("a batch is filled from the next priority when the highest one has no more jobs", async ({ db }) => {
   const low = await enqueueAll(db, [{}, { tenant_id: U }, { type: "b" }]);
   const high = await enqueueAll(db, [{ priority: 1 }, { priority: 1, tenant_id: U }]);
   const claimed = await claimIds(db);

@@ -1,4 +1,4 @@
-/** What cron expressions mean, on a clock that is never changed, and what the functions that evaluate them promise. */
+/** The meaning of cron expressions on a clock that is never changed, and the promises of the functions that evaluate them. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { next, runs } from "../support/cron.ts";
@@ -163,13 +163,13 @@ describe("the next run", () => {
     expect(await next(db, "* * * * * *", "2026-01-31 12:00:00.5 UTC")).toBe("2026-01-31 12:00:01");
   });
 
-  test("is one of a zone's clock", async ({ db }) => {
+  test("is a time on the zone's clock", async ({ db }) => {
     expect(await next(db, "0 9 * * *", after, "Asia/Kathmandu")).toBe("2026-02-01 03:15:00");
     expect(await next(db, "0 9 * * *", after, "America/Los_Angeles")).toBe("2026-01-31 17:00:00");
     expect(await next(db, "0 9 * * *", after, "Etc/GMT+5")).toBe("2026-01-31 14:00:00");
   });
 
-  test("comes after a century that is no leap year", async ({ db }) => {
+  test("is found across a century year that is not a leap year", async ({ db }) => {
     expect(await runs(db, "0 0 29 2 *", "2095-01-01 UTC")).toEqual([
       "2096-02-29 00:00:00",
       "2104-02-29 00:00:00",
@@ -177,7 +177,7 @@ describe("the next run", () => {
     ]);
   });
 
-  test("is after now, in UTC, unless told otherwise", async ({ db }) => {
+  test("is after now and in UTC by default", async ({ db }) => {
     await db.travel("1000 days");
     const [row] = await db.query<{ next: Date; expected: Date }>(
       `select jobforge_cron_next('0 0 * * *') as next,
@@ -228,7 +228,7 @@ describe("the next run", () => {
 });
 
 describe("the next runs", () => {
-  test("are as many as asked for, in their order", async ({ db }) => {
+  test("are as many as requested, in order", async ({ db }) => {
     for (const count of [1, 1000]) {
       const found = await runs(db, "*/7 9-17 * * mon-fri", after, { zone: "America/New_York", count });
       expect(new Set(found).size).toBe(count);
@@ -244,7 +244,7 @@ describe("the next runs", () => {
   });
 });
 
-test("every role of a client may ask, and nobody else", async ({ db }) => {
+test("every client role may call it, and no other role", async ({ db }) => {
   const ask = "select jobforge_cron_next('@daily'), jobforge_cron_runs('@daily', p_count => 1)";
   for (const role of clientRoles) {
     const session = await db.connect((await db.createLogin(role)).url);

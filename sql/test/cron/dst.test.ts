@@ -1,13 +1,13 @@
 /**
- * What happens when a clock is changed, stated time by time: a time that is skipped runs at the shift, one that comes twice runs
- * once, and what names every hour goes on. Instants are UTC.
+ * What happens when a clock is changed: a skipped time runs at the shift, a time that occurs twice runs
+ * once, and an expression that names every hour continues. Instants are UTC.
  */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { next, runs } from "../support/cron.ts";
 import type { Sql } from "../support/kernel.ts";
 
-/** Expression, the instant after which, and the runs that follow. */
+/** Expression, the instant after which to look, and the expected runs. */
 type Row = readonly [expression: string, after: string, ...runs: string[]];
 
 async function expectRuns(db: Sql, zone: string, rows: readonly Row[]): Promise<void> {
@@ -25,7 +25,7 @@ test("an hour is skipped at 02:00 in Berlin", async ({ db }) => {
     ["30 2 * * *", "2025-03-28 12:00", "2025-03-29 01:30", "2025-03-30 01:00", "2025-03-31 00:30"],
     ["0 2 * * *", "2025-03-30 00:59", "2025-03-30 01:00", "2025-03-31 00:00"],
     ["59 59 2 * * *", "2025-03-30 00:59", "2025-03-30 01:00", "2025-03-31 00:59:59"],
-    // Times around it are what they always are.
+    // Times around the shift are unchanged.
     ["0 3 * * *", "2025-03-29 12:00", "2025-03-30 01:00", "2025-03-31 01:00"],
     ["59 1 * * *", "2025-03-29 12:00", "2025-03-30 00:59", "2025-03-30 23:59"],
     ["1 3 * * *", "2025-03-29 12:00", "2025-03-30 01:01", "2025-03-31 01:01"],
@@ -39,10 +39,10 @@ test("an hour is skipped at 02:00 in Berlin", async ({ db }) => {
       "2025-03-30 01:30",
     ],
     ["*/20 2 * * *", "2025-03-30 00:00", "2025-03-30 01:00", "2025-03-31 00:00", "2025-03-31 00:20"],
-    // Once a year, and just that day.
+    // It runs once a year, on exactly that day.
     ["30 2 30 3 *", "2025-01-01 00:00", "2025-03-30 01:00", "2026-03-30 00:30"],
     ["30 2 * * 0L", "2025-03-30 01:00", "2025-04-27 00:30"],
-    // What names every hour has no run for the hour that is not there.
+    // An expression that names every hour has no run in the skipped hour.
     ["30 * * * *", "2025-03-29 23:45", "2025-03-30 00:30", "2025-03-30 01:30", "2025-03-30 02:30"],
     ["0 * * * *", "2025-03-29 23:45", "2025-03-30 00:00", "2025-03-30 01:00", "2025-03-30 02:00"],
     ["*/20 * * * *", "2025-03-30 00:30", "2025-03-30 00:40", "2025-03-30 01:00", "2025-03-30 01:20"],
@@ -53,12 +53,12 @@ test("an hour is skipped at 02:00 in Berlin", async ({ db }) => {
 test("an hour comes twice at 02:00 in Berlin", async ({ db }) => {
   // 03:00 becomes 02:00 at 01:00 UTC.
   await expectRuns(db, "Europe/Berlin", [
-    // Once, the first time.
+    // It runs once, at the first occurrence.
     ["30 2 * * *", "2025-10-25 12:00", "2025-10-26 00:30", "2025-10-27 01:30"],
     ["0 2 * * *", "2025-10-25 12:00", "2025-10-26 00:00", "2025-10-27 01:00"],
     ["0 3 * * *", "2025-10-25 12:00", "2025-10-26 02:00", "2025-10-27 02:00"],
     ["*/30 2 * * *", "2025-10-25 23:59", "2025-10-26 00:00", "2025-10-26 00:30", "2025-10-27 01:00"],
-    // Asked in the middle of it, a time of the first pass is not due again.
+    // In the middle of the repeated hour, a time of the first pass is not due again.
     ["30 2 * * *", "2025-10-26 00:45", "2025-10-27 01:30"],
     ["30 2 * * *", "2025-10-26 01:00", "2025-10-27 01:30"],
     ["45 2 * * *", "2025-10-26 01:15", "2025-10-27 01:45"],
@@ -71,7 +71,7 @@ test("an hour comes twice at 02:00 in Berlin", async ({ db }) => {
       "2025-10-26 03:00",
       "2025-10-26 05:00",
     ],
-    // What names every hour goes on.
+    // An expression that names every hour continues.
     [
       "0 * * * *",
       "2025-10-25 23:30",
@@ -92,7 +92,7 @@ test("an hour comes twice at 02:00 in Berlin", async ({ db }) => {
     ["* * * * *", "2025-10-26 00:58", "2025-10-26 00:59", "2025-10-26 01:00", "2025-10-26 01:01"],
     ["@hourly", "2025-10-26 00:59", "2025-10-26 01:00", "2025-10-26 02:00"],
     ["*/30 * * * * *", "2025-10-26 00:59:30", "2025-10-26 01:00", "2025-10-26 01:00:30"],
-    // @every knows no clock.
+    // @every does not depend on the clock.
     ["@every 45m", "2025-10-26 00:00", "2025-10-26 00:45", "2025-10-26 01:30", "2025-10-26 02:15"],
     ["@every 1d", "2025-10-25 12:00", "2025-10-26 12:00", "2025-10-27 12:00"],
   ]);
@@ -164,7 +164,7 @@ test("a whole day is skipped in Apia", async ({ db }) => {
     ["0 0 * * 5", "2011-12-24 00:00", "2011-12-30 10:00", "2012-01-05 10:00"],
     ["0 */6 * * *", "2011-12-30 03:00", "2011-12-30 04:00", "2011-12-30 10:00", "2011-12-30 16:00"],
     ["0 * * * *", "2011-12-30 08:30", "2011-12-30 09:00", "2011-12-30 10:00", "2011-12-30 11:00"],
-    // It names every hour of a day that is not there.
+    // It names every hour of the skipped day.
     ["0 * 30 12 *", "2011-01-01 00:00", "2012-12-29 10:00", "2012-12-29 11:00"],
   ]);
 });
@@ -200,10 +200,10 @@ test("the clock moves in other years and other halves of the world", async ({ db
   await expectRuns(db, "America/New_York", [
     ["30 2 * * *", "2025-03-08 12:00", "2025-03-09 07:00", "2025-03-10 06:30"],
     ["30 1 * * *", "2025-11-01 12:00", "2025-11-02 05:30", "2025-11-03 06:30"],
-    // Far ahead, by the rule of the zone.
+    // A distant year follows the rule of the zone.
     ["30 2 * * *", "2099-03-07 12:00", "2099-03-08 07:00", "2099-03-09 06:30"],
   ]);
-  // Another rule, as it was at the time.
+  // An earlier year follows the rule of its time.
   await expectRuns(db, "America/New_York", [["30 2 * * *", "1999-04-03 12:00", "1999-04-04 07:00"]]);
   expect(await next(db, "0 9 * * *", "2011-03-27 12:00 UTC", "Europe/Istanbul")).toBe("2011-03-28 06:00:00");
 });

@@ -1,4 +1,4 @@
-/** Schedules that cannot be: refused at once, with what is wrong and what to write instead. */
+/** Invalid schedules are refused at once, with what is wrong and what to write instead. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { next, runs } from "../support/cron.ts";
@@ -6,7 +6,7 @@ import { codeOf, expectError, impatient } from "../support/kernel.ts";
 
 const after = "2026-01-31 12:00 UTC";
 
-/** Expression, and what the message or the hint says of it. */
+/** Expression, and the text that its message or hint must contain. */
 const wrong: readonly (readonly [expression: string | null, says: string])[] = [
   [null, "the expression is empty"],
   ["", "the expression is empty"],
@@ -91,7 +91,7 @@ describe("an expression is refused", () => {
     }
   });
 
-  test("when it is longer than 200 characters, however long, at once", async ({ db }) => {
+  test("when it is longer than 200 characters, at once however long it is", async ({ db }) => {
     const session = await impatient(db);
     const list = (count: number): string => `${Array(count).fill("1").join(",")} * * * *`;
     expect(await next(session, list(96).padEnd(200), after)).toBe("2026-01-31 12:01:00");
@@ -101,7 +101,7 @@ describe("an expression is refused", () => {
     }
   });
 
-  test("at once, also when it is made to be slow", async ({ db }) => {
+  test("at once, also when it is built to be slow", async ({ db }) => {
     const session = await impatient(db);
     const repeated = (piece: string): string => `${piece.repeat(190 / piece.length)} * * * *`;
     for (const piece of ["1-", "*/", "1,", "#", "L", "l,", "((", "\\", "1-59/1,", "%s", "-"])
@@ -114,7 +114,7 @@ describe("an expression is refused", () => {
 
 const places = "Use the IANA name of a place";
 
-/** Time zone, and what the hint says. */
+/** Time zone, and the text that its hint must contain. */
 const wrongZones: readonly (readonly [zone: string | null, says: string])[] = [
   [null, places],
   ["", places],
@@ -131,7 +131,7 @@ const wrongZones: readonly (readonly [zone: string | null, says: string])[] = [
   ["GMT+5", places],
   ["Etc/GMT+15", places],
   ["<+05>-5", places],
-  // Postgres knows all of these, as offsets that it makes up.
+  // Postgres accepts all of these and invents offsets for them.
   ["CET", places],
   ["EST", places],
   ["EST5EDT", places],
@@ -144,7 +144,7 @@ const wrongZones: readonly (readonly [zone: string | null, says: string])[] = [
 ];
 
 describe("a time zone is refused", () => {
-  test("when it is not the name of one, with a hint", async ({ db }) => {
+  test("when it is not the name of a time zone, with a hint", async ({ db }) => {
     for (const [zone, says] of wrongZones) {
       const error = await expectError(next(db, "0 9 * * *", after, zone), "JF009", "timezone");
       expect(error.name).toBe("invalid_schedule");
@@ -153,7 +153,7 @@ describe("a time zone is refused", () => {
     }
   });
 
-  test("never when it is one of the server's that names a place", async ({ db }) => {
+  test("never when it is one of the server's zones that names a place", async ({ db }) => {
     const refused = await db.query<{ name: string }>(`
       select name
       from pg_timezone_names
@@ -162,7 +162,7 @@ describe("a time zone is refused", () => {
   });
 });
 
-test("a count that is none, and a time without an end, are refused", async ({ db }) => {
+test("an invalid count and an infinite time are refused", async ({ db }) => {
   for (const count of [null, 0, -1, 1001, 2_147_483_647])
     await expectError(runs(db, "@daily", after, { count }), "JF002", "count");
   for (const time of ["infinity", "-infinity", "0001-01-01 BC", "20000-01-01 UTC"])

@@ -22,14 +22,16 @@ import {
 
 const big = (text: string): { text: string } => ({ text: text.repeat(2_000) });
 
-test("the same idempotency key gives the same job, as it was first asked for", async ({ db }) => {
+test("the same idempotency key returns the same job, as it was first enqueued", async ({ db }) => {
   const first = await enqueue(db, { payload: { x: 1 }, idempotency_key: "k1" });
   const second = await enqueue(db, { payload: { x: 2 }, idempotency_key: "k1", priority: 5 });
   expect(second).toEqual({ ...first, outcome: "existing" });
   expect(await countJobs(db)).toBe(1);
 });
 
-test("keys belong to one tenant and one type; no key means a new job each time", async ({ db }) => {
+test("keys belong to one tenant and one type, and without a key each call creates a new job", async ({
+  db,
+}) => {
   const jobs = [
     await enqueue(db, { idempotency_key: "k", dedupe_key: "d" }),
     await enqueue(db, { idempotency_key: "k", dedupe_key: "d", tenant_id: U }),
@@ -41,7 +43,9 @@ test("keys belong to one tenant and one type; no key means a new job each time",
   expect(new Set(jobs.map((job) => job.id)).size).toBe(5);
 });
 
-test("an idempotency key holds while its job runs and after it ended, whatever the end", async ({ db }) => {
+test("an idempotency key returns its job while the job runs and after it finished, with any status", async ({
+  db,
+}) => {
   const ends = { succeeded: {}, failed: { status: "failed", retry: false }, dead: { status: "failed" } };
   for (const [status, ending] of Object.entries(ends)) {
     const asked = { idempotency_key: status, max_attempts: 1 };
@@ -63,7 +67,7 @@ test.for<["idempotency_key" | "dedupe_key", string, string]>([
   ["dedupe_key", "skip", "existing"],
   ["dedupe_key", "replace", "replaced"],
   ["dedupe_key", "debounce", "replaced"],
-])("twenty callers at once with one %s (%s) share one job", async ([key, dedupe_mode, other], { db }) => {
+])("twenty concurrent callers with one %s (%s) share one job", async ([key, dedupe_mode, other], { db }) => {
   const callers = await connections(db, 20);
   for (const round of ["first", "second", "third"]) {
     const answers = await Promise.all(
@@ -75,7 +79,7 @@ test.for<["idempotency_key" | "dedupe_key", string, string]>([
   expect(await countJobs(db)).toBe(3);
 });
 
-test("a dedupe key is taken while its job is queued, running or retrying, and free once it ended", async ({
+test("a dedupe key is taken while its job is queued, running or retrying, and free when it is finished", async ({
   db,
 }) => {
   const asked = { dedupe_key: "d" };
@@ -101,7 +105,7 @@ test("skip leaves the queued job as it is", async ({ db }) => {
   expect(second).toEqual({ ...first, outcome: "existing" });
 });
 
-test("replace changes payload, priority and tags of a queued job, and not its time", async ({ db }) => {
+test("replace changes the payload, priority and tags of a queued job, but not its time", async ({ db }) => {
   const first = await enqueue(db, {
     dedupe_key: "d",
     payload: { n: 1 },
@@ -129,7 +133,7 @@ test("replace changes payload, priority and tags of a queued job, and not its ti
   expect(await claim(db)).toEqual([]);
 });
 
-test("debounce also moves the job, later or to now", async ({ db }) => {
+test("debounce also moves the job to a later time or to now", async ({ db }) => {
   const asked = { dedupe_key: "d", dedupe_mode: "debounce" };
   const { id } = await enqueue(db, { ...asked, in: "1 minute" });
   const later = await enqueue(db, { ...asked, in: "10 minutes", payload: { n: 2 } });
@@ -140,7 +144,7 @@ test("debounce also moves the job, later or to now", async ({ db }) => {
   expect(await claim(db)).toMatchObject([{ id, payload: { n: 3 } }]);
 });
 
-test("a queued job that was pushed back by debounce leaves the ready jobs", async ({ db }) => {
+test("a queued job that debounce moves to a later time is no longer ready", async ({ db }) => {
   const asked = { dedupe_key: "d", dedupe_mode: "debounce" };
   const { id } = await enqueue(db, asked);
   await enqueue(db, { ...asked, in: "10 minutes" });
@@ -150,7 +154,7 @@ test("a queued job that was pushed back by debounce leaves the ready jobs", asyn
 });
 
 test.for(["replace", "debounce"])(
-  "%s leaves a running job alone and says existing",
+  "%s does not change a running job and returns the outcome existing",
   async (dedupe_mode, { db }) => {
     const { id } = await enqueue(db, { dedupe_key: "d", payload: { n: 1 } });
     await claim(db);
@@ -168,7 +172,9 @@ test.for(["replace", "debounce"])(
   },
 );
 
-test("replaced payloads may grow over the size that is stored apart, and shrink again", async ({ db }) => {
+test("a replaced payload may grow above the size that is stored separately, and shrink again", async ({
+  db,
+}) => {
   const asked = { dedupe_key: "d", dedupe_mode: "replace" };
   const { id } = await enqueue(db, asked);
   for (const payload of [big("a"), big("b"), { small: true }, big("c"), null, big("d")]) {
@@ -177,7 +183,7 @@ test("replaced payloads may grow over the size that is stored apart, and shrink 
   expect(await claim(db)).toMatchObject([{ id, payload: big("d") }]);
 });
 
-test("the cap on priorities holds for a replaced job too", async ({ db }) => {
+test("the cap on priorities also holds for a replaced job", async ({ db }) => {
   await setPolicy(db, "a", { max_priority: 3 });
   await enqueue(db, { dedupe_key: "d" });
   expect(await enqueue(db, { dedupe_key: "d", dedupe_mode: "replace", priority: 9 })).toMatchObject({
@@ -185,7 +191,7 @@ test("the cap on priorities holds for a replaced job too", async ({ db }) => {
   });
 });
 
-test("with both keys the idempotency key answers first, and a merged job's key leads to the merged job", async ({
+test("of both keys the idempotency key is looked up first, and the key of a merged job returns the merged job", async ({
   db,
 }) => {
   const first = await enqueue(db, { idempotency_key: "k1", dedupe_key: "d1" });
@@ -211,7 +217,7 @@ test("with both keys the idempotency key answers first, and a merged job's key l
   expect(await claimIds(db)).toEqual([fresh.id]);
 });
 
-test("a key of a transaction that rolls back is free for the caller who waited for it", async ({ db }) => {
+test("a key is free for a waiting caller when the transaction that holds it rolls back", async ({ db }) => {
   for (const key of ["idempotency_key", "dedupe_key"]) {
     const waiting = await db.connect();
     const backend = await backendOf(waiting);
@@ -224,7 +230,7 @@ test("a key of a transaction that rolls back is free for the caller who waited f
   }
 });
 
-test("a caller under REPEATABLE READ that meets a newer job with its key is told to try again", async ({
+test("a caller under REPEATABLE READ gets a serialization error if a newer job has its key", async ({
   db,
 }) => {
   const caller = await db.connect();
@@ -238,7 +244,9 @@ test("a caller under REPEATABLE READ that meets a newer job with its key is told
   }
 });
 
-test("a type without history leaves no row after success, and its key still answers", async ({ db }) => {
+test("a type without history leaves no row after success, and its key still returns the job's id", async ({
+  db,
+}) => {
   await setPolicy(db, "a", { keep_history: false });
   const asked = { idempotency_key: "k", payload: big("x") };
   const { id } = await enqueue(db, asked);
@@ -253,7 +261,7 @@ test("a type without history leaves no row after success, and its key still answ
   expect(await claim(db)).toEqual([]);
 });
 
-test("a type without history leaves no row after a cancel either, but always after a failure", async ({
+test("a type without history leaves no row after a cancel, but always leaves one after a failure", async ({
   db,
 }) => {
   await setPolicy(db, "a", { keep_history: false });

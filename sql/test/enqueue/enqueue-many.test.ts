@@ -1,7 +1,7 @@
 /** jobforge_enqueue_jobs: many jobs in one call, all or none. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { enqueueJobs, told } from "../support/bulk.ts";
+import { enqueueJobs, outcomesOf } from "../support/bulk.ts";
 import {
   claim,
   claimIds,
@@ -15,11 +15,11 @@ import {
   U,
 } from "../support/kernel.ts";
 
-test("ten thousand jobs in one call are answered in the order of the input, each once", async ({ db }) => {
+test("ten thousand jobs in one call are returned in the order of the input, each once", async ({ db }) => {
   const jobs = Array.from({ length: 10_000 }, (_, n) => ({ type: "a", payload: { n } }));
   const rows = await enqueueJobs(db, jobs);
   expect(rows).toHaveLength(10_000);
-  expect(new Set(told(rows))).toEqual(new Set(["created"]));
+  expect(new Set(outcomesOf(rows))).toEqual(new Set(["created"]));
   const stored = await db.query<{ id: string; n: number }>(
     "select id, (payload ->> 'n')::int as n from jobforge_jobs",
   );
@@ -27,7 +27,7 @@ test("ten thousand jobs in one call are answered in the order of the input, each
   expect(rows.map((row) => places.get(row.id))).toEqual(jobs.map((job) => job.payload.n));
 });
 
-test("jobs of a call start in the order of the input, across types, in every call of a session", async ({
+test("jobs of one call start in the order of the input, across types, in every call of a session", async ({
   db,
 }) => {
   const types = ["b", "a", "b", "c", "a", "a", "c", "b"];
@@ -42,7 +42,7 @@ test("jobs of a call start in the order of the input, across types, in every cal
   }
 });
 
-test("every option is kept, and what is left out or null has its default", async ({ db }) => {
+test("every option is kept, and an option that is missing or null has its default", async ({ db }) => {
   await setPolicy(db, "a", { max_attempts: 9, max_priority: 5 });
   const options = {
     type: "a",
@@ -70,7 +70,7 @@ test("every option is kept, and what is left out or null has its default", async
     tenant_id: T,
     status: "queued",
   });
-  // A payload may be any JSON, null too.
+  // A payload may be any JSON value, including null.
   const payloads = [(await find(db, bare?.id ?? "")).payload, (await find(db, empty?.id ?? "")).payload];
   expect(payloads).toEqual([{}, null]);
   for (const row of [bare, empty]) {
@@ -79,7 +79,9 @@ test("every option is kept, and what is left out or null has its default", async
   expect(await find(db, capped?.id ?? "")).toMatchObject({ priority: 5 });
 });
 
-test("a key named twice in a call makes one job, and the later ones say so", async ({ db }) => {
+test("a key that occurs twice in a call creates one job, and the later rows return it as existing", async ({
+  db,
+}) => {
   const rows = await enqueueJobs(db, [
     { type: "a", idempotency_key: "i", payload: 0 },
     { type: "a", dedupe_key: "d", payload: 1 },
@@ -91,7 +93,7 @@ test("a key named twice in a call makes one job, and the later ones say so", asy
     { type: "a", dedupe_key: "d", payload: 7 },
   ]);
   const [i, d, i2, other, ...ds] = rows;
-  expect(told(rows)).toEqual([
+  expect(outcomesOf(rows)).toEqual([
     "created",
     "created",
     "existing",
@@ -109,7 +111,9 @@ test("a key named twice in a call makes one job, and the later ones say so", asy
   expect(await countJobs(db)).toBe(3);
 });
 
-test("jobs that exist already answer for theirs: queued, running and ended ones", async ({ db }) => {
+test("a key of an existing job returns that job, whether it is queued, running or finished", async ({
+  db,
+}) => {
   const running = await enqueue(db, { idempotency_key: "running", dedupe_key: "running", priority: 9 });
   await claim(db, "w1", { limit: 1 });
   const queued = await enqueue(db, { idempotency_key: "queued" });
@@ -124,7 +128,7 @@ test("jobs that exist already answer for theirs: queued, running and ended ones"
     { type: "a", idempotency_key: "theirs", dedupe_key: "theirs" },
     { type: "a", idempotency_key: "mine" },
   ]);
-  expect(told(rows)).toEqual([
+  expect(outcomesOf(rows)).toEqual([
     "created",
     "existing",
     "existing",
@@ -142,12 +146,12 @@ test("a call repeated with the same keys changes nothing", async ({ db }) => {
   const jobs = Array.from({ length: 500 }, (_, n) => ({ type: "a", idempotency_key: `k${n}` }));
   const first = await enqueueJobs(db, jobs);
   const again = await enqueueJobs(db, jobs.toReversed());
-  expect(new Set(told(again))).toEqual(new Set(["existing"]));
+  expect(new Set(outcomesOf(again))).toEqual(new Set(["existing"]));
   expect(again.map((row) => row.id)).toEqual(first.map((row) => row.id).toReversed());
   expect(await countJobs(db)).toBe(500);
 });
 
-test("large payloads are kept whole, beside small ones", async ({ db }) => {
+test("large payloads are stored completely, in one call with small ones", async ({ db }) => {
   const sizes = [10, 1_400, 1_600, 100_000, 1_000_000, 5];
   const texts = sizes.map((size) =>
     Array.from({ length: size / 5 }, (_, n) => String(n % 99_999).padStart(5)).join(""),
@@ -168,10 +172,10 @@ test("a call in a transaction that rolls back leaves no job and no key", async (
   await enqueueJobs(db, jobs);
   await db.query("rollback");
   expect(await countJobs(db)).toBe(0);
-  expect(told(await enqueueJobs(db, jobs))).toEqual(["created", "created"]);
+  expect(outcomesOf(await enqueueJobs(db, jobs))).toEqual(["created", "created"]);
 });
 
-/** The same numbers in another order for each seed. */
+/** Returns the same numbers in a different order for each seed. */
 function shuffled(count: number, seed: number): number[] {
   const numbers = Array.from({ length: count }, (_, n) => n);
   let state = seed + 1;
@@ -192,7 +196,7 @@ const keyed: Record<string, (n: number) => Record<string, unknown>> = {
 };
 
 test.for(Object.keys(keyed))(
-  "twenty callers with the same %s in different orders never deadlock, and every key is one job",
+  "twenty callers with the same %s in different orders never deadlock, and each key creates one job",
   async (name, { db }) => {
     const callers = await connections(db, 20);
     const codes = await Promise.all(

@@ -9,17 +9,17 @@ import {
   enqueueAll,
   expectError,
   find,
+  globalTenant,
   heartbeat,
   type NewJob,
-  NOW,
+  nowSql,
   setPolicy,
   T,
 } from "../support/kernel.ts";
 
-const GLOBAL = "00000000-0000-0000-0000-000000000000";
-const MIB = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
-test("a job without options waits to run now, five times at most", async ({ db }) => {
+test("a job without options is due now and has five attempts", async ({ db }) => {
   await db.query("create temp table before as select clock_timestamp() as at");
   const job = await enqueue(db, { payload: { x: 1 } });
   expect(job).toMatchObject({
@@ -44,7 +44,7 @@ test("a job without options waits to run now, five times at most", async ({ db }
   ).toEqual([{ now: true }]);
 });
 
-test("the answer has every column of jobforge_jobs, and the outcome", async ({ db }) => {
+test("the result has every column of jobforge_jobs, and the outcome", async ({ db }) => {
   const job = await enqueue(db, { in: "1 hour", tags: ["x"], subject: "s" });
   const row = await db.value<Record<string, unknown>>("select to_jsonb(j) from jobforge_jobs j");
   expect(job).toEqual({ ...row, outcome: "created" });
@@ -98,21 +98,24 @@ test("explicit nulls mean the defaults", async ({ db }) => {
   expect(await claim(db)).toMatchObject([{ id: job.id }]);
 });
 
-test("the type's policy gives the executions unless the caller does, and caps the priority", async ({
-  db,
-}) => {
+test("the type's policy sets max_attempts unless the caller does, and caps the priority", async ({ db }) => {
   await setPolicy(db, "a", { max_attempts: 7, max_priority: 3 });
   expect(await enqueue(db, { priority: 9 })).toMatchObject({ max_attempts: 7, priority: 3 });
   expect(await enqueue(db, { priority: 2, max_attempts: 1 })).toMatchObject({ max_attempts: 1, priority: 2 });
   expect(await enqueue(db, { type: "b", priority: 9 })).toMatchObject({ max_attempts: 5, priority: 9 });
 });
 
-test("a job needs a tenant, and the nil uuid is the tenant of work that belongs to none", async ({ db }) => {
+test("a job needs a tenant, and the nil UUID is the tenant of work that belongs to no tenant", async ({
+  db,
+}) => {
   const error = await expectError(enqueue(db, { tenant_id: null }), "JF001", "tenant_id");
   expect(error).toMatchObject({ message: "tenant_id is required", name: "tenant_required" });
-  expect(error.hint).toContain(GLOBAL);
+  expect(error.hint).toContain(globalTenant);
   expect(await countJobs(db)).toBe(0);
-  expect(await enqueue(db, { tenant_id: GLOBAL })).toMatchObject({ tenant_id: GLOBAL, outcome: "created" });
+  expect(await enqueue(db, { tenant_id: globalTenant })).toMatchObject({
+    tenant_id: globalTenant,
+    outcome: "created",
+  });
 });
 
 const refused: readonly (readonly [string, NewJob])[] = [
@@ -148,7 +151,9 @@ const refused: readonly (readonly [string, NewJob])[] = [
   ["traceparent", { traceparent: "not a header" }],
 ];
 
-test("wrong arguments are refused, the field is named, and nothing is left behind", async ({ db }) => {
+test("invalid arguments are refused, the error names the field, and no row is left behind", async ({
+  db,
+}) => {
   for (const [field, job] of refused) {
     const error = await expectError(enqueue(db, job), "JF002", field);
     expect(error).toMatchObject({ name: "invalid_argument", message: expect.stringContaining(field) });
@@ -173,7 +178,9 @@ test("the longest names and keys fit, in any script", async ({ db }) => {
   expect(await claim(db, random(256))).toMatchObject([{ id, ...job }]);
 });
 
-test("a payload may be any JSON and comes back unchanged, from start to end", async ({ db }) => {
+test("a payload may be any JSON value and stays unchanged from the enqueue to the archive", async ({
+  db,
+}) => {
   const payloads: Record<string, unknown> = {
     "an array": [1, "two", null, { three: 3 }],
     "an empty array": [],
@@ -183,7 +190,7 @@ test("a payload may be any JSON and comes back unchanged, from start to end", as
     "JSON null": null,
     "an empty object": {},
     "text in many scripts": { ключ: '日本語 🦀 \u0001 \\ " \u2028', nested: { "": "é" } },
-    "2 kB, which are stored apart": { text: "x".repeat(2_000) },
+    "2 kB, which are stored separately": { text: "x".repeat(2_000) },
     "100 kB that do not compress": Array.from({ length: 8_000 }, () => Math.random()),
   };
   for (const [kind, payload] of Object.entries(payloads)) {
@@ -198,8 +205,8 @@ test("a payload may be any JSON and comes back unchanged, from start to end", as
   expect(listed.map((row) => row["payload"])).toEqual(Object.values(payloads).reverse());
 });
 
-test("a payload of exactly 1 MiB is taken, one more byte is not", async ({ db }) => {
-  const most = "x".repeat(MIB - 2);
+test("a payload of exactly 1 MiB is accepted, one more byte is refused", async ({ db }) => {
+  const most = "x".repeat(mebibyte - 2);
   const job = await enqueue(db, { payload: most });
   expect((await claim(db))[0]?.payload).toBe(most);
   const error = await expectError(enqueue(db, { payload: `${most}x` }), "JF008", "payload");
@@ -210,7 +217,7 @@ test("a payload of exactly 1 MiB is taken, one more byte is not", async ({ db })
   expect(await countJobs(db)).toBe(1);
 });
 
-test("the cap counts what readers get: numbers that print long are no way around it", async ({ db }) => {
+test("the cap counts the text that readers get, so long numbers do not get around it", async ({ db }) => {
   // Nine numbers of 130,000 digits take 100 bytes in storage.
   await expectError(
     enqueue(db, { raw_payload: `[${Array(9).fill("1e130000").join()}]` }),
@@ -220,9 +227,11 @@ test("the cap counts what readers get: numbers that print long are no way around
   expect(await countJobs(db)).toBe(0);
 });
 
-test("the cap counts what readers get: a compressed column is no way around it", async ({ db }) => {
+test("the cap counts the text that readers get, so a compressed column does not get around it", async ({
+  db,
+}) => {
   await db.query("create table document (body jsonb)");
-  await db.query("insert into document values (to_jsonb(repeat('x', $1)))", [2 * MIB]);
+  await db.query("insert into document values (to_jsonb(repeat('x', $1)))", [2 * mebibyte]);
   await expectError(
     db.query("select jobforge_enqueue_job($1, 'a', body) from document", [T]),
     "JF008",
@@ -238,7 +247,7 @@ test("the cap counts what readers get: a compressed column is no way around it",
   expect(await find(db, id)).toMatchObject({ status: "running" });
 });
 
-test("a zero byte is refused by the database and harms neither job nor run", async ({ db }) => {
+test("the database refuses a zero byte, which harms neither job nor run", async ({ db }) => {
   expect(await codeOf(enqueue(db, { raw_payload: '{"x": "\\u0000"}' }))).toBe("22P05");
   const { id } = await enqueue(db);
   await claim(db);
@@ -247,7 +256,7 @@ test("a zero byte is refused by the database and harms neither job nor run", asy
   expect(await complete(db, id)).toMatchObject({ status: "succeeded" });
 });
 
-test("a job enqueued in a transaction exists when that commits, and never when it rolls back", async ({
+test("a job enqueued in a transaction exists when it commits, and never when it rolls back", async ({
   db,
 }) => {
   const other = await db.connect();
@@ -267,7 +276,7 @@ test("a job enqueued in a transaction exists when that commits, and never when i
 });
 
 test.for(["read committed", "repeatable read", "serializable"])(
-  "enqueue works in a transaction that is %s",
+  "enqueue works in a transaction with isolation level %s",
   async (level, { db }) => {
     await db.query(`begin isolation level ${level}`);
     const first = await enqueue(db, { idempotency_key: "k", dedupe_key: "d" });
@@ -280,7 +289,9 @@ test.for(["read committed", "repeatable read", "serializable"])(
   },
 );
 
-test("jobs of one transaction keep their order and are as old as their own enqueue", async ({ db }) => {
+test("jobs of one transaction keep their order, and each is created at the time of its enqueue", async ({
+  db,
+}) => {
   await db.query("begin");
   const ids = await enqueueAll(db, [{}, {}, {}]);
   await db.query("commit");
@@ -288,7 +299,7 @@ test("jobs of one transaction keep their order and are as old as their own enque
   expect(await db.value("select count(distinct created_at)::int from jobforge_jobs")).toBe(3);
 });
 
-test("the kernel's clock moves with jobforge.clock_offset, in every time it writes", async ({ db }) => {
+test("jobforge.clock_offset moves the kernel's clock in every time it writes", async ({ db }) => {
   await db.travel("10 days");
   const { id } = await enqueue(db);
   await claim(db);
@@ -296,7 +307,7 @@ test("the kernel's clock moves with jobforge.clock_offset, in every time it writ
   await complete(db, id);
   const [row] = await db.query(
     `select run_at > t and created_at > t and started_at > t and finished_at > t and updated_at > t as moved
-     from jobforge_jobs, (select ${NOW} - interval '1 hour' as t) x where id = $1`,
+     from jobforge_jobs, (select ${nowSql} - interval '1 hour' as t) x where id = $1`,
     [id],
   );
   expect(row).toEqual({ moved: true });

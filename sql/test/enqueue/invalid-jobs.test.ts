@@ -1,10 +1,10 @@
-/** Jobs that cannot be enqueued: the whole call is refused, and the error names the one. */
+/** Jobs that cannot be enqueued: the whole call is refused, and the error names the invalid job. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { enqueueJobs, told } from "../support/bulk.ts";
+import { enqueueJobs, outcomesOf } from "../support/bulk.ts";
 import { countJobs, expectError, T, U } from "../support/kernel.ts";
 
-/** One job with one thing wrong, and what the error's field must be when it is the fourth of a call. */
+/** A job with one error, and the field that the error must name when the job is the fourth of a call. */
 const invalid: Record<string, [unknown, string | RegExp, string?]> = {
   "no type": [{ payload: {} }, "jobs[3].type"],
   "an empty type": [{ type: " " }, "jobs[3].type"],
@@ -15,10 +15,10 @@ const invalid: Record<string, [unknown, string | RegExp, string?]> = {
   "half an attempt": [{ type: "a", max_attempts: 1.5 }, /^jobs\[3\]/],
   "a text as priority": [{ type: "a", priority: "high" }, /^jobs\[3\]/],
   "a priority out of range": [{ type: "a", priority: 1_000_001 }, "jobs[3].priority"],
-  "a number beyond all numbers": [{ type: "a", priority: 1e15 }, /^jobs\[3\]/],
-  "a time that is none": [{ type: "a", run_at: "soon" }, /^jobs\[3\]/],
-  "a time without end": [{ type: "a", run_at: "infinity" }, "jobs[3].run_at"],
-  "an end in the past": [{ type: "a", expires_at: "2020-01-01" }, "jobs[3].expires_at"],
+  "a number out of range": [{ type: "a", priority: 1e15 }, /^jobs\[3\]/],
+  "an invalid time": [{ type: "a", run_at: "soon" }, /^jobs\[3\]/],
+  "an infinite time": [{ type: "a", run_at: "infinity" }, "jobs[3].run_at"],
+  "an expiry in the past": [{ type: "a", expires_at: "2020-01-01" }, "jobs[3].expires_at"],
   "an unknown mode": [{ type: "a", dedupe_key: "d", dedupe_mode: "merge" }, "jobs[3].dedupe_mode"],
   "an empty key": [{ type: "a", idempotency_key: "" }, "jobs[3].idempotency_key"],
   "a key that is too long": [{ type: "a", dedupe_key: "x".repeat(1025) }, "jobs[3].dedupe_key"],
@@ -28,7 +28,7 @@ const invalid: Record<string, [unknown, string | RegExp, string?]> = {
   "an empty tag": [{ type: "a", tags: [""] }, "jobs[3].tags"],
   "a malformed traceparent": [{ type: "a", traceparent: "x" }, "jobs[3].traceparent"],
   "an unknown key": [{ type: "a", colour: "red" }, "jobs[3].colour"],
-  "a tenant of its own": [{ type: "a", tenant_id: U }, "jobs[3].tenant_id"],
+  "its own tenant": [{ type: "a", tenant_id: U }, "jobs[3].tenant_id"],
   "a parameter's name": [{ p_type: "a" }, "jobs[3].p_type"],
   "null instead of a job": [null, "jobs[3]"],
   "a text instead of a job": ["a", "jobs[3]"],
@@ -39,18 +39,18 @@ const invalid: Record<string, [unknown, string | RegExp, string?]> = {
 };
 
 test.for(Object.keys(invalid))(
-  "%s is refused, the job is named, and none of the call is left",
+  "%s is refused, the error names the job, and no job of the call exists",
   async (name, { db }) => {
     const [bad, field, code = "JF002"] = invalid[name] ?? [];
     const good = { type: "a", idempotency_key: "k", dedupe_key: "d" };
     const error = await expectError(enqueueJobs(db, [good, { type: "b" }, good, bad, { type: "c" }]), code);
     expect(error.field).toEqual(field instanceof RegExp ? expect.stringMatching(field) : field);
     expect(await countJobs(db)).toBe(0);
-    expect(told(await enqueueJobs(db, [good]))).toEqual(["created"]);
+    expect(outcomesOf(await enqueueJobs(db, [good]))).toEqual(["created"]);
   },
 );
 
-test("of several invalid jobs the first is named, however long the list", async ({ db }) => {
+test("of several invalid jobs the error names the first, however long the list", async ({ db }) => {
   const jobs: unknown[] = Array.from({ length: 3000 }, () => ({ type: "a" }));
   jobs[2500] = { type: "" };
   jobs[2900] = { type: "" };
@@ -60,7 +60,9 @@ test("of several invalid jobs the first is named, however long the list", async 
   expect(error.message).toContain("2500");
 });
 
-test("an empty list enqueues nothing; no list, too long a list and no tenant are refused", async ({ db }) => {
+test("an empty list enqueues nothing, and a missing list, a list that is too long and a missing tenant are refused", async ({
+  db,
+}) => {
   expect(await enqueueJobs(db, [])).toEqual([]);
   for (const jobs of [null, {}, "jobs", 5, { type: "a" }]) {
     await expectError(enqueueJobs(db, jobs), "JF002", "jobs");

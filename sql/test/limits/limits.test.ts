@@ -7,7 +7,7 @@ import { type LimitOptions, removeLimit, type Scope, setLimit, statesOf } from "
 const job = { concurrency_key: "account" };
 const two: LimitOptions = { max: 2 };
 
-/** A limit of two that a job of tenant T, type a and key account falls under. */
+/** Limits of two that apply to a job of tenant T, type a and key account. */
 const limits: [what: string, scope: Scope, key: string][] = [
   ["a type", "type", "a"],
   ["any type", "type", "*"],
@@ -22,7 +22,7 @@ const limits: [what: string, scope: Scope, key: string][] = [
 ];
 
 test.for(limits)(
-  "a limit of %s holds, and every end makes room for the next",
+  "a limit of %s holds, and every end of a run makes room for the next job",
   async ([, scope, key], { db }) => {
     await setLimit(db, scope, key, two);
     const ids = await enqueueAll(db, [job, job, job, job, job]);
@@ -37,7 +37,7 @@ test.for(limits)(
   },
 );
 
-test.for(limits)("runs from before a limit of %s count", async ([, scope, key], { db }) => {
+test.for(limits)("runs that started before a limit of %s count", async ([, scope, key], { db }) => {
   const ids = await enqueueAll(db, [job, job, job]);
   await claim(db, "w1", { limit: 1 });
   await setLimit(db, scope, key, two);
@@ -50,16 +50,19 @@ test.for(limits)("runs from before a limit of %s count", async ([, scope, key], 
   expect(await claimIds(db)).toEqual([ids[2]]);
 });
 
-test.for(limits)("without the limit of %s all that it held back starts", async ([, scope, key], { db }) => {
-  await setLimit(db, scope, key, two);
-  const ids = await enqueueAll(db, [job, job, job, job]);
-  expect(await claimIds(db)).toEqual(ids.slice(0, 2));
-  expect(await removeLimit(db, scope, key)).toMatchObject({ removed: true });
-  expect(await removeLimit(db, scope, key)).toMatchObject({ removed: false });
-  expect(await claimIds(db)).toEqual(ids.slice(2));
-});
+test.for(limits)(
+  "after the limit of %s is removed, all jobs that it held back start",
+  async ([, scope, key], { db }) => {
+    await setLimit(db, scope, key, two);
+    const ids = await enqueueAll(db, [job, job, job, job]);
+    expect(await claimIds(db)).toEqual(ids.slice(0, 2));
+    expect(await removeLimit(db, scope, key)).toMatchObject({ removed: true });
+    expect(await removeLimit(db, scope, key)).toMatchObject({ removed: false });
+    expect(await claimIds(db)).toEqual(ids.slice(2));
+  },
+);
 
-test.for(limits)("a limit of %s that was raised lets more start", async ([, scope, key], { db }) => {
+test.for(limits)("raising a limit of %s lets more jobs start", async ([, scope, key], { db }) => {
   await setLimit(db, scope, key, two);
   const ids = await enqueueAll(db, [job, job, job, job, job]);
   expect(await claimIds(db)).toEqual(ids.slice(0, 2));
@@ -68,7 +71,7 @@ test.for(limits)("a limit of %s that was raised lets more start", async ([, scop
   expect(await claimIds(db)).toEqual([]);
 });
 
-test("what has no room costs the index of ready jobs nothing, and others go on", async ({ db }) => {
+test("jobs without room are not in the index of ready jobs, and other jobs continue", async ({ db }) => {
   await setLimit(db, "tenant", T, two);
   await enqueueMany(db, 300);
   await enqueueMany(db, 3, { tenant_id: U });

@@ -1,4 +1,4 @@
-/** Limits make nobody wait, wake those who sleep, and hide nothing for longer than a hint lasts. */
+/** Limits make no transaction wait, wake idle workers, and hide no job for longer than a hint lasts. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { load, tenant } from "../support/cost.ts";
@@ -27,7 +27,7 @@ const scopes: [scope: Scope, key: string][] = [
 ];
 
 test.for(scopes)(
-  "an end in an application's open transaction delays only what a limit by %s counts with it",
+  "an end in an application's open transaction delays only jobs in the same bucket of a limit by %s",
   async ([scope, key], { db }) => {
     await setLimit(db, scope, key, { max: 1 });
     const [running, next] = await enqueueAll(db, [k(), k()]);
@@ -48,7 +48,7 @@ test.for(scopes)(
 );
 
 test.for(scopes)(
-  "an operator's open transaction about a limit by %s makes no worker wait",
+  "an operator's open transaction that sets a limit by %s makes no worker wait",
   async ([scope, key], { db }) => {
     await setLimit(db, scope, key, { max: 1 });
     const [running, next] = await enqueueAll(db, [k(), k()]);
@@ -66,7 +66,7 @@ test.for(scopes)(
 );
 
 test.for(scopes)(
-  "a slot of a limit by %s that becomes free wakes workers that sleep",
+  "a slot of a limit by %s that becomes free wakes idle workers",
   async ([scope, key], { db }) => {
     await setLimit(db, scope, key, { max: 1 });
     const [running, next] = await enqueueAll(db, [k(), k()]);
@@ -80,7 +80,7 @@ test.for(scopes)(
   },
 );
 
-test("a changed limit wakes workers that sleep", async ({ db }) => {
+test("a changed limit wakes idle workers", async ({ db }) => {
   await setLimit(db, "tenant", T, { max: 0 });
   await workerHeartbeat(db, "w2", { types: ["a"], idle: true });
   const listener = await listen(db);
@@ -89,7 +89,7 @@ test("a changed limit wakes workers that sleep", async ({ db }) => {
   expect(await listener.heard()).toEqual(["jobforge_wake: a", "jobforge_wake: a"]);
 });
 
-test("a claim that met somebody else at a bucket says to come back soon", async ({ db }) => {
+test("a claim that finds a bucket locked asks the worker to try again soon", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 2 });
   const [first] = await enqueueAll(db, [k(), k()]);
   const other = await db.connect();
@@ -103,9 +103,7 @@ test("a claim that met somebody else at a bucket says to come back soon", async 
   expect(await claimIds(db)).toHaveLength(2);
 });
 
-test("a job that came back is not hidden by another worker's hint for more than its second", async ({
-  db,
-}) => {
+test("another worker's hint does not hide an unparked job for more than a second", async ({ db }) => {
   await setLimit(db, "key", "k", { max: 1 });
   const [running, next] = await enqueueAll(db, [k({ in: "-1 hour" }), k({ in: "-1 hour" })]);
   await claim(db);
@@ -119,7 +117,7 @@ test("a job that came back is not hidden by another worker's hint for more than 
   expect(idsOf(later)).toContain(next);
 });
 
-test("the worker that makes room gets what came back in the same call", async ({ db }) => {
+test("the worker that makes room gets the unparked job in the same call", async ({ db }) => {
   await setLimit(db, "key", "k", { max: 1 });
   const [running, next] = await enqueueAll(db, [k(), k()]);
   const first = await settle(db, [], { claim: 5 });
@@ -128,7 +126,7 @@ test("the worker that makes room gets what came back in the same call", async ({
   expect(idsOf(second)).toEqual([next]);
 });
 
-test("thousands that do not fit are got out of the way in a few calls, each of which says to come back", async ({
+test("thousands of jobs without room are parked in a few calls, each of which asks the worker to try again", async ({
   db,
 }) => {
   await setLimit(db, "tenant", tenant(1), { max: 1 });

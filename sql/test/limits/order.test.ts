@@ -1,4 +1,4 @@
-/** A concurrency key of which one may run: its jobs start one after the other, in their order. */
+/** With a limit of one, the jobs of a concurrency key start one after the other, in order. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -20,7 +20,7 @@ import { setLimit, statesOf } from "../support/limits.ts";
 
 const k = (job: NewJob = {}): NewJob => ({ concurrency_key: "k", ...job });
 
-test("the jobs of a key start one after the other, the others beside them", async ({ db }) => {
+test("the jobs of a key start one after the other, and other jobs run at the same time", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [first, second, third] = await enqueueAll(db, [k(), k(), k()]);
   const [other, none] = await enqueueAll(db, [{ concurrency_key: "other" }, {}]);
@@ -37,9 +37,7 @@ test("a key belongs to its tenant and its type", async ({ db }) => {
   expect((await claimIds(db)).sort()).toEqual(ids.slice(0, 3).sort());
 });
 
-test("a head that waits for its retry keeps the others back, whatever they are, until it is over", async ({
-  db,
-}) => {
+test("a head that waits for its retry keeps all others back until it is finished", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   await claim(db);
@@ -70,7 +68,9 @@ test("a head that waits for its retry takes no slot of a larger limit", async ({
   expect(await claimIds(db)).toEqual([first]);
 });
 
-test("two that had begun before the limit came take turns, the older first", async ({ db }) => {
+test("two jobs that had begun before the limit was set run one after the other, the older first", async ({
+  db,
+}) => {
   const [first, second, third] = await enqueueAll(db, [k(), k(), k()]);
   await claim(db, "w1", { limit: 2 });
   await setLimit(db, "key", "*", { max: 1 });
@@ -85,7 +85,7 @@ test("two that had begun before the limit came take turns, the older first", asy
   expect(await claimIds(db)).toEqual([third]);
 });
 
-test("a job that was put first after others were parked starts first", async ({ db }) => {
+test("a job that is moved to the front after others were parked starts first", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   await claim(db);
@@ -110,7 +110,7 @@ test("a head that an application holds is not overtaken, and its cancel lets the
   expect(await claimIds(db)).toEqual([second]);
 });
 
-test("a head that an application held and left is the next to start", async ({ db }) => {
+test("a head that an application held and let go is the next to start", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   const application = await db.connect();
@@ -123,7 +123,7 @@ test("a head that an application held and left is the next to start", async ({ d
   expect(await claimIds(db)).toEqual([second]);
 });
 
-test("a parked job that an application held while its turn came starts a second later", async ({ db }) => {
+test("a parked job that an application held when its turn came starts a second later", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [head, second] = await enqueueAll(db, [k(), k()]);
   await claim(db);
@@ -137,7 +137,7 @@ test("a parked job that an application held while its turn came starts a second 
   expect(await claimIds(db)).toEqual([second]);
 });
 
-test("a head that is put off lets the next one start, and comes back in its place", async ({ db }) => {
+test("a head that is deferred lets the next job start, and returns to its place", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const [running, head, third] = await enqueueAll(db, [k(), k(), k()]);
   await claim(db);
@@ -150,7 +150,7 @@ test("a head that is put off lets the next one start, and comes back in its plac
   expect(await claimIds(db)).toEqual([head]);
 });
 
-test("a head that expires lets the next one start", async ({ db }) => {
+test("a head that expires lets the next job start", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   await enqueue(db, k({ expires_in: "1 minute" }));
   const second = (await enqueue(db, k())).id;
@@ -175,7 +175,7 @@ const ends: Record<string, (db: Parameters<typeof claim>[0], id: string) => Prom
   },
 };
 
-test.for(Object.keys(ends))("%s of the head gives its slot to the next", async (name, { db }) => {
+test.for(Object.keys(ends))("%s of the head gives its slot to the next job", async (name, { db }) => {
   for (const scope of ["type", "tenant", "type_tenant", "key"]) await setLimit(db, scope, "*", { max: 1 });
   const head = (await enqueue(db, k({ max_attempts: 1 }))).id;
   const second = (await enqueue(db, k())).id;

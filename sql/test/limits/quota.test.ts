@@ -31,7 +31,7 @@ async function pendingOf(db: Sql, tenant = T): Promise<number | null> {
   return await db.value<number | null>("select (jobforge_get_tenant($1) ->> 'pending')::int", [tenant]);
 }
 
-/** Sets a quota and comes back when the kernel has counted the tenant: from then on it only adds up. */
+/** Sets a quota and waits until the kernel has counted the tenant. From then on the kernel only adds up changes. */
 async function counted(db: Sql, max_pending: number): Promise<void> {
   await setTenant(db, { max_pending });
   while (!(await db.value("select counted_at is not null from jobforge.tenants where tenant_id = $1", [T])))
@@ -54,7 +54,7 @@ test.for([
   ["counted", counted],
   ["not counted yet", (db: Sql, max_pending: number): Promise<unknown> => setTenant(db, { max_pending })],
 ] as const)(
-  "scenario 69: over a quota that is %s a job is rejected, another tenant's is not, and a key that is there still answers",
+  "scenario 69: above a quota that is %s a job is rejected, another tenant's job is not, and a known key returns its job",
   async ([, setQuota], { db }) => {
     await setQuota(db, 1000);
     await enqueueMany(db, 998);
@@ -73,7 +73,7 @@ test.for([
   },
 );
 
-test("whatever becomes of a job, the quota knows how many there are", async ({ db }) => {
+test("whatever happens to jobs, the quota has the right number", async ({ db }) => {
   await setPolicy(db, "unkept", { keep_history: false });
   await enqueueAll(db, [{ type: "early" }, { type: "early", in: "1 hour" }]);
   await counted(db, 100);
@@ -120,7 +120,7 @@ test("whatever becomes of a job, the quota knows how many there are", async ({ d
   expect(await db.value("select count(*)::int from jobforge.pending_deltas")).toBe(1);
 });
 
-test("children and runs of schedules count, but a quota stops neither, nor the settle that brings them", async ({
+test("children and runs of schedules count, but a quota stops neither them nor the settle that enqueues them", async ({
   db,
 }) => {
   const parent = await enqueue(db, { type: "parent" });
@@ -134,7 +134,9 @@ test("children and runs of schedules count, but a quota stops neither, nor the s
   await expectError(enqueue(db), "JF007");
 });
 
-test("a bulk enqueue over the quota is all or nothing, unless it asks for what fits", async ({ db }) => {
+test("a bulk enqueue above the quota is all or nothing, unless it asks for the jobs that fit", async ({
+  db,
+}) => {
   await enqueue(db, { idempotency_key: "there" });
   await counted(db, 4);
   const jobs = [
@@ -198,7 +200,7 @@ test("a quota that is set while applications enqueue and workers end jobs counts
   });
   await setTenant(db, { max_pending: 1_000_000 });
   for (let pass = 0; pass < 5; pass += 1) await maintain(db);
-  // Somebody may not have seen the quota yet.
+  // A transaction may not have seen the quota yet.
   expect(await db.value("select counted_at from jobforge.tenants")).toBeNull();
   await slow.query("commit");
   while (!(await db.value("select counted_at is not null from jobforge.tenants"))) await maintain(db);
@@ -208,7 +210,7 @@ test("a quota that is set while applications enqueue and workers end jobs counts
   expect(await pendingOf(db)).toBe(live);
 });
 
-test("what a quota costs does not grow with the jobs there are", async ({ db }) => {
+test("the cost of a quota does not grow with the number of jobs", async ({ db }) => {
   await counted(db, 1_000_000);
   await maintain(db);
   const room = "select jobforge.require_room($1, 1)";
@@ -222,13 +224,13 @@ test("what a quota costs does not grow with the jobs there are", async ({ db }) 
   await db.query("vacuum jobforge.pending_deltas");
   const many = await warmCost(db, room, [T]);
   expect(many.buffers).toBeLessThanOrEqual(few.buffers + 2);
-  // Counted one by one it would be more.
+  // Counting the jobs individually would read more.
   await setTenant(db, { max_pending: null });
   await setTenant(db, { max_pending: 1_000_000 });
   expect((await warmCost(db, room, [T])).buffers).toBeGreaterThan(10 * many.buffers);
 });
 
-test("what single enqueues append is added up on the way, in the application's own transactions", async ({
+test("rows that single enqueues append are merged along the way, in the application's own transactions", async ({
   db,
 }) => {
   await counted(db, 1_000_000);
@@ -244,7 +246,7 @@ test("what single enqueues append is added up on the way, in the application's o
   expect(await pendingOf(db)).toBe(1810);
 });
 
-test("settings of a tenant stay as they are unless named, and are audited", async ({ db }) => {
+test("settings of a tenant that are not given stay as they are, and changes are audited", async ({ db }) => {
   expect(await setTenant(db, { weight: 3 })).toEqual({ tenant_id: T, max_pending: null, weight: 3 });
   expect(await setTenant(db, { max_pending: 5 })).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });
   expect(await setTenant(db, {})).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });

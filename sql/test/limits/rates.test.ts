@@ -1,4 +1,4 @@
-/** Limits on how many jobs start in a time: token buckets. */
+/** Limits on how many jobs start in a period: token buckets. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -22,7 +22,7 @@ const rates: [what: string, scope: Scope, key: string][] = [
   ["a key", "key", "k"],
 ];
 
-/** A clock that stands still between the steps: the token buckets' answers are exact. */
+/** Stops the clock between the steps, so that the results of token buckets are exact. */
 async function at(db: Sql, seconds: number): Promise<void> {
   await db.query(
     `create or replace function jobforge.now() returns timestamptz language sql stable as
@@ -38,7 +38,7 @@ async function enqueueKeyed(db: Sql, count: number): Promise<string[]> {
 }
 
 test.for(rates)(
-  "a rate of %s allows its burst, then a token every so often",
+  "a rate of %s allows its burst, then one start per interval",
   async ([, scope, key], { db }) => {
     await at(db, 0);
     await setLimit(db, scope, key, { rate: 6, per: "1 minute", burst: 3 });
@@ -51,13 +51,13 @@ test.for(rates)(
     expect(await claimIds(db)).toEqual([]);
     await at(db, 30);
     expect(await claimIds(db)).toEqual(ids.slice(4, 6));
-    // After a rest the burst is there again, and no more than that.
+    // After a pause the burst is available again, and not more.
     await at(db, 200);
     expect(await claimIds(db)).toEqual(ids.slice(6, 9));
   },
 );
 
-test.for(rates)("a claim says when the next token of %s comes", async ([, scope, key], { db }) => {
+test.for(rates)("a claim returns when the next token of %s comes", async ([, scope, key], { db }) => {
   await at(db, 0);
   await setLimit(db, scope, key, { rate: 6, per: "1 minute", burst: 2 });
   await enqueueKeyed(db, 3);
@@ -68,7 +68,7 @@ test.for(rates)("a claim says when the next token of %s comes", async ([, scope,
   expect(new Date(next_due_at ?? 0).toISOString()).toBe("2030-01-01T00:00:10.000Z");
 });
 
-test("tokens are spent by starts, not by jobs that wait, and failures give none back", async ({ db }) => {
+test("tokens are spent by starts, not by waiting jobs, and failures return none", async ({ db }) => {
   await at(db, 0);
   await setLimit(db, "type", "a", { rate: 2, per: "1 hour" });
   const [first] = await enqueueKeyed(db, 1);
@@ -83,7 +83,7 @@ test("tokens are spent by starts, not by jobs that wait, and failures give none 
   expect(await claimIds(db)).toEqual([first]);
 });
 
-test("a rate and a number of runs hold together", async ({ db }) => {
+test("a rate and a number of running jobs hold together", async ({ db }) => {
   await at(db, 0);
   await setLimit(db, "tenant", T, { max: 1, rate: 1, per: "10 seconds", burst: 2 });
   const ids = await enqueueKeyed(db, 4);
@@ -102,7 +102,7 @@ test("a rate and a number of runs hold together", async ({ db }) => {
   expect(await claimIds(db)).toEqual([ids[3]]);
 });
 
-test("a tenant without tokens keeps nobody else waiting, and comes back without its limit", async ({
+test("a tenant without tokens delays no other tenant, and continues when its limit is removed", async ({
   db,
 }) => {
   await setLimit(db, "tenant", T, { rate: 1, per: "1 day" });
@@ -114,12 +114,12 @@ test("a tenant without tokens keeps nobody else waiting, and comes back without 
   expect(await claim(db, "w1", { limit: 100 })).toHaveLength(49);
 });
 
-test("in no window of any length more starts than burst and rate allow", async ({ db }) => {
+test("no window of any length has more starts than burst and rate allow", async ({ db }) => {
   const [rate, per, burst] = [7, 3, 5];
   await setLimit(db, "type_tenant", "a:*", { rate, per: `${per} seconds`, burst });
   await enqueueMany(db, 200);
   const starts: number[] = [];
-  // Steps of an uneven length, so that tokens come between them.
+  // The steps have uneven lengths, so that tokens come between them.
   for (let n = 0, seconds = 0; n < 60; n += 1, seconds += 0.05 + (n % 7) * 0.11) {
     await db.travel(`${seconds} seconds`);
     for (const job of await claim(db, "w1", { limit: 1 + (n % 4) }))

@@ -1,11 +1,19 @@
 /** How limits are set, read and removed, and by whom. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, claimIds, codeOf, enqueueAll, enqueueMany, expectError, T, U } from "../support/kernel.ts";
+import {
+  claim,
+  claimIds,
+  codeOf,
+  enqueueAll,
+  enqueueMany,
+  expectError,
+  globalTenant,
+  T,
+  U,
+} from "../support/kernel.ts";
 import { type LimitOptions, removeLimit, setLimit } from "../support/limits.ts";
 import { boundLogin, login } from "../support/tenants.ts";
-
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 const wrong: [what: string, scope: string | null, key: string | null, limit: LimitOptions, field: string][] =
   [
@@ -34,7 +42,7 @@ test.for(wrong)("a limit with %s is refused", async ([, scope, key, limit, field
   expect(await db.query("select * from jobforge_list_limits()")).toEqual([]);
 });
 
-test("a limit is answered, listed, replaced and removed, and the audit log says by whom", async ({ db }) => {
+test("a limit is returned, listed, replaced and removed, and the audit log has the actor", async ({ db }) => {
   const set = await setLimit(db, "type_tenant", `a:b:${T.toUpperCase()}`, {
     max: 3,
     rate: 5,
@@ -56,13 +64,13 @@ test("a limit is answered, listed, replaced and removed, and the audit log says 
     ),
   ).toEqual([
     { action: "LIMIT_SET", entity_id: `type_tenant:a:b:${T}`, tenant_id: T, max: 3 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: NIL, max: 9 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: NIL, max: 0 },
-    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: NIL, max: null },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 9 },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 0 },
+    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: globalTenant, max: null },
   ]);
 });
 
-test("a limit of its own comes before the default, and may be none", async ({ db }) => {
+test("a key's own limit overrides the default, and may be no limit", async ({ db }) => {
   await setLimit(db, "tenant", "*", { max: 1 });
   await setLimit(db, "tenant", U, {});
   await enqueueMany(db, 3);
@@ -72,7 +80,7 @@ test("a limit of its own comes before the default, and may be none", async ({ db
   expect(claimed.filter((job) => job.tenant_id === U)).toHaveLength(3);
 });
 
-test("the limit of a tenant's type comes before that of the type's tenants, and that before all", async ({
+test("the limit of a tenant's type overrides that of the type's tenants, which overrides the default", async ({
   db,
 }) => {
   await setLimit(db, "type_tenant", "*", { max: 1 });
@@ -99,7 +107,7 @@ test("a limit of zero stops starts until it is raised", async ({ db }) => {
   }
 });
 
-test("a type of a tenant that no worker handles does not take the room of another", async ({ db }) => {
+test("a type without a worker does not take the room of the tenant's other types", async ({ db }) => {
   await setLimit(db, "tenant", T, { max: 1 });
   const [running, , handled] = await enqueueAll(db, [{}, { type: "unhandled" }, {}]);
   expect(await claimIds(db)).toEqual([running]);
@@ -107,7 +115,7 @@ test("a type of a tenant that no worker handles does not take the room of anothe
   expect(await claimIds(db, "w1", { types: ["a"] })).toEqual([handled]);
 });
 
-test("operators set limits, readers read them, a bound one what concerns it, and nobody else", async ({
+test("operators set limits, readers read them, a bound reader those that concern it, and other roles neither", async ({
   db,
 }) => {
   await setLimit(db, "tenant", T, { max: 1 });

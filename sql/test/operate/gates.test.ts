@@ -1,4 +1,4 @@
-/** Gates: pausing everything, a type or a tenant, while what runs goes on. */
+/** Gates pause everything, a type or a tenant, while running jobs continue. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -11,6 +11,7 @@ import {
   expectError,
   fail,
   find,
+  globalTenant,
   heartbeat,
   type Sql,
   T,
@@ -20,8 +21,6 @@ import {
 import { claimAll, idsOf, outcomes, settle, success } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 
-const NIL = "00000000-0000-0000-0000-000000000000";
-
 interface Gate {
   key?: string | null;
   paused?: boolean | null;
@@ -29,13 +28,13 @@ interface Gate {
   until?: string | Date | null;
 }
 
-/** Sets a gate, closed unless told otherwise. */
+/** Sets a gate, closed by default. */
 async function gate(db: Sql, scope: string | null, options: Gate = {}): Promise<unknown> {
   const { key = null, paused = true, reason = null, until = null } = options;
   return await db.value("select jobforge_set_gate($1, $2, $3, $4, $5)", [scope, key, paused, reason, until]);
 }
 
-/** A time on the clock of the connection. */
+/** Returns a time on the connection's clock. */
 async function ahead(db: Sql, by: string): Promise<Date> {
   return await db.value<Date>("select jobforge.now() + $1::interval", [by]);
 }
@@ -48,7 +47,7 @@ const closedTo: Record<string, [scope: string, key: string | null]> = {
 };
 
 test.for(Object.keys(closedTo))(
-  "scenario 52: while a gate closes %s nothing of it starts, in-flight work goes on, and resuming brings it back",
+  "scenario 52: while a gate pauses %s nothing of it starts, running jobs continue, and resuming starts it again",
   async (name, { db }) => {
     const [scope, key] = closedTo[name] ?? expect.fail(name);
     const [beating, completed, settled, failing] = await enqueueAll(db, [{}, {}, {}, {}]);
@@ -73,7 +72,7 @@ test.for(Object.keys(closedTo))(
   },
 );
 
-test("other types and tenants go on while some are paused", async ({ db }) => {
+test("other types and tenants continue while some are paused", async ({ db }) => {
   const [, , free] = await enqueueAll(db, [
     { type: "b" },
     { tenant_id: U },
@@ -89,7 +88,7 @@ test("other types and tenants go on while some are paused", async ({ db }) => {
   expect(await claim(db)).toHaveLength(2);
 });
 
-test("thousands of paused jobs in front hide no other, whatever their priority", async ({ db }) => {
+test("thousands of paused jobs hide no other job, whatever their priority", async ({ db }) => {
   await db.query(
     `select count(jobforge_enqueue_job(md5((n % 300)::text)::uuid, 'a', p_priority => n % 3)) from generate_series(1, 1200) n`,
   );
@@ -101,7 +100,7 @@ test("thousands of paused jobs in front hide no other, whatever their priority",
   expect(idsOf(await settle(db, [success(id)], { claim: 10 }))).toEqual([]);
 });
 
-test("a gate opens by itself at its time, and not before", async ({ db }) => {
+test("a gate opens automatically at its time, and not before", async ({ db }) => {
   const { id } = await enqueue(db);
   for (const [scope, key] of Object.values(closedTo)) {
     await gate(db, scope, { key, until: await ahead(db, "10 minutes") });
@@ -114,7 +113,7 @@ test("a gate opens by itself at its time, and not before", async ({ db }) => {
   expect(await claimIds(db)).toEqual([id]);
 });
 
-test("a gate that is set again has its new reason and time; resuming what is open is no error", async ({
+test("setting a gate again replaces its reason and time, and resuming an open gate is not an error", async ({
   db,
 }) => {
   await gate(db, "type", { key: "a", reason: "first", until: await ahead(db, "1 minute") });
@@ -127,7 +126,7 @@ test("a gate that is set again has its new reason and time; resuming what is ope
   expect(await db.query("select scope from jobforge_list_gates()")).toEqual([]);
 });
 
-test("gates say how many due jobs wait behind them; to a tenant its own", async ({ db }) => {
+test("gates show how many due jobs wait behind them; a tenant sees its own", async ({ db }) => {
   for (const tenant_id of [T, T, U]) await enqueue(db, { tenant_id });
   await enqueue(db, { in: "1 hour" });
   await enqueue(db, { type: "b" });
@@ -151,7 +150,7 @@ test("gates say how many due jobs wait behind them; to a tenant its own", async 
   ]);
 });
 
-test("gates say who set them, when and why, and every change is in the audit log", async ({ db }) => {
+test("gates show who set them, when and why, and every change is in the audit log", async ({ db }) => {
   const operator = await login(db, "jobforge_operator");
   const role = await operator.value<string>("select session_user");
   const until = await ahead(db, "1 hour");
@@ -172,7 +171,7 @@ test("gates say who set them, when and why, and every change is in the audit log
     ),
   ).toEqual([
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "GATE_PAUSED",
       entity_type: "gate",
@@ -188,7 +187,7 @@ test("gates say who set them, when and why, and every change is in the audit log
       message: "unpaid",
     },
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "GATE_RESUMED",
       entity_type: "gate",
@@ -217,7 +216,7 @@ test.for<[string, string | null, Gate]>([
   expect(await db.query("select action from jobforge_audit_log")).toEqual([]);
 });
 
-test("a gate that is rolled back never closed", async ({ db }) => {
+test("a gate that is rolled back has no effect", async ({ db }) => {
   const { id } = await enqueue(db);
   await db.query("begin");
   await gate(db, "all");
@@ -225,7 +224,7 @@ test("a gate that is rolled back never closed", async ({ db }) => {
   expect(await claimIds(db)).toEqual([id]);
 });
 
-test("only operators that are not bound set gates; readers see them", async ({ db }) => {
+test("only operators that are not bound to a tenant set gates; readers see them", async ({ db }) => {
   const set = "select jobforge_set_gate('all', null, true)";
   for (const role of ["jobforge_tenant", "jobforge_app", "jobforge_worker", "jobforge_reader"]) {
     const caller = await login(db, role);

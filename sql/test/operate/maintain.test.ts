@@ -1,4 +1,4 @@
-/** A call of maintenance is bounded, and waits for nobody. */
+/** A maintenance call is bounded and never waits. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { endedToday, maintain } from "../support/archive.ts";
@@ -9,13 +9,13 @@ import {
   enqueue,
   impatient,
   type Job,
-  NOW,
+  nowSql,
   setPolicy,
   T,
   workerHeartbeat,
 } from "../support/kernel.ts";
 
-test("a call does no more of anything than its limit", async ({ db }) => {
+test("a call does at most its limit of each kind of work", async ({ db }) => {
   await endedToday(db, 12);
   for (let i = 0; i < 12; i += 1) {
     await enqueue(db, { type: `later ${i % 3}`, in: "1 hour" });
@@ -43,7 +43,7 @@ test("a call does no more of anything than its limit", async ({ db }) => {
   }
 });
 
-test("what another session is at is left to it, and neither it nor claims and settles wait", async ({
+test("a task that another session is doing is skipped, and neither that session nor claims and settles wait", async ({
   db,
 }) => {
   const late = await enqueue(db, { type: "expiring", expires_in: "1 hour" });
@@ -67,7 +67,7 @@ test("what another session is at is left to it, and neither it nor claims and se
   expect(job).toMatchObject({ status: "canceled", reason: "expired" });
 });
 
-test("rows that others hold are left for the next time", async ({ db }) => {
+test("rows that other transactions hold are left for the next call", async ({ db }) => {
   const ids: string[] = [];
   for (let i = 0; i < 4; i += 1) ids.push((await enqueue(db, { expires_in: "1 hour" })).id);
   const { id: watched } = await enqueue(db, { type: "watched" });
@@ -95,7 +95,7 @@ test("rows that others hold are left for the next time", async ({ db }) => {
   ).toBe(0);
   expect(await db.value("select count(*)::int from jobforge.job_keys")).toBe(0);
   expect(
-    await db.value(`select count(*)::int from jobforge.watches where until < ${NOW} + interval '1 day'`),
+    await db.value(`select count(*)::int from jobforge.watches where until < ${nowSql} + interval '1 day'`),
   ).toBe(0);
 });
 

@@ -1,4 +1,4 @@
-/** Policies per type, connector configurations, and what operators' actions leave in the audit log. */
+/** Policies per type, connector configurations, and the audit entries of operators' actions. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -12,6 +12,7 @@ import {
   expectError,
   find,
   gapOf,
+  globalTenant,
   type Sql,
   setPolicy,
   T,
@@ -19,8 +20,6 @@ import {
   U,
 } from "../support/kernel.ts";
 import { boundLogin, login, set } from "../support/tenants.ts";
-
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 async function policyOf(db: Sql, type: string): Promise<Record<string, unknown>> {
   return await db.value("select jobforge_get_policy($1)", [type]);
@@ -34,7 +33,7 @@ const presets: Record<string, { max_attempts: number; gaps: number[] }> = {
 };
 
 test.for(Object.keys(presets))(
-  "the preset %s gives the executions and the gaps of its seed",
+  "the preset %s has the executions and the delays of its seed",
   async (preset, { db }) => {
     const { max_attempts, gaps } = presets[preset] ?? expect.fail(preset);
     await setPolicy(db, "a", { preset });
@@ -64,7 +63,7 @@ const everyKey = {
   redact: ["password"],
 };
 
-test("every key is kept, keys that are not named keep their value, and a preset gives way to what stands beside it", async ({
+test("every key is stored, keys that are not given keep their value, and given keys override a preset", async ({
   db,
 }) => {
   await setPolicy(db, "a", everyKey);
@@ -80,7 +79,7 @@ test("every key is kept, keys that are not named keep their value, and a preset 
   });
 });
 
-test("'*' is the policy of every type that has none of its own", async ({ db }) => {
+test("'*' is the policy of every type without its own policy", async ({ db }) => {
   await setPolicy(db, "own", { max_attempts: 2 });
   await setPolicy(db, "*", { max_attempts: 9, audit_action: "DONE" });
   expect(await policyOf(db, "own")).toMatchObject({ type: "own", max_attempts: 2, audit_action: null });
@@ -126,9 +125,7 @@ test("a wrong value or an unknown key is refused and changes nothing", async ({ 
   expect(await policyOf(db, "a")).toEqual(before);
 });
 
-test("policies are set by operators, read by workers too, and a change is in the audit log", async ({
-  db,
-}) => {
+test("operators set policies, workers read them too, and a change is in the audit log", async ({ db }) => {
   const operator = await login(db, "jobforge_operator");
   const role = await operator.value<string>("select session_user");
   await setPolicy(operator, "a", { max_attempts: 3 });
@@ -146,7 +143,7 @@ test("policies are set by operators, read by workers too, and a change is in the
     ),
   ).toEqual([
     {
-      tenant_id: NIL,
+      tenant_id: globalTenant,
       actor: role,
       action: "POLICY_SET",
       entity_type: "type",
@@ -210,7 +207,7 @@ async function configOf(db: Sql, tenant: string, connector = "http"): Promise<un
   return await db.value("select jobforge_get_connector_config($1, $2)", [tenant, connector]);
 }
 
-test("a connector's configuration is set, replaced, read and removed, for each tenant alone", async ({
+test("a connector's configuration is set, replaced, read and removed for each tenant separately", async ({
   db,
 }) => {
   await configure(db, { base: "https://t" });
@@ -228,7 +225,7 @@ test("a connector's configuration is set, replaced, read and removed, for each t
   );
 });
 
-test("a tenant sees its own configurations only; workers and servers touch those they may act for", async ({
+test("a tenant sees only its own configurations; workers and servers use those of tenants they may act for", async ({
   db,
 }) => {
   await configure(db, { base: "t" });
@@ -252,7 +249,7 @@ test("a tenant sees its own configurations only; workers and servers touch those
   ]);
 });
 
-test("a configuration that is none is refused and named", async ({ db }) => {
+test("an invalid configuration is refused, and the error names the field", async ({ db }) => {
   for (const config of [[], "x", 5, null, { big: "x".repeat(70_000) }]) {
     await expectError(configure(db, config), "JF002", "config");
   }

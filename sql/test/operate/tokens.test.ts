@@ -1,9 +1,9 @@
-/** Keys of the HTTP server: made once, kept as a digest, recognised until they end. */
+/** Keys of the HTTP server: created once, stored as a digest, recognised until they expire or are revoked. */
 import { createHash } from "node:crypto";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { T, UNKNOWN } from "../support/kernel.ts";
+import { T, unknownId } from "../support/kernel.ts";
 
 type Token = { id: string; token: string; prefix: string };
 
@@ -18,7 +18,7 @@ async function recognise(db: TestDatabase, token: string): Promise<unknown> {
 }
 
 describe("a key", () => {
-  test("is shown once, and kept as its digest only", async ({ db }) => {
+  test("is shown once, and stored as a digest only", async ({ db }) => {
     const { id, token, prefix } = await createToken(db, "jobforge_app", T);
     expect(token).toMatch(/^jf_[0-9a-f]{8}_[0-9a-f]{64}$/);
     expect(token.startsWith(`${prefix}_`)).toBe(true);
@@ -32,13 +32,13 @@ describe("a key", () => {
     expect(await recognise(db, token)).toEqual({ id, role: "jobforge_app", tenant_id: T });
   });
 
-  test("differs from every other, in all its parts", async ({ db }) => {
+  test("differs from every other key in all its parts", async ({ db }) => {
     const made: Token[] = [];
     for (const _ of [1, 2, 3]) made.push(await createToken(db, "jobforge_worker"));
     expect(new Set(made.map(({ token }) => token.split("_")[2])).size).toBe(3);
   });
 
-  test("that is unknown, revoked or over is nobody's", async ({ db }) => {
+  test("that is unknown, revoked or expired is not recognised", async ({ db }) => {
     expect(await recognise(db, "jf_00000000_unknown")).toBeNull();
     const { id, token } = await createToken(db, "jobforge_reader");
     expect(await db.value("select jobforge_revoke_token($1) ->> 'prefix'", [id])).toBe(token.slice(0, 11));
@@ -52,7 +52,7 @@ describe("a key", () => {
     expect(await recognise(db, passing.token)).toBeNull();
   });
 
-  test("remembers when it was used, once a minute, and waits for nobody to do so", async ({ db }) => {
+  test("records when it was used, once a minute, and never waits to do so", async ({ db }) => {
     const { token } = await createToken(db, "jobforge_reader");
     const used = (): Promise<Date> => db.value("select last_used_at from jobforge_list_tokens()");
     expect(await used()).toBeNull();
@@ -71,7 +71,7 @@ describe("a key", () => {
     expect(await used()).not.toEqual(first);
   });
 
-  test("is made, listed and revoked by operators, and in the audit log", async ({ db }) => {
+  test("is created, listed and revoked by operators, and recorded in the audit log", async ({ db }) => {
     const { id } = await createToken(db, "jobforge_app", T);
     await db.query("select jobforge_revoke_token($1)", [id]);
     expect(await db.query("select action, entity_id, tenant_id from jobforge_audit_log order by id")).toEqual(
@@ -107,7 +107,7 @@ describe("a key", () => {
   });
 
   test("that does not exist cannot be revoked", async ({ db }) => {
-    await expect(db.query("select jobforge_revoke_token($1)", [UNKNOWN])).rejects.toMatchObject({
+    await expect(db.query("select jobforge_revoke_token($1)", [unknownId])).rejects.toMatchObject({
       code: "JF002",
     });
   });

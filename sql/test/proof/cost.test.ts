@@ -2,19 +2,19 @@
 import { cloneDatabase, type Row, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
-import { cost, costAndAnswer, type Load, load, tenant } from "../support/cost.ts";
+import { type Backlog, buildBacklog } from "../support/backlog.ts";
+import { cost, costAndResult, type Load, load, tenant } from "../support/cost.ts";
 import { buffersOf, type Explained, explainEverything, rowsVisited } from "../support/explain.ts";
-import { type Backlog, buildBacklog } from "../support/fixture-backlog.ts";
 import { tenantSql } from "../support/history.ts";
 import { claim, type Sql } from "../support/kernel.ts";
 
-const CLAIM = "select * from jobforge_claim_jobs('w', $1, $2)";
+const claimCall = "select * from jobforge_claim_jobs('w', $1, $2)";
 /** A hand full, of which those that tell who calls and what is paused are half. */
-const HANDFUL = 30;
+const handful = 30;
 
 /** Runs that make the plans, and those that are counted. */
-const WARM = 8;
-const RUNS = 9;
+const warmUps = 8;
+const runCount = 9;
 
 /**
  * The least that a call costs in some runs. Whatever is created and dropped in other databases makes a session read its catalog
@@ -22,14 +22,14 @@ const RUNS = 9;
  */
 async function least(run: (n: number) => Promise<number>): Promise<number> {
   const costs: number[] = [];
-  for (let n = 0; n < WARM + RUNS; n += 1) costs.push(await run(n));
-  return Math.min(...costs.slice(WARM));
+  for (let n = 0; n < warmUps + runCount; n += 1) costs.push(await run(n));
+  return Math.min(...costs.slice(warmUps));
 }
 
 /** The cost of a claim that gets as many jobs as told. */
 async function costOfClaim(db: Sql, types: readonly string[] | null, jobs: number): Promise<number> {
   return await least(async () => {
-    const { buffers, rows } = await cost(db, CLAIM, [10, types]);
+    const { buffers, rows } = await cost(db, claimCall, [10, types]);
     expect(rows, "jobs claimed").toBe(jobs);
     return buffers;
   });
@@ -41,7 +41,7 @@ async function costOfSettle(db: Sql): Promise<number> {
   let hint: unknown = null;
   return await least(async () => {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndAnswer<{ jobs: typeof held; hint: unknown }>(
+    const { buffers, answer } = await costAndResult<{ jobs: typeof held; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],
@@ -109,7 +109,7 @@ describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused typ
     await db.query("select jobforge_set_gate('all', '', true)");
     const paused = { "everything paused": await costOfClaim(session, null, 0) };
     for (const [what, buffers] of Object.entries({ ...polls, ...paused }))
-      expect(buffers, what).toBeLessThan(HANDFUL);
+      expect(buffers, what).toBeLessThan(handful);
   });
 });
 
@@ -119,7 +119,7 @@ test("a type whose due jobs are all of a paused tenant is polled for two handful
   await load(db, { count: 50_000, firstTenant: 900, due: "-2 hours" });
   await db.query("select jobforge_set_gate('tenant', $1, true)", [tenant(900)]);
   // It looks, finds one lane, which is closed, and looks behind it.
-  expect(await costOfClaim(db, ["a"], 0)).toBeLessThan(2 * HANDFUL);
+  expect(await costOfClaim(db, ["a"], 0)).toBeLessThan(2 * handful);
 });
 
 test("a table that was analysed while it was empty, as of a queue that keeps up, does not mislead a claim", async ({
@@ -158,21 +158,21 @@ test("a paused tenant costs a claim one hop, however many jobs it has waiting", 
 async function visits(session: TestConnection, types: readonly string[] | null) {
   const explaining = await explainEverything(session);
   let [rows, buffers] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let n = 0; n < WARM + RUNS; n += 1) {
-    const explained = await explaining.run(CLAIM, [10, types]);
+  for (let n = 0; n < warmUps + runCount; n += 1) {
+    const explained = await explaining.run(claimCall, [10, types]);
     expect(explained.rows, "jobs claimed").toHaveLength(10);
-    if (n < WARM) continue;
+    if (n < warmUps) continue;
     rows = Math.min(rows, rowsVisited(explained, "jobs"));
     buffers = Math.min(buffers, buffersOf(explained));
   }
   return { rows, buffers };
 }
 
-const NAMES = Array.from({ length: 200 }, (_, n) => `t${n}`);
+const typeNames = Array.from({ length: 200 }, (_, n) => `t${n}`);
 /** What waits, for which types a claim asks, and how many rows it may visit: some for every lane, or for every type. */
 const manyLanes: readonly (readonly [string, Omit<Load, "count">, readonly string[] | null, number])[] = [
   ["2,000 tenants", { tenants: 2000 }, ["a"], 4 * 64],
-  ["200 types, by name", { type: "t", types: 200, tenants: 5 }, NAMES, 20 * 200],
+  ["200 types, by name", { type: "t", types: 200, tenants: 5 }, typeNames, 20 * 200],
   ["200 types, by asking for any", { type: "t", types: 200, tenants: 5 }, null, 20 * 200],
 ];
 
@@ -205,7 +205,7 @@ test("claims, ends and reads visit what they are about, however many other jobs 
   await db.query("vacuum (analyze) jobforge.jobs");
   const explaining = await explainEverything(await db.connect());
   const calls: Record<string, () => Promise<Explained<Row>>> = {
-    claim: () => explaining.run(CLAIM, [10, ["a"]]),
+    claim: () => explaining.run(claimCall, [10, ["a"]]),
     settle: () => explaining.run("select jobforge_settle_jobs('w', '[]', 10, array['a'])"),
     get: () => explaining.run("select * from jobforge_get_job($1, $2)", [tenant(1), tenant(1)]),
     complete: async () => {
@@ -213,7 +213,7 @@ test("claims, ends and reads visit what they are about, however many other jobs 
       return await explaining.run("select jobforge_complete_job($1, 'w', 'succeeded')", [job?.id]);
     },
   };
-  for (const call of Object.values(calls)) for (let n = 0; n < WARM; n += 1) await call();
+  for (const call of Object.values(calls)) for (let n = 0; n < warmUps; n += 1) await call();
   await load(db, { count: 5000, tenants: 4, worker: "another" });
   for (const [name, call] of Object.entries(calls))
     expect(rowsVisited(await call(), "jobs"), name).toBeLessThan(300);

@@ -8,7 +8,7 @@ import { type CronCase, randomExpression, randomInstant, randomNonsense } from "
 import { expectedNext, namesEveryHour, readCron } from "../support/cron-oracle.ts";
 import { agreedZones, oddZones, spansOf } from "../support/cron-zones.ts";
 import type { Sql } from "../support/kernel.ts";
-import { type Random, randomFrom } from "../support/proof-random.ts";
+import { type Random, randomFrom } from "../support/random.ts";
 
 const cases = Number(process.env["JOBFORGE_CRON_CASES"] ?? 5000);
 const seed = Number(process.env["JOBFORGE_CRON_SEED"] ?? 1);

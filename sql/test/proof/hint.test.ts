@@ -12,7 +12,7 @@ import {
   type Sql,
   T,
   U,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { hintedWorker, idsOf, settle, success } from "../support/settle.ts";
@@ -82,7 +82,7 @@ test.for(Object.keys(doctored))(
     const answer = await settle(db, [success(first.id)], { claim: 10, hint: doctor(hint as Hint) });
     expect(answer.claim_error).toBeUndefined();
     expect(idsOf(answer).sort()).toEqual(ids.sort());
-    const [next] = await enqueueAll(app, [{ tenant_id: UNKNOWN }]);
+    const [next] = await enqueueAll(app, [{ tenant_id: unknownId }]);
     expect(idsOf(await settle(db, [], { claim: 10, hint: answer.hint }))).toEqual([next]);
   },
 );

@@ -2,14 +2,14 @@
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
-import { cost, costAndAnswer, load, tenant } from "../support/cost.ts";
+import { cost, costAndResult, load, tenant } from "../support/cost.ts";
 import { claim, type Sql } from "../support/kernel.ts";
 import { type Scope, setLimit } from "../support/limits.ts";
 import type { ClaimedJob } from "../support/settle.ts";
 
-const WARM = 8;
-const RUNS = 8;
-const KEYS = 100_000;
+const warmUps = 8;
+const runCount = 8;
+const keyCount = 100_000;
 
 /** Puts jobs into the queue, each of a key of which nothing runs. */
 async function loadFree(db: Pick<Sql, "query">): Promise<void> {
@@ -28,7 +28,7 @@ async function loadBlocked(db: TestDatabase): Promise<void> {
        (s.state = 'running')::int, 5, 5, clock_timestamp() - interval '1 hour', clock_timestamp(), clock_timestamp(), '{}',
        'blocked ' || n,
        case s.state when 'parked' then jobforge.bucket_id('key', 'a', t.id, 'blocked ' || n) end
-     from generate_series(1, ${KEYS}) n
+     from generate_series(1, ${keyCount}) n
      cross join lateral (select ('00000000-0000-4000-8000-' || lpad((1 + n % 4)::text, 12, '0'))::uuid as id offset 0) t
      cross join (values ('running'), ('parked'), ('parked')) s(state)`,
   );
@@ -40,9 +40,9 @@ async function costOfSettle(db: Sql): Promise<number> {
   let held: ClaimedJob[] = [];
   let hint: unknown = null;
   const costs: number[] = [];
-  for (let n = 0; n < WARM + RUNS; n += 1) {
+  for (let n = 0; n < warmUps + runCount; n += 1) {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndAnswer<{ jobs: ClaimedJob[]; hint: unknown }>(
+    const { buffers, answer } = await costAndResult<{ jobs: ClaimedJob[]; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],
@@ -51,7 +51,7 @@ async function costOfSettle(db: Sql): Promise<number> {
     ({ jobs: held, hint } = answer);
     costs.push(buffers);
   }
-  return Math.min(...costs.slice(WARM));
+  return Math.min(...costs.slice(warmUps));
 }
 
 async function figure(db: TestDatabase): Promise<number> {
@@ -108,9 +108,9 @@ test("a poll of types that are full, and of tenants whose jobs are parked, costs
   await load(db, { count: 1001, type: "b", firstTenant: 9 });
   await claim(db, "w1", { limit: 100 });
   await db.query("update jobforge.limits set in_force = true");
-  for (let n = 0; n < WARM; n += 1) expect(await claim(db)).toEqual([]);
+  for (let n = 0; n < warmUps; n += 1) expect(await claim(db)).toEqual([]);
   const costs: number[] = [];
-  for (let n = 0; n < RUNS; n += 1) {
+  for (let n = 0; n < runCount; n += 1) {
     const { buffers, rows } = await cost(db, "select * from jobforge_claim_jobs('w2', 10)");
     expect(rows).toBe(0);
     costs.push(buffers);

@@ -7,8 +7,8 @@ import { connections, type Sql, setPolicy } from "../support/kernel.ts";
 import { setLimit } from "../support/limits.ts";
 import { type ClaimedJob, settle } from "../support/settle.ts";
 
-const WORKERS = 20;
-const JOBS = 240;
+const workerCount = 20;
+const jobCount = 240;
 
 /** What may run at once, by what the limits count. */
 const most: Record<string, number> = { type: 5, tenant: 4, type_tenant: 3, key: 2, "key one": 1 };
@@ -96,21 +96,21 @@ test("twenty workers never run more than the limits allow, use them up, and leav
   timeout: 120_000,
 }, async ({ db }) => {
   await prepare(db);
-  const workers = await connections(db, WORKERS);
+  const workers = await connections(db, workerCount);
   const producers = await connections(db, 4);
   const held = new Held();
   const sampled = new Map<string, number>();
-  await produce(db, 0, JOBS / 2);
-  let left = JOBS;
+  await produce(db, 0, jobCount / 2);
+  let left = jobCount;
   const going = (): boolean => left > 0;
   const watch = async (): Promise<void> => {
     while (going()) {
       await sample(db, sampled);
-      left = await db.value<number>("select $1 - count(*)::int from jobforge.archive", [JOBS]);
+      left = await db.value<number>("select $1 - count(*)::int from jobforge.archive", [jobCount]);
     }
   };
   await Promise.all([
-    ...producers.map((producer, n) => produce(producer, JOBS / 2 + (n * JOBS) / 8, JOBS / 8)),
+    ...producers.map((producer, n) => produce(producer, jobCount / 2 + (n * jobCount) / 8, jobCount / 8)),
     ...workers.map((worker, n) => work(worker, `w${n}`, held, going)),
     watch(),
   ]);

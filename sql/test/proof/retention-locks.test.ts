@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
   endedToday,
-  LARGE,
+  largePayload,
   leafOf,
   leaves,
   type Maintained,
@@ -158,7 +158,11 @@ test("ten callers at once do everything that is due once, while workers claim an
   await setPolicy(db, "unkept", { keep_history: false });
   const due = { expired: [] as string[], lost: [] as string[], later: [] as string[] };
   for (let i = 0; i < 30; i += 1) {
-    const { id: expired } = await enqueue(db, { type: "expiring", expires_in: "1 hour", payload: LARGE });
+    const { id: expired } = await enqueue(db, {
+      type: "expiring",
+      expires_in: "1 hour",
+      payload: largePayload,
+    });
     const { id: lost } = await enqueue(db, { type: "lost" });
     const { id: later } = await enqueue(db, { type: "later", in: "2 hours" });
     await enqueue(db, { type: "unkept", idempotency_key: `unkept ${i}` });

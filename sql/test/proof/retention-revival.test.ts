@@ -3,7 +3,7 @@ import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  LARGE,
+  largePayload,
   leafOf,
   leaves,
   maintain,
@@ -71,11 +71,11 @@ for (const [where, prepare] of [
     await reschedule(db, id);
     await after(db);
     await maintainAll(db);
-    expect(await find(db, id)).toMatchObject({ status: "queued", payload: LARGE });
+    expect(await find(db, id)).toMatchObject({ status: "queued", payload: largePayload });
     expect(await attemptsOf(db, id)).toHaveLength(2);
     expect((await enqueue(db, { idempotency_key: "back" })).outcome).toBe("existing");
     const [job] = await claim(db);
-    expect(job).toMatchObject({ id, payload: LARGE });
+    expect(job).toMatchObject({ id, payload: largePayload });
     await complete(db, id);
     expect((await leafOf(db, id)).branch).toBe("finished_jobs");
   });
@@ -154,7 +154,7 @@ test("a job that came back, ran and ended again is kept from its new end on", as
   await after(db);
   await maintainAll(db);
   expect((await leaves(db)).map(({ name }) => name)).not.toContain(old.name);
-  expect(await find(db, id)).toMatchObject({ status: "succeeded", payload: LARGE });
+  expect(await find(db, id)).toMatchObject({ status: "succeeded", payload: largePayload });
   expect(await attemptsOf(db, id)).toHaveLength(3);
   await travelToRetirement(db, await leafOf(db, id));
   await maintainAll(db);
@@ -176,12 +176,12 @@ test("every key that leads to a job is forgotten with it, also one that met its 
 });
 
 test("a live job is never touched, however old it is", async ({ db }) => {
-  const queued = await enqueue(db, { payload: LARGE, idempotency_key: "old", in: "1000 days" });
+  const queued = await enqueue(db, { payload: largePayload, idempotency_key: "old", in: "1000 days" });
   await runJob(db);
   for (const days of [50, 400, 900]) {
     await travelTo(db, "clock_timestamp() + $1::interval", [`${days} days`]);
     await maintainAll(db);
   }
-  expect(await find(db, queued.id)).toMatchObject({ status: "queued", payload: LARGE });
+  expect(await find(db, queued.id)).toMatchObject({ status: "queued", payload: largePayload });
   expect((await enqueue(db, { idempotency_key: "old" })).outcome).toBe("existing");
 });

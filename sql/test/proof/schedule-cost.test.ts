@@ -1,10 +1,10 @@
 /** What schedules cost: nothing to speak of where there is nothing to fire. Counted in buffers and rows. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { costAndAnswer, load, warmCost } from "../support/cost.ts";
+import { costAndResult, load, warmCost } from "../support/cost.ts";
 import { explainEverything, nodesOf } from "../support/explain.ts";
+import { pinSnapshot, stopClock } from "../support/flow.ts";
 import { T } from "../support/kernel.ts";
-import { pinSnapshot, stopClock } from "../support/proof-flow.ts";
 import { manyDue } from "../support/schedules.ts";
 import { type Settlement, settle, success } from "../support/settle.ts";
 
@@ -50,7 +50,7 @@ describe("the cost of schedules", () => {
     const { now } = await stopClock(db);
     await worker.query("select set_config('proof.now', $1, false)", [new Date(now).toISOString()]);
     const ask = async (hint: unknown) =>
-      await costAndAnswer<Settlement>(worker, "jobforge_settle_jobs('w', '[]', 1, null, null, $1)", [
+      await costAndResult<Settlement>(worker, "jobforge_settle_jobs('w', '[]', 1, null, null, $1)", [
         hint === null ? null : JSON.stringify(hint),
       ]);
     await pinSnapshot(db);

@@ -3,12 +3,12 @@ import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, complete, connections, fail, type Sql, T } from "../support/kernel.ts";
-import { type Random, randomFrom } from "../support/proof-random.ts";
+import { type Random, randomFrom } from "../support/random.ts";
 import { ensure, type Run, steer, update } from "../support/schedules.ts";
 import { settle } from "../support/settle.ts";
 
-const KEYS = ["a", "b", "c"] as const;
-const STEPS = Number(process.env["JOBFORGE_PROOF_STEPS"] ?? 60);
+const keys = ["a", "b", "c"] as const;
+const stepCount = Number(process.env["JOBFORGE_PROOF_STEPS"] ?? 60);
 
 const definitions = [
   { dynamic: true },
@@ -20,7 +20,7 @@ const definitions = [
 
 /** One call of an application, in a transaction of its own or with a lock before it. */
 async function change(db: TestConnection, random: Random): Promise<void> {
-  const which = { key: random.pick(KEYS) };
+  const which = { key: random.pick(keys) };
   switch (random.below(8)) {
     case 0:
     case 1:
@@ -53,7 +53,7 @@ async function change(db: TestConnection, random: Random): Promise<void> {
 /** Changes schedules again and again. That one is not there is no failure. */
 async function application(db: TestConnection, random: Random): Promise<string[]> {
   const failures: string[] = [];
-  for (let step = 0; step < STEPS; step += 1) {
+  for (let step = 0; step < stepCount; step += 1) {
     await change(db, random).catch(async (error: { code: string; message: string }) => {
       await db.query("rollback");
       if (error.code !== "JF010") failures.push(`${error.code} ${error.message}`);
@@ -121,7 +121,7 @@ async function settled(db: TestDatabase): Promise<void> {
   }
   expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
   expect(await db.value("select count(*)::int from jobforge.jobs")).toBe(0);
-  for (const key of KEYS) {
+  for (const key of keys) {
     await ensure(db, { dynamic: true, enabled: true }, { key });
     await steer(db, "run", { key });
     const [run, ...more] = await claim(db, "last");
@@ -131,7 +131,7 @@ async function settled(db: TestDatabase): Promise<void> {
 }
 
 test.for([1, 2, 3])("a storm of applications and workers, of the seed %i", async (seed, { db }) => {
-  for (const key of KEYS) await ensure(db, { dynamic: true }, { key });
+  for (const key of keys) await ensure(db, { dynamic: true }, { key });
   const clients = await connections(db, 8);
   let running = true;
   const done = (): boolean => !running;

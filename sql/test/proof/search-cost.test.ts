@@ -7,7 +7,7 @@ import { tenantSql, writeHistory } from "../support/history.ts";
 import { cancel, claim, complete, enqueue, fail, type Job, T, U } from "../support/kernel.ts";
 
 /** Twenty tenants, one of them with half of all jobs; eight types and a rare one; ends other than success are few. */
-const HISTORY = {
+const history = {
   rows: 1_000_000,
   span: "28 days",
   tenant: tenantSql("case when n % 2 = 0 then 5 else 1 + n / 2 % 20 end"),
@@ -18,12 +18,12 @@ const HISTORY = {
   tags: "case when n % 25000 in (2, 3) then '{rare,other}' when n % 20 in (6, 7) then '{common}' else '{}' end",
   message: "case when n % 50000 in (10010, 10011) then 'A Needle' else 'hay' end || n",
 };
-const BIG = tenant(5);
-const LAST = tenant(20);
-const NONE = tenant(99);
+const bigTenant = tenant(5);
+const lastTenant = tenant(20);
+const emptyTenant = tenant(99);
 
 /** A scan of the archive would be over 25,000 pages, one in the order of an index a million. */
-const FEW = 5000;
+const fewBuffers = 5000;
 
 /** Filters, and the same in plain SQL. Times are in days from the end of the last job. */
 const filters: readonly (readonly [Record<string, unknown>, string])[] = [
@@ -78,12 +78,12 @@ describe("in a history of a million jobs", () => {
 
   beforeAll(async () => {
     db = await cloneDatabase(inject("server"));
-    await writeHistory(db, HISTORY);
+    await writeHistory(db, history);
     session = await db.connect();
     now = await db.value<Date>("select max(finished_at) from jobforge.archive");
     // The session has read the catalog and keeps its plans: what is counted is the search.
     for (let i = 0; i < 8; i += 1) {
-      await session.query("select from jobforge_list_jobs($1)", [BIG]);
+      await session.query("select from jobforge_list_jobs($1)", [bigTenant]);
       await session.query("select from jobforge_search_jobs()");
     }
   });
@@ -124,28 +124,28 @@ describe("in a history of a million jobs", () => {
       const ids = (await session.query<Job>(`select id from ${call}`, values)).map((job) => job.id);
       if (JSON.stringify(ids) !== JSON.stringify(await expected(where, scope))) wrong.push(json);
       const { buffers } = await leastCost(session, `select * from ${call}`, values);
-      if (buffers >= FEW) dear.push(`${json}: ${buffers} buffers`);
+      if (buffers >= fewBuffers) dear.push(`${json}: ${buffers} buffers`);
       found += ids.length;
     }
     return { wrong, dear, found };
   }
 
   test("every filter finds the big tenant's jobs, and touches few buffers", async () => {
-    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", BIG);
+    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", bigTenant);
     expect(found).toBeGreaterThan(800);
     expect(wrong).toEqual([]);
     expect(dear).toEqual([]);
   });
 
   test("every filter finds a small tenant's jobs, and touches few buffers, wherever its id lies", async () => {
-    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", LAST);
+    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", lastTenant);
     expect(found).toBeGreaterThan(400);
     expect(wrong).toEqual([]);
     expect(dear).toEqual([]);
   });
 
   test("a tenant without jobs is told so for few buffers", async () => {
-    expect(await check("jobforge_list_jobs($1, $2)", NONE)).toEqual({ wrong: [], dear: [], found: 0 });
+    expect(await check("jobforge_list_jobs($1, $2)", emptyTenant)).toEqual({ wrong: [], dear: [], found: 0 });
   });
 
   test("every filter finds jobs across tenants, with and without a type, and touches few buffers", async () => {
@@ -159,23 +159,23 @@ describe("in a history of a million jobs", () => {
     const rows = await db.query<{ id: string; status: string }>(
       `select distinct on (status) id, status from jobforge.archive
        where tenant_id = $1 and seq > 400000 order by status, seq`,
-      [BIG],
+      [bigTenant],
     );
     expect(rows).toHaveLength(4);
     for (const { id, status } of rows) {
       for (const filter of [{ cursor: id }, { cursor: id, status }, { cursor: id, type: "type3" }]) {
-        const values = [BIG, JSON.stringify(filter)];
+        const values = [bigTenant, JSON.stringify(filter)];
         const page = await session.query<Job>("select * from jobforge_list_jobs($1, $2)", values);
         expect(page.map((job) => job.id)).toEqual(
           await expected(
             `id < '${id}' and ${"status" in filter ? `status = '${status}'` : "true"}
              and ${"type" in filter ? "type = 'type3'" : "true"}`,
-            BIG,
+            bigTenant,
           ),
         );
         expect(
           (await leastCost(session, "select * from jobforge_list_jobs($1, $2)", values)).buffers,
-        ).toBeLessThan(FEW);
+        ).toBeLessThan(fewBuffers);
       }
     }
   });

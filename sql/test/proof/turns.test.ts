@@ -3,16 +3,16 @@ import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";
-import { costAndAnswer, load, tenant } from "../support/cost.ts";
-import { claim, connections, enqueue, type Sql, setPolicy, T, U, UNKNOWN } from "../support/kernel.ts";
-import { proofJobs } from "../support/proof-flow.ts";
-import { randomFrom } from "../support/proof-random.ts";
+import { costAndResult, load, tenant } from "../support/cost.ts";
+import { proofJobs } from "../support/flow.ts";
+import { claim, connections, enqueue, type Sql, setPolicy, T, U, unknownId } from "../support/kernel.ts";
+import { randomFrom } from "../support/random.ts";
 import { hintedWorker, idsOf, type Settlement, settle, success } from "../support/settle.ts";
 
-const TENANTS = 2000;
-const LANES = 64;
+const tenantCount = 2000;
+const laneCount = 64;
 /** The claims of 64 lanes that it takes to go round. */
-const CYCLE = Math.ceil(TENANTS / LANES);
+const turnsPerCycle = Math.ceil(tenantCount / laneCount);
 
 test("a new tenant's job is in the next claim, whatever another one has waiting, for a few buffers", {
   timeout: 120_000,
@@ -29,7 +29,7 @@ test("a new tenant's job is in the next claim, whatever another one has waiting,
         "a plain claim",
       ).toContain(id);
     } else if (n < 8) {
-      const { answer, buffers } = await costAndAnswer<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
+      const { answer, buffers } = await costAndResult<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
       expect(idsOf(answer), "a settle+claim without a hint").toContain(id);
       if (n > 5) expect(buffers).toBeLessThan(1000);
     } else {
@@ -43,20 +43,20 @@ test("a new tenant's job is in the next claim, whatever another one has waiting,
 test.for([1, 3])(
   "%i types: each of two thousand tenants is served within 32 claims of 64, again and again",
   async (count, { db }) => {
-    await load(db, { count: 3 * TENANTS * count, tenants: TENANTS, types: count });
+    await load(db, { count: 3 * tenantCount * count, tenants: tenantCount, types: count });
     // Some tenants have far more, and older, than the others.
     await load(db, { count: 5000, tenants: 5, types: count, due: "-2 hours" });
     await db.query("analyze jobforge.jobs");
     const worker = hintedWorker(db, "w1");
     const claims: string[][] = [];
-    for (let n = 0; n < 2 * CYCLE; n += 1) {
-      const { jobs } = await worker.call(LANES);
-      expect(jobs).toHaveLength(LANES);
+    for (let n = 0; n < 2 * turnsPerCycle; n += 1) {
+      const { jobs } = await worker.call(laneCount);
+      expect(jobs).toHaveLength(laneCount);
       claims.push(jobs.map((job) => job.tenant_id));
     }
-    for (let start = 0; start + CYCLE <= claims.length; start += 1) {
-      const served = new Set(claims.slice(start, start + CYCLE).flat());
-      expect(served.size, `tenants served by the 32 claims from claim ${start} on`).toBe(TENANTS);
+    for (let start = 0; start + turnsPerCycle <= claims.length; start += 1) {
+      const served = new Set(claims.slice(start, start + turnsPerCycle).flat());
+      expect(served.size, `tenants served by the 32 claims from claim ${start} on`).toBe(tenantCount);
     }
   },
 );
@@ -101,7 +101,7 @@ test("with twenty workers, too, no worker goes round once without each of two th
   timeout: 120_000,
 }, async ({ db }) => {
   const workers = 20;
-  await load(db, { count: (CYCLE + 4) * workers * LANES, tenants: TENANTS });
+  await load(db, { count: (turnsPerCycle + 4) * workers * laneCount, tenants: tenantCount });
   await db.query("analyze jobforge.jobs");
   const application = await db.connect();
   let working = true;
@@ -111,18 +111,18 @@ test("with twenty workers, too, no worker goes round once without each of two th
     }
   };
   const [claims] = await Promise.all([
-    claimTogether(db, workers, LANES, (n) => n < CYCLE + 1).finally(() => {
+    claimTogether(db, workers, laneCount, (n) => n < turnsPerCycle + 1).finally(() => {
       working = false;
     }),
     refill(),
   ]);
   for (let worker = 0; worker < workers; worker += 1) {
     const own = claims.filter((claimed) => claimed.worker === worker);
-    for (const [n, first] of own.slice(0, -CYCLE + 1).entries()) {
-      const last = own[n + CYCLE - 1] ?? first;
+    for (const [n, first] of own.slice(0, -turnsPerCycle + 1).entries()) {
+      const last = own[n + turnsPerCycle - 1] ?? first;
       const meanwhile = claims.filter((other) => other.ended > first.begun && other.begun < last.ended);
       const served = new Set(meanwhile.flatMap(({ jobs }) => jobs.map((job) => job.tenant_id)));
-      expect(served.size, `tenants served while worker ${worker} went round`).toBe(TENANTS);
+      expect(served.size, `tenants served while worker ${worker} went round`).toBe(tenantCount);
     }
   }
 });
@@ -199,7 +199,7 @@ test.for(Object.keys(asking).flatMap((way) => ["capped", "*"].map((type) => [way
     for (const [priority, owner] of [
       [3, T],
       [4, U],
-      [5, UNKNOWN],
+      [5, unknownId],
     ] as const) {
       await enqueue(db, { type: "free", priority, tenant_id: owner });
     }

@@ -7,7 +7,6 @@ import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { endedToday, leafOf, leaves, maintain, maintainAll, remembered } from "../support/archive.ts";
 import { load, mean, median, tenant } from "../support/cost.ts";
-import { codeOf, connections, enqueue, type Sql, setPolicy } from "../support/kernel.ts";
 import {
   askedFor,
   type Clock,
@@ -18,7 +17,8 @@ import {
   proofJobs,
   type Step,
   stopClock,
-} from "../support/proof-flow.ts";
+} from "../support/flow.ts";
+import { codeOf, connections, enqueue, type Sql, setPolicy } from "../support/kernel.ts";
 import { settle, success } from "../support/settle.ts";
 
 /** How many jobs flow through under an open snapshot. */

@@ -1,4 +1,4 @@
-/** Live counts: exact while they are few, an estimate that says so when they are many, at a bounded cost. */
+/** Live counts: exact while there are few jobs, marked estimates when there are many, at a bounded cost. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { leastCost } from "../support/cost.ts";
@@ -25,7 +25,7 @@ async function counts(db: Sql, args: Record<string, unknown> = {}): Promise<Coun
   );
 }
 
-/** Writes queued jobs straight into the table: so many, of so many types, of T. */
+/** Writes queued jobs of tenant T directly into the table, spread over several types. */
 async function fill(db: Sql, jobs: number, types: number): Promise<void> {
   await db.query(
     `insert into jobforge.jobs (id, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at, payload)
@@ -61,18 +61,18 @@ test("few jobs are counted by status, type and tenant, with the age of the oldes
     { tenant_id: T, queued: 2, scheduled: 2, running: 1 },
     { tenant_id: U, queued: 1, scheduled: 0, running: 0 },
   ]);
-  // A job whose time has come is queued, whether or not a claim has looked at it.
+  // A due job counts as queued, also before a claim has promoted it.
   await db.travel("90 minutes");
   expect(await counts(db, { p_by: [] })).toMatchObject([{ queued: 4, scheduled: 1 }]);
 });
 
-test("over the cap a small table is still counted, because that costs little", async ({ db }) => {
+test("above the cap a small table is still counted, because that costs little", async ({ db }) => {
   await fill(db, 500, 1);
   expect(await counts(db, { p_cap: 10 })).toMatchObject([{ type: "many0", queued: 500, exact: true }]);
   expect(await counts(db, { p_cap: 10, p_tenant_id: T })).toMatchObject([{ queued: 500, exact: true }]);
 });
 
-test("many jobs are estimated and marked so, small types are counted, and the cost is bounded", async ({
+test("many jobs are estimated and marked as estimates, small types are counted, and the cost is bounded", async ({
   db,
 }) => {
   await fill(db, 120_000, 2);
@@ -114,7 +114,7 @@ test("many jobs are estimated and marked so, small types are counted, and the co
     ]);
 });
 
-/** Whatever shows live jobs. */
+/** All functions that show live jobs. */
 const looks = [
   "jobforge_count_live(p_cap => 100)",
   "jobforge_stats()",
@@ -123,7 +123,7 @@ const looks = [
   "jobforge_list_types()",
 ];
 
-test("stats, types and gates say so when they show estimates, and count what is small", async ({ db }) => {
+test("stats, types and gates mark estimates, and count small types exactly", async ({ db }) => {
   await fill(db, 120_000, 2);
   await enqueueAll(db, [{ type: "small" }, { type: "small", tenant_id: U }]);
   expect(await db.value("select jobforge_stats() -> 'exact'")).toBe(false);
@@ -149,7 +149,7 @@ test("stats, types and gates say so when they show estimates, and count what is 
   ]);
 });
 
-test("a tenant counts its own, readers and operators everybody's", async ({ db }) => {
+test("a tenant counts its own jobs, readers and operators count those of all tenants", async ({ db }) => {
   await enqueueAll(db, [{}, { tenant_id: U }]);
   const tenant = await boundLogin(db, T, "jobforge_tenant");
   expect(await counts(tenant, { p_by: ["tenant"] })).toMatchObject([{ tenant_id: T, queued: 1 }]);

@@ -1,4 +1,4 @@
-/** Failures by kind of error: which errors are one kind, how groups are counted, and how a group is listed and run again. */
+/** Failures by kind of error: which errors are of one kind, how groups are counted, listed and rescheduled. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, enqueue, expectError, fail, type Sql, T, U } from "../support/kernel.ts";
@@ -66,7 +66,9 @@ describe("the kind of an error", () => {
   });
 });
 
-test("failed and dead jobs are grouped by type and kind, the largest group first", async ({ db }) => {
+test("failed and dead jobs are grouped by type and kind of error, the largest group first", async ({
+  db,
+}) => {
   await broken(db, "Timeout after 1 ms");
   const newest = await broken(db, "Timeout after 22 ms", { tenant_id: U });
   await broken(db, "Timeout after 3 ms", { type: "b" });
@@ -84,7 +86,7 @@ test("failed and dead jobs are grouped by type and kind, the largest group first
   expect(found[0]?.error_group).toBe(found[2]?.error_group);
 });
 
-test("filters narrow the jobs, and limit the groups", async ({ db }) => {
+test("filters restrict the jobs, and limit restricts the groups", async ({ db }) => {
   await broken(db, "one");
   await broken(db, "two", { type: "b" });
   const types = async (filters: unknown): Promise<string[]> =>
@@ -98,7 +100,7 @@ test("filters narrow the jobs, and limit the groups", async ({ db }) => {
   await expectError(groups(db, { cursor: T }), "JF002", "filters");
 });
 
-test("a group can be listed and run again, and nothing else with it", async ({ db }) => {
+test("a group can be listed and rescheduled without affecting other jobs", async ({ db }) => {
   const mine = await broken(db, "Timeout after 1 ms");
   await broken(db, "Timeout after 2 ms", { tenant_id: U });
   await broken(db, "refused");
@@ -110,14 +112,16 @@ test("a group can be listed and run again, and nothing else with it", async ({ d
     matched: 1,
     changed: 1,
   });
-  // A job that waits for its retry has its last error still, so the filter finds it among live jobs, too.
+  // A job that waits for its retry keeps its last error, so the filter also finds it among live jobs.
   expect(await db.query("select status from jobforge_list_jobs($1, $2)", [T, filters])).toEqual([
     { status: "queued" },
   ]);
   expect(await groups(db, { error_contains: "timeout" })).toMatchObject([{ jobs: 1, tenant_ids: [U] }]);
 });
 
-test("a tenant sees its own groups, an operator those of all, nobody else any", async ({ db }) => {
+test("a tenant sees its own groups, an operator sees those of all tenants, and other roles see none", async ({
+  db,
+}) => {
   await broken(db, "mine");
   await broken(db, "theirs", { tenant_id: U });
   await using tenant = await boundLogin(db, T, "jobforge_tenant");

@@ -1,4 +1,4 @@
-/** Why a job is not running now, or what became of it: each reason, and their order. */
+/** Why a job is not running now, or how it finished: each reason, and their order. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { leastCost } from "../support/cost.ts";
@@ -17,7 +17,7 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { setLimit } from "../support/limits.ts";
@@ -38,7 +38,7 @@ async function codes(db: Sql, id: string): Promise<string[]> {
   return (await explain(db, id)).map((reason) => reason.code);
 }
 
-/** The reason of this code; fails when there is none. */
+/** Returns the reason with this code; fails if there is none. */
 async function reason(db: Sql, id: string, code: string): Promise<Reason> {
   const reasons = await explain(db, id);
   return (
@@ -46,12 +46,12 @@ async function reason(db: Sql, id: string, code: string): Promise<Reason> {
   );
 }
 
-/** A worker that is alive and handles the types. */
+/** Registers a live worker that handles the types. */
 async function alive(db: Sql, ...types: string[]): Promise<void> {
   await workerHeartbeat(db, "alive", { types });
 }
 
-test("next: nothing is in the way of a job but its turn", async ({ db }) => {
+test("next: only its turn keeps a job from starting", async ({ db }) => {
   const { id } = await enqueue(db);
   await alive(db, "a");
   expect(await codes(db, id)).toEqual(["next"]);
@@ -69,7 +69,7 @@ test("scheduled until its time", async ({ db }) => {
   expect(await codes(db, id)).toEqual(["next"]);
 });
 
-test("behind the older and the more urgent jobs of its tenant and type, and of no other", async ({ db }) => {
+test("behind the older and the more urgent jobs of its own tenant and type", async ({ db }) => {
   await enqueueAll(db, [{}, { tenant_id: U }, { type: "b" }, {}]);
   const { id } = await enqueue(db, { priority: 1 });
   await enqueueAll(db, [{ priority: 5 }, { priority: 2 }, { priority: 2, tenant_id: U }, { priority: 1 }]);
@@ -80,9 +80,7 @@ test("behind the older and the more urgent jobs of its tenant and type, and of n
   });
 });
 
-test("behind more than a thousand costs no more than a thousand, whatever other tenants have", async ({
-  db,
-}) => {
+test("counting what is ahead stops at a thousand jobs, however many jobs there are", async ({ db }) => {
   await db.query(
     "select jobforge_enqueue_jobs(t, (select jsonb_agg(jsonb_build_object('type', 'a', 'priority', i % 3)) from generate_series(1, 3000) i)) from unnest($1::uuid[]) t",
     [[T, U]],
@@ -93,7 +91,7 @@ test("behind more than a thousand costs no more than a thousand, whatever other 
   expect(buffers).toBeLessThan(1500);
 });
 
-test("paused by gates: which, who, when, why and until when", async ({ db }) => {
+test("paused by gates: which gate, by whom, when, why and until when", async ({ db }) => {
   const { id } = await enqueue(db);
   await alive(db, "a");
   await db.query(
@@ -137,7 +135,7 @@ test("no live worker handles the type", async ({ db }) => {
   expect(await codes(db, id)).toEqual(["no_worker", "next"]);
 });
 
-test("retrying after this error, before its time and after", async ({ db }) => {
+test("retrying after an error, before and after its time", async ({ db }) => {
   const { id } = await enqueue(db);
   await alive(db, "a");
   await claimAndFail(db, { error: { message: "token=abc refused" } });
@@ -177,7 +175,7 @@ test("deferred by its handler", async ({ db }) => {
   expect(await codes(db, id)).toEqual(["deferred"]);
 });
 
-test("running: who holds the lease since when, and whether somebody wants it to stop", async ({ db }) => {
+test("running: who holds the lease since when, and whether cancellation was requested", async ({ db }) => {
   const { id } = await enqueue(db);
   await alive(db, "a");
   await claim(db, "alive");
@@ -192,7 +190,7 @@ test("running: who holds the lease since when, and whether somebody wants it to 
   });
 });
 
-test("running under a worker that fell silent", async ({ db }) => {
+test("running under a worker that stopped sending heartbeats", async ({ db }) => {
   const { id } = await enqueue(db);
   await alive(db, "a");
   await claim(db, "alive");
@@ -205,7 +203,7 @@ test("running under a worker that fell silent", async ({ db }) => {
   expect(await codes(db, id)).toEqual(["running"]);
 });
 
-test("expired before it started, also while nobody has noticed", async ({ db }) => {
+test("expired before it started, also before maintenance has canceled it", async ({ db }) => {
   const { id } = await enqueue(db, { expires_in: "1 minute" });
   await db.travel("2 minutes");
   expect((await codes(db, id))[0]).toBe("expired");
@@ -219,7 +217,7 @@ test("expired before it started, also while nobody has noticed", async ({ db }) 
   ]);
 });
 
-test("canceled, by whom", async ({ db }) => {
+test("canceled, with the actor", async ({ db }) => {
   const { id } = await enqueue(db);
   await cancel(db, id);
   const who = await db.value("select session_user::text");
@@ -232,7 +230,7 @@ test("canceled, by whom", async ({ db }) => {
   ]);
 });
 
-test("dead because its attempts are used up, or it brought its workers down", async ({ db }) => {
+test("dead because its attempts are used up or its workers crashed", async ({ db }) => {
   const exhausted = await enqueue(db, { max_attempts: 1 });
   await claimAndFail(db);
   expect(await explain(db, exhausted.id)).toMatchObject([
@@ -253,7 +251,7 @@ test("dead because its attempts are used up, or it brought its workers down", as
   ]);
 });
 
-test("failed because its handler said so, and succeeded", async ({ db }) => {
+test("failed because its handler refused a retry, and succeeded", async ({ db }) => {
   const [failed, succeeded] = await enqueueAll(db, [{}, {}]);
   await claim(db);
   await fail(db, failed, { retry: false });
@@ -270,7 +268,7 @@ test("failed because its handler said so, and succeeded", async ({ db }) => {
   ]);
 });
 
-test("a run of a schedule that failed says that its schedule goes on", async ({ db }) => {
+test("a failed run of a schedule says that its schedule continues", async ({ db }) => {
   await db.query(`select jobforge_ensure_schedule($1, 'task', 'k', '{"every": "1 hour"}')`, [T]);
   await db.query("select jobforge_run_schedule($1, 'task', 'k')", [T]);
   const [run] = await claim(db);
@@ -278,7 +276,7 @@ test("a run of a schedule that failed says that its schedule goes on", async ({ 
   expect(await explain(db, run?.id ?? "")).toMatchObject([{ code: "failed", details: { reason: "failed" } }]);
 });
 
-test("keys that the type's policy lists are masked in what is explained, also where they were stored before", async ({
+test("keys that the type's policy lists are masked in explanations, also in errors that were stored before", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -287,19 +285,17 @@ test("keys that the type's policy lists are masked in what is explained, also wh
   expect(JSON.stringify(await explain(db, id))).not.toContain("DE123");
 });
 
-test("only the tenant and operators may ask; there is no explanation of what is not there", async ({
-  db,
-}) => {
+test("only the tenant and operators may ask, and an unknown job has no explanation", async ({ db }) => {
   const { id } = await enqueue(db);
   await enqueueMany(db, 2, { tenant_id: U });
-  expect(await explain(db, UNKNOWN)).toBeNull();
+  expect(await explain(db, unknownId)).toBeNull();
   expect(await explain(db, id, U)).toBeNull();
   const tenant = await boundLogin(db, U, "jobforge_tenant");
   expect(await explain(tenant, id, U)).toBeNull();
   await expectError(explain(tenant, id, T), "42501");
 });
 
-test("at a limit, with who holds the places", async ({ db }) => {
+test("at a limit, with the jobs that hold the places", async ({ db }) => {
   await setLimit(db, "type", "a", { max: 1 });
   const held = await enqueue(db);
   const { id } = await enqueue(db);
@@ -313,7 +309,7 @@ test("at a limit, with who holds the places", async ({ db }) => {
   expect(await codes(db, id)).toEqual(["next"]);
 });
 
-test("behind the first of its concurrency key, which waits for its retry", async ({ db }) => {
+test("behind the first job of its concurrency key, which waits for its retry", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   const first = await enqueue(db, { concurrency_key: "k" });
   const { id } = await enqueue(db, { concurrency_key: "k" });

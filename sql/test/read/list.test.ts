@@ -13,7 +13,7 @@ import {
   type Sql,
   T,
   U,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
 async function list(db: Sql, filters: unknown = {}, tenant: string | null = T): Promise<Job[]> {
@@ -21,12 +21,12 @@ async function list(db: Sql, filters: unknown = {}, tenant: string | null = T): 
   return await db.query<Job>("select * from jobforge_list_jobs($1, $2)", [tenant, json]);
 }
 
-/** The names (payloads) of the jobs that a filter finds, in order. */
+/** Returns the names (payloads) of the jobs that a filter selects, in order. */
 async function names(db: Sql, filters: unknown = {}, tenant: string | null = T): Promise<unknown[]> {
   return (await list(db, filters, tenant)).map((job) => job.payload);
 }
 
-/** One job of every status, each named after it, and one of another tenant. */
+/** Creates one job of every status, named after its status, and one job of another tenant. */
 async function oneOfEach(db: Sql): Promise<Record<string, string>> {
   const [succeeded, failed, dead, canceled, running] = await enqueueAll(db, [
     { payload: "succeeded", type: "a", tags: ["red"], subject: "s1" },
@@ -45,22 +45,22 @@ async function oneOfEach(db: Sql): Promise<Record<string, string>> {
   return { succeeded, failed, dead, canceled, running, queued: queued.id };
 }
 
-const NEWEST_FIRST = ["queued", "running", "canceled", "dead", "failed", "succeeded"];
+const newestFirst = ["queued", "running", "canceled", "dead", "failed", "succeeded"];
 
-test("a list has the tenant's own jobs, newest first, live and ended together, as the view shows them", async ({
+test("a list has the tenant's own jobs, newest first, live and finished together, as the view shows them", async ({
   db,
 }) => {
   await oneOfEach(db);
-  expect(await names(db)).toEqual(NEWEST_FIRST);
+  expect(await names(db)).toEqual(newestFirst);
   expect(await names(db, {}, U)).toEqual(["theirs"]);
-  expect(await names(db, {}, UNKNOWN)).toEqual([]);
+  expect(await names(db, {}, unknownId)).toEqual([]);
   const view = await db.query("select * from jobforge_jobs where tenant_id = $1 order by id desc", [T]);
   expect(await list(db)).toEqual(view);
 });
 
-test("no filters, null and filters of null mean every job", async ({ db }) => {
+test("no filters, null and filters of null select every job", async ({ db }) => {
   await oneOfEach(db);
-  expect(await names(db, null)).toEqual(NEWEST_FIRST);
+  expect(await names(db, null)).toEqual(newestFirst);
   const keys = [
     "status",
     "type",
@@ -73,12 +73,12 @@ test("no filters, null and filters of null mean every job", async ({ db }) => {
     "offset",
     "cursor",
   ];
-  expect(await names(db, Object.fromEntries(keys.map((key) => [key, null])))).toEqual(NEWEST_FIRST);
+  expect(await names(db, Object.fromEntries(keys.map((key) => [key, null])))).toEqual(newestFirst);
   expect(await db.query("select payload from jobforge_list_jobs($1)", [T])).toHaveLength(6);
 });
 
 const found: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
-  ...NEWEST_FIRST.map((status) => [`the status ${status}`, { status }, [status]] as const),
+  ...newestFirst.map((status) => [`the status ${status}`, { status }, [status]] as const),
   ["several statuses", { status: ["dead", "queued", "canceled"] }, ["queued", "canceled", "dead"]],
   ["a status named twice", { status: ["dead", "dead"] }, ["dead"]],
   ["no status", { status: [] }, []],
@@ -100,14 +100,16 @@ const found: readonly (readonly [string, Record<string, unknown>, readonly strin
   ["a limit as text", { limit: "1" }, ["queued"]],
 ];
 
-test("a list can be narrowed down by status, type, tags, subject and error, and cut", async ({ db }) => {
+test("a list can be filtered by status, type, tags, subject and error, and has a limit and an offset", async ({
+  db,
+}) => {
   await oneOfEach(db);
   const answers: Record<string, unknown[]> = {};
   for (const [what, filters] of found) answers[what] = await names(db, filters);
   expect(answers).toEqual(Object.fromEntries(found.map(([what, , expected]) => [what, expected])));
 });
 
-test("times mean from, and up to but not including", async ({ db }) => {
+test("the start of a time filter is inclusive, the end is exclusive", async ({ db }) => {
   const ids = await oneOfEach(db);
   const times = await db.query<{ payload: string; created: string; finished: string | null }>(
     "select payload, created_at::text as created, finished_at::text as finished from jobforge_jobs where tenant_id = $1",
@@ -135,7 +137,7 @@ test("times mean from, and up to but not including", async ({ db }) => {
   ).toEqual([]);
 });
 
-test("a page has 50 jobs unless asked otherwise and never more than 1000", async ({ db }) => {
+test("a page has 50 jobs by default and never more than 1000", async ({ db }) => {
   await enqueueMany(db, 1005);
   expect(await list(db)).toHaveLength(50);
   expect(await list(db, { limit: 1000 })).toHaveLength(1000);
@@ -143,7 +145,7 @@ test("a page has 50 jobs unless asked otherwise and never more than 1000", async
   expect(await list(db, { limit: 5000, offset: 1000 })).toHaveLength(5);
 });
 
-test("pages by cursor show every job once, live and ended, while new ones arrive", async ({ db }) => {
+test("pages by cursor show every job once, live and finished, while new jobs arrive", async ({ db }) => {
   await enqueueMany(db, 12, { type: "a" });
   for (const job of await claim(db, "w1", { limit: 5 })) await complete(db, job.id);
   await enqueueMany(db, 12, { type: "b" });
@@ -191,7 +193,7 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["cursor", { cursor: "not a uuid" }],
 ];
 
-test("a wrong filter is refused and named, never ignored", async ({ db }) => {
+test("a wrong filter is refused by name and never ignored", async ({ db }) => {
   const answers: [string, string][] = [];
   for (const [field, filters] of refused) {
     const error = await expectError(list(db, filters), "JF002", field).catch((reason: Error) => reason);

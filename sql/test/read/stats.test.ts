@@ -1,11 +1,11 @@
-/** Counts for people and for metrics. */
+/** Statistics for people and for metrics. */
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { T, U } from "../support/kernel.ts";
 import { boundLogin } from "../support/tenants.ts";
 
-/** Two tenants with a job in every state. */
+/** Creates jobs in every state for two tenants. */
 async function populate(db: TestDatabase): Promise<void> {
   await db.query("select jobforge_enqueue_jobs($1, $2)", [
     T,
@@ -28,7 +28,7 @@ async function populate(db: TestDatabase): Promise<void> {
 }
 
 describe("stats", () => {
-  test("count what is live by type, and what ended in the last hour", async ({ db }) => {
+  test("count live jobs by type, and the jobs that finished in the last hour", async ({ db }) => {
     await populate(db);
     const stats = await db.value("select jobforge_stats($1)", [T]);
     const none = { queued: 0, scheduled: 0, running: 0, succeeded: 0, failed: 0, dead: 0, canceled: 0 };
@@ -58,14 +58,14 @@ describe("stats", () => {
     expect(since).toMatchObject({ succeeded: 1, failed: 1 });
   });
 
-  test("of nothing are zeros", async ({ db }) => {
+  test("are zero without jobs", async ({ db }) => {
     expect(await db.value("select jobforge_stats()")).toMatchObject({
       totals: { queued: 0, oldest_run_at: null },
       types: [],
     });
   });
 
-  test("are a tenant's own; everybody's are for readers and operators", async ({ db }) => {
+  test("show a tenant its own figures; readers and operators see those of all tenants", async ({ db }) => {
     await populate(db);
     await using app = await db.connect((await db.createLogin("jobforge_app")).url);
     await app.query("select set_config('app.tenant_id', $1, false)", [T]);
@@ -93,7 +93,7 @@ describe("metrics", () => {
     run: { type: string; bucket: number; jobs: number; seconds: number }[];
   };
 
-  test("count every job that ends once, in windows that follow each other", async ({ db }) => {
+  test("count every finished job once, in consecutive windows", async ({ db }) => {
     const first = await db.value<Metrics>("select jobforge_metrics()");
     expect(first).toMatchObject({ ended: [], wait: [], run: [], workers: { alive: 0, gone: 0 } });
     await populate(db);
@@ -112,7 +112,7 @@ describe("metrics", () => {
     expect((await db.value<Metrics>("select jobforge_metrics($1)", [late.until])).ended).toEqual([]);
   });
 
-  test("put waits and runs into buckets, with their mean", async ({ db }) => {
+  test("put waits and runs into bins, with their mean", async ({ db }) => {
     await db.query("select jobforge_enqueue_job($1, 'a')", [T]);
     await db.travel("30 seconds");
     await db.query("select id from jobforge_claim_jobs('w')");
@@ -127,7 +127,7 @@ describe("metrics", () => {
     expect(metrics.run[0]?.seconds).toBeLessThan(30);
   });
 
-  test("name tenants when asked, and show a bound role its own", async ({ db }) => {
+  test("name tenants on request, and show a bound role its own tenant", async ({ db }) => {
     await populate(db);
     const [plain] = (await db.value<Metrics>("select jobforge_metrics()")).jobs.filter(
       ({ type }) => type === "a",
@@ -151,15 +151,13 @@ describe("metrics", () => {
     ]);
   });
 
-  test.for(["null", "'{}'", "'{1,null}'", "'{{1},{2}}'"])("refuse buckets of %s", async (buckets, { db }) => {
+  test.for(["null", "'{}'", "'{1,null}'", "'{{1},{2}}'"])("refuse bins of %s", async (buckets, { db }) => {
     await expect(db.query(`select jobforge_metrics(null, ${buckets})`)).rejects.toMatchObject({
       code: "JF002",
     });
   });
 
-  test("hand on what workers report of themselves, but not those that are bound to a tenant", async ({
-    db,
-  }) => {
+  test("include the reports of workers, except workers that are bound to a tenant", async ({ db }) => {
     const beat = `select jobforge_heartbeat_worker($1, '{"instance": "i", "metrics": {"stale": 2}}')`;
     await db.query(beat, ["w1"]);
     await db.query("select jobforge_heartbeat_worker('silent')");

@@ -1,4 +1,4 @@
-/** jobforge_ensure_schedule: idempotent under concurrency, and it refuses what cannot be. */
+/** jobforge_ensure_schedule: idempotent under concurrency, and refuses invalid schedules. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { travelTo } from "../support/archive.ts";
@@ -8,7 +8,9 @@ import { claimRun, ensure, inTime, schedule, steer, update } from "../support/sc
 const count = "select count(*)::int from jobforge.schedules";
 
 describe("ensuring a schedule", () => {
-  test("makes one row from eight processes at once, and one of them made it", async ({ db }) => {
+  test("creates one row when eight processes call it at the same time, and one of them is the creator", async ({
+    db,
+  }) => {
     const processes = await connections(db, 8);
     const answers = await Promise.all(processes.map((process) => ensure(process)));
     expect(answers.map(({ outcome }) => outcome).sort()).toEqual(["created", ...Array(7).fill("existing")]);
@@ -16,7 +18,7 @@ describe("ensuring a schedule", () => {
     expect(await db.value(count)).toBe(1);
   });
 
-  test("waits for another transaction that makes the same one, and finds it", async ({ db }) => {
+  test("waits for another transaction that creates the same schedule, and finds it", async ({ db }) => {
     const [first, second] = await connections(db, 2);
     if (first === undefined || second === undefined) throw new Error("no connections");
     await first.query("begin");
@@ -26,14 +28,14 @@ describe("ensuring a schedule", () => {
     expect(await waiting).toMatchObject({ id, outcome: "existing" });
   });
 
-  test("is one per tenant, type and key", async ({ db }) => {
+  test("creates one schedule per tenant, type and key", async ({ db }) => {
     const U = "22222222-2222-4222-8222-222222222222";
     for (const which of [{}, { key: "other" }, { type: "other" }, { tenant: U }])
       expect(await ensure(db, { dynamic: true }, which)).toMatchObject({ outcome: "created" });
     expect(await db.value(count)).toBe(4);
   });
 
-  test("keeps the next run of one that is there, unless told otherwise", async ({ db }) => {
+  test("keeps the next run of an existing schedule, unless the options set it", async ({ db }) => {
     const next = await inTime(db, "2 hours");
     await ensure(db, { dynamic: true, next_run_at: next });
     expect(await ensure(db)).toMatchObject({ outcome: "existing" });
@@ -50,7 +52,7 @@ describe("ensuring a schedule", () => {
     await claimRun(db);
   });
 
-  test("writes and locks nothing when all is as declared", async ({ db }) => {
+  test("writes and locks nothing if the schedule is already as declared", async ({ db }) => {
     const options = { cron: "0 9 * * 1-5", timezone: "Europe/Berlin", payload: { a: 1 }, tags: ["x"] };
     await ensure(db, options);
     const holder = await db.connect();
@@ -64,7 +66,7 @@ describe("ensuring a schedule", () => {
     await holder.query("rollback");
   });
 
-  test("neither enables nor disables one that is there, unless told to", async ({ db }) => {
+  test("neither enables nor disables an existing schedule, unless the options say so", async ({ db }) => {
     await ensure(db, { dynamic: true, enabled: false });
     expect(await ensure(db)).toMatchObject({ outcome: "existing", enabled: false });
     expect(await ensure(db, { dynamic: true, enabled: true })).toMatchObject({
@@ -74,7 +76,7 @@ describe("ensuring a schedule", () => {
     expect(await ensure(db)).toMatchObject({ outcome: "existing", enabled: true });
   });
 
-  test("finds the next run anew when the rhythm is another", async ({ db }) => {
+  test("calculates the next run again when the rhythm changes", async ({ db }) => {
     await travelTo(db, "'2027-03-01T10:30:00Z'::timestamptz");
     const at = async (options: unknown) => (await ensure(db, options)).next_run_at;
     expect(await at({ cron: "0 0 * * *" })).toBe("2027-03-02T00:00:00+00:00");
@@ -84,7 +86,7 @@ describe("ensuring a schedule", () => {
     expect(await at({ dynamic: true })).toBe("2027-03-02T06:00:00+00:00");
   });
 
-  test("wakes nothing that is rolled back", async ({ db }) => {
+  test("has no effect when it is rolled back", async ({ db }) => {
     await db.query("begin");
     await ensure(db);
     await db.query("rollback");
@@ -92,7 +94,7 @@ describe("ensuring a schedule", () => {
     expect(await db.value(count)).toBe(0);
   });
 
-  test("is written down once, with who did it", async ({ db }) => {
+  test("is written to the audit log once for each change", async ({ db }) => {
     const { id } = await ensure(db);
     await ensure(db);
     await ensure(db, { dynamic: true, priority: 1 });
@@ -165,8 +167,8 @@ const wrong: readonly (readonly [field: string, options: unknown])[] = [
   ["options", []],
 ];
 
-describe("refused is, with nothing written,", () => {
-  test("an option that makes no sense, by its name", async ({ db }) => {
+describe("refuses, without writing anything,", () => {
+  test("an invalid option, and names it", async ({ db }) => {
     for (const [field, options] of wrong) {
       const { hint } = await expectError(ensure(db, options), "JF009", field);
       expect(hint, JSON.stringify(options)).not.toBe("");
@@ -187,7 +189,7 @@ describe("refused is, with nothing written,", () => {
     expect(await db.value(count)).toBe(0);
   });
 
-  test("a change that makes it so, which leaves it as it was", async ({ db }) => {
+  test("a change that makes the schedule invalid, and leaves it as it was", async ({ db }) => {
     await ensure(db, { every: "5m" });
     const before = await schedule(db);
     await expectError(update(db, { jitter: "6m" }), "JF009", "jitter");
@@ -196,7 +198,7 @@ describe("refused is, with nothing written,", () => {
     expect(await schedule(db)).toEqual(before);
   });
 
-  test("a schedule that is not there, named in the message", async ({ db }) => {
+  test("a schedule that does not exist, and names it in the message", async ({ db }) => {
     for (const verb of ["enable", "disable", "lock", "run", "delete"] as const) {
       const { message } = await expectError(steer(db, verb, { key: "feed 7" }), "JF010", "key");
       expect(message, verb).toContain("feed 7");

@@ -28,7 +28,7 @@ import { hintedWorker, settle } from "../support/settle.ts";
 const runs = "select count(*)::int from jobforge_jobs where schedule_id is not null";
 
 describe("a due time", () => {
-  test("fires once with twenty workers at it, again and again", async ({ db }) => {
+  test("fires once when twenty workers claim at the same time, in every round", async ({ db }) => {
     await ensure(db);
     const workers = await connections(db, 20);
     for (let round = 0; round < 10; round += 1) {
@@ -42,7 +42,7 @@ describe("a due time", () => {
     expect(await db.value(runs)).toBe(10);
   });
 
-  test("fires once for each of many schedules, whoever gets it", async ({ db }) => {
+  test("fires once for each of many schedules, whichever worker claims it", async ({ db }) => {
     await manyDue(db, 300);
     const workers = await connections(db, 8);
     const rounds = await Promise.all(
@@ -65,14 +65,14 @@ describe("a due time", () => {
     expect(new Set(all).size).toBe(300);
   });
 
-  test("is not lost with a claim that is cut off, nor fired twice", async ({ db }) => {
+  test("is neither lost nor fired twice when the connection of a claim is terminated", async ({ db }) => {
     await ensure(db);
     const worker = await db.connect();
     await worker.query("begin");
     await claimRun(worker);
     const backend = await backendOf(worker);
     await db.query("select pg_terminate_backend($1)", [backend]);
-    // Its locks are gone when it is.
+    // Its locks are released when the backend has exited.
     while (await db.value<boolean>("select exists (select from pg_stat_activity where pid = $1)", [backend]));
     await claimRun(db);
     expect(await db.value(runs)).toBe(1);
@@ -87,7 +87,7 @@ describe("a due time", () => {
     await claimRun(db, "w1", null);
   });
 
-  test("waits while there is no worker of its type, and runs once when one comes", async ({ db }) => {
+  test("waits while no worker handles its type, and runs once when one does", async ({ db }) => {
     await ensure(db, { every: "1m" });
     await enqueue(db, { type: "other" });
     await db.travel("1 day");
@@ -103,7 +103,7 @@ describe("a due time", () => {
     ["all", null],
     ["type", "fetch"],
     ["tenant", T],
-  ])("waits while a gate is closed: %s %s", async ([scope, key], { db }) => {
+  ])("waits while a gate pauses: %s %s", async ([scope, key], { db }) => {
     await ensure(db, { every: "1m" });
     await db.query("select jobforge_set_gate($1, $2, true)", [scope, key]);
     expect(await claim(db)).toEqual([]);
@@ -115,7 +115,7 @@ describe("a due time", () => {
     expect(await db.value(runs)).toBe(1);
   });
 
-  test("lets in-flight runs end while everything is paused", async ({ db }) => {
+  test("lets live runs end while everything is paused", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await db.query("select jobforge_set_gate('all', null, true)");
@@ -125,7 +125,7 @@ describe("a due time", () => {
     await claimRun(db);
   });
 
-  test("runs in its place: by priority, and in its tenant's turn", async ({ db }) => {
+  test("runs in order of priority among other jobs", async ({ db }) => {
     await ensure(db, { dynamic: true, priority: 5 });
     const low = await enqueue(db, { priority: 1 });
     const high = await enqueue(db, { priority: 9 });
@@ -138,14 +138,16 @@ describe("a due time", () => {
   });
 });
 
-test("a schedule that cannot be evaluated any more is disabled, and stops nobody else", async ({ db }) => {
+test("a schedule that can no longer be evaluated is disabled, and delays no other schedule", async ({
+  db,
+}) => {
   await ensure(
     db,
     { cron: "0 0 * * *", timezone: "Europe/Berlin", next_run_at: "2020-01-01T00:00:00Z" },
     { key: "bad" },
   );
   await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-02T00:00:00Z" });
-  // As if the server had been given other rules.
+  // As if the server's time zone database had changed.
   await db.query("update jobforge.schedules set timezone = 'Mars/Olympus' where key = 'bad'");
   await claimRun(db);
   const bad = await schedule(db, { key: "bad" });
@@ -157,7 +159,7 @@ test("a schedule that cannot be evaluated any more is disabled, and stops nobody
 });
 
 describe("ten thousand schedules due at once", () => {
-  test("fire in bounded batches, and no claim stalls for them", async ({ db }) => {
+  test("fire in bounded batches, and delay no claim", async ({ db }) => {
     await manyDue(db, 10_000);
     const { id } = await enqueue(db, { priority: 10 });
     const first = await claim(db, "w1", { limit: 1 });
@@ -170,7 +172,7 @@ describe("ten thousand schedules due at once", () => {
     for (let before = fired; claimed < 10_000; claims += 1) {
       claimed += (await claim(db, "w1", { limit: 1000 })).length;
       const after = await db.value<number>(runs);
-      expect(after - before, "runs that one claim makes").toBeLessThanOrEqual(1200);
+      expect(after - before, "runs that one claim creates").toBeLessThanOrEqual(1200);
       before = after;
     }
     expect(claims).toBeGreaterThanOrEqual(9);
@@ -179,25 +181,25 @@ describe("ten thousand schedules due at once", () => {
   }, 120_000);
 });
 
-describe("a worker that sleeps", () => {
-  test("is told the due time of the next schedule, exactly, however it asks", async ({ db }) => {
+describe("an idle worker", () => {
+  test("gets the exact due time of the next schedule from every call", async ({ db }) => {
     const next = await inTime(db, "7 minutes");
     await ensure(db, { dynamic: true, next_run_at: next });
     await enqueue(db, { type: "fetch", in: "1 hour" });
-    const told = async (types: readonly string[] | null): Promise<unknown[]> =>
+    const dueTimes = async (types: readonly string[] | null): Promise<unknown[]> =>
       [
         (await settle(db, [], { claim: 1, types })).next_due_at,
         (await hintedWorker(db, "w2", { types }).call(1)).next_due_at,
         (await workerHeartbeat(db, "w1", types === null ? {} : { types })).next_due_at,
       ].map((time) => new Date(time ?? 0));
-    expect(await told(["fetch"])).toEqual([next, next, next]);
-    expect(await told(null)).toEqual([next, next, next]);
+    expect(await dueTimes(["fetch"])).toEqual([next, next, next]);
+    expect(await dueTimes(null)).toEqual([next, next, next]);
     expect((await settle(db, [], { claim: 1, types: ["other"] })).next_due_at).toBeNull();
     await steer(db, "disable");
-    expect(await told(["fetch"])).not.toContainEqual(next);
+    expect(await dueTimes(["fetch"])).not.toContainEqual(next);
   });
 
-  test("is not told of a run that waits for another to end", async ({ db }) => {
+  test("gets no due time for a run that waits for another run to end", async ({ db }) => {
     await ensure(db);
     await claimRun(db);
     await steer(db, "run");
@@ -205,7 +207,7 @@ describe("a worker that sleeps", () => {
     expect((await settle(db, [], { claim: 1 })).next_due_at).toBeNull();
   });
 
-  test("finds with its hint what became due since", async ({ db }) => {
+  test("finds runs that became due after its hint", async ({ db }) => {
     await ensure(db, { every: "1h" }, { key: "other" });
     const worker = hintedWorker(db, "w1");
     expect((await worker.call(10)).jobs).toHaveLength(1);
@@ -213,7 +215,7 @@ describe("a worker that sleeps", () => {
     expect((await worker.call(10)).jobs).toHaveLength(1);
   });
 
-  test("is woken for what becomes due at once or later", async ({ db }) => {
+  test("is woken for runs that are due now or later", async ({ db }) => {
     const listener = await listen(db);
     await workerHeartbeat(db, "w1", { types: ["fetch"], idle: true });
     await travelTo(db, "'2027-03-01T10:30:00Z'::timestamptz");
@@ -235,7 +237,7 @@ describe("a worker that sleeps", () => {
   });
 });
 
-test("a schedule that somebody deletes while it fires runs once or not at all", async ({ db }) => {
+test("a schedule that is deleted while it fires runs once or not at all", async ({ db }) => {
   const [worker, application] = await connections(db, 2);
   if (worker === undefined || application === undefined) throw new Error("no connections");
   for (let round = 0; round < 20; round += 1) {

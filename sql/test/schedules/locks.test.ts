@@ -1,4 +1,4 @@
-/** The lock rule for schedules: whatever an application leaves open after a call, no claim, settle or firing waits for it. */
+/** The lock rule for schedules: no claim, settle or firing waits for a transaction that an application leaves open. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -14,11 +14,11 @@ import {
   T,
   workerHeartbeat,
 } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
+import { startCall } from "../support/pending-call.ts";
 import { claimRun, ensure, inTime, type Run, runsOf, schedule, steer, update } from "../support/schedules.ts";
 import { settle, success } from "../support/settle.ts";
 
-/** Three schedules: "running" has a run under worker w1, "waiting" one that nobody has claimed, "due" is due. */
+/** Three schedules: "running" has a run under worker w1, "waiting" has an unclaimed run, "due" is due. */
 interface Stage {
   readonly run: string;
   readonly failed: string;
@@ -40,7 +40,7 @@ async function prepare(db: TestDatabase): Promise<Stage> {
 
 type Hold = (open: TestConnection, stage: Stage) => Promise<unknown>;
 
-/** The same call for each of the three. */
+/** Makes the same call for each of the three schedules. */
 const each =
   (call: (open: TestConnection, key: string) => Promise<unknown>): Hold =>
   async (open) => {
@@ -51,8 +51,10 @@ const holds: Record<string, Hold> = {
   "an ensure that changes nothing": each((open, key) =>
     ensure(open, { dynamic: true, priority: 2 }, { key }),
   ),
-  "an ensure that changes much": each((open, key) => ensure(open, { every: "1h", priority: 5 }, { key })),
-  "an ensure of a new one": (open) => ensure(open, { dynamic: true }, { key: "new" }),
+  "an ensure that changes several options": each((open, key) =>
+    ensure(open, { every: "1h", priority: 5 }, { key }),
+  ),
+  "an ensure of a new schedule": (open) => ensure(open, { dynamic: true }, { key: "new" }),
   "an update": each((open, key) =>
     update(open, { payload: { new: true }, next_run_at: "2020-01-01T00:00:00Z" }, { key }),
   ),
@@ -62,22 +64,22 @@ const holds: Record<string, Hold> = {
     await steer(open, "disable", { key });
     await steer(open, "enable", { key });
   }),
-  "a lock and an answer": each(async (open, key) => {
+  "a lock and a decision": each(async (open, key) => {
     await steer(open, "lock", { key });
     await open.query("select jobforge_set_schedule_enabled($1, 'fetch', $2, false)", [T, key]);
   }),
-  "a run that is asked for": each((open, key) => steer(open, "run", { key })),
+  "a requested run": each((open, key) => steer(open, "run", { key })),
   "a delete": each((open, key) => steer(open, "delete", { key })),
-  "a cancel of a run that waits": async (open) => {
+  "a cancel of a waiting run": async (open) => {
     const [run] = await runsOf(open, {}, { key: "waiting" });
     await cancel(open, run?.id ?? "");
   },
-  "a cancel of a run that runs": (open, { run }) => cancel(open, run),
-  "a failed run that is brought back": (open, { failed }) => reschedule(open, failed),
+  "a cancel of a running run": (open, { run }) => cancel(open, run),
+  "a reschedule of a failed run": (open, { failed }) => reschedule(open, failed),
   "a long read": (open) => open.query("select * from jobforge_list_schedules($1), jobforge_schedules", [T]),
 };
 
-describe("no worker waits for what an application leaves open:", () => {
+describe("no worker waits for a transaction left open after:", () => {
   test.for(Object.keys(holds))("%s", async (name, { db }) => {
     const stage = await prepare(db);
     const [open, worker] = [await db.connect(), await db.connect()];
@@ -85,25 +87,25 @@ describe("no worker waits for what an application leaves open:", () => {
     await open.query("begin");
     await holds[name]?.(open, stage);
     const next = await inTime(db, "1 hour");
-    const told: Record<string, unknown> = {};
+    const codes: Record<string, unknown> = {};
     const called = async (what: string, call: Promise<unknown>): Promise<void> => {
-      told[what] = await codeOf(call);
+      codes[what] = await codeOf(call);
     };
     await called("claim", claim(worker, "w2", { types: ["fetch"] }));
     const answer = await settle(worker, [success(stage.run, { next_run_at: next })], { claim: 10 });
-    told["settle"] = answer.settled[0]?.outcome;
-    told["claim error"] = answer.claim_error;
+    codes["settle"] = answer.settled[0]?.outcome;
+    codes["claim error"] = answer.claim_error;
     await called("heartbeat", workerHeartbeat(worker, "w1", { held: [], instance: "2" }));
     await called("maintain", maintain(worker));
     await worker.travel("10 minutes");
-    await called("claim, leases over", claim(worker, "w3", { limit: 100 }));
-    expect(told).toEqual({
+    await called("claim, leases expired", claim(worker, "w3", { limit: 100 }));
+    expect(codes).toEqual({
       claim: "ok",
       settle: "ok",
       "claim error": undefined,
       heartbeat: "ok",
       maintain: "ok",
-      "claim, leases over": "ok",
+      "claim, leases expired": "ok",
     });
     await open.query("commit");
     await claim(worker, "w3", { limit: 100 });
@@ -124,7 +126,7 @@ describe("the end of a run whose schedule is held", () => {
     return { run, holder };
   }
 
-  test("is shown at once, and written when the holder lets go", async ({ db }) => {
+  test("is shown at once, and written when the holder's transaction ends", async ({ db }) => {
     const { run, holder } = await heldRun(db);
     await fail(db, run.id, { error: { message: "no" } });
     const shown = await schedule(db);
@@ -147,7 +149,7 @@ describe("the end of a run whose schedule is held", () => {
     expect(Number(after)).toBeGreaterThanOrEqual(Number(before));
   });
 
-  test("is written by the next claim, which then fires what it made due", async ({ db }) => {
+  test("is written by the next claim, which then fires the run that became due", async ({ db }) => {
     const { run, holder } = await heldRun(db);
     await complete(db, run.id, { next_run_at: "2020-01-01T00:00:00Z" });
     expect(await claim(db)).toEqual([]);
@@ -155,7 +157,7 @@ describe("the end of a run whose schedule is held", () => {
     await claimRun(db);
   });
 
-  test("is written by the holder itself when it goes on to change the schedule", async ({ db }) => {
+  test("is written by the holder itself when it changes the schedule afterwards", async ({ db }) => {
     const { run, holder } = await heldRun(db);
     await fail(db, run.id);
     const next = await inTime(db, "5 hours");
@@ -165,7 +167,7 @@ describe("the end of a run whose schedule is held", () => {
     expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
   });
 
-  test("counts in its order with those before and after it", async ({ db }) => {
+  test("counts in order with the ends before and after it", async ({ db }) => {
     await ensure(db, { every: "1s", overlap: "allow" });
     const runs: string[] = [];
     for (let n = 0; n < 4; n += 1) {
@@ -186,7 +188,7 @@ describe("the end of a run whose schedule is held", () => {
     expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
   });
 
-  test("is forgotten when the holder deletes the schedule", async ({ db }) => {
+  test("is dropped when the holder deletes the schedule", async ({ db }) => {
     const { run, holder } = await heldRun(db);
     await steer(holder, "delete");
     await complete(db, run.id);
@@ -196,7 +198,7 @@ describe("the end of a run whose schedule is held", () => {
     expect(await db.query("select * from jobforge_schedules")).toEqual([]);
   });
 
-  test("fires a run that the holder asked for", async ({ db }) => {
+  test("fires a run that the holder requested", async ({ db }) => {
     const { run, holder } = await heldRun(db);
     await steer(holder, "run");
     await complete(db, run.id);
@@ -206,7 +208,7 @@ describe("the end of a run whose schedule is held", () => {
   });
 });
 
-test("two workers that end runs of the same schedules in other orders do not wait for each other", async ({
+test("two workers that end runs of the same schedules in different orders do not wait for each other", async ({
   db,
 }) => {
   for (const key of ["a", "b"]) await ensure(db, { every: "1s", overlap: "allow" }, { key });

@@ -1,12 +1,12 @@
-/** The last due time that has passed, found without walking through all of them: compared with walking. */
+/** The last due time in the past, found without enumerating all due times: compared with an enumeration. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { randomExpression } from "../support/cron-cases.ts";
-import { randomFrom } from "../support/proof-random.ts";
+import { randomFrom } from "../support/random.ts";
 
-const FIRST = "2027-03-01T10:30:00Z";
+const firstSlot = "2027-03-01T10:30:00Z";
 
-/** In bursts, in long gaps, and what people write. */
+/** Expressions with bursts, with long gaps, and typical ones. */
 const expressions = [
   "* * * * * *",
   "* * 0 * * *",
@@ -17,7 +17,7 @@ const expressions = [
   "30 2 * * *",
 ];
 
-test("the last due time is the one that a walk from the first finds", async ({ db }) => {
+test("the last due time is the one that an enumeration from the first finds", async ({ db }) => {
   const random = randomFrom(7);
   const cases = [...expressions, ...Array.from({ length: 60 }, () => randomExpression(random))];
   let compared = 0;
@@ -25,9 +25,9 @@ test("the last due time is the one that a walk from the first finds", async ({ d
     const walk = await db
       .query<{ at: Date }>("select at from jobforge_cron_runs($1, 'Europe/Berlin', $2, 300) at", [
         expression,
-        FIRST,
+        firstSlot,
       ])
-      // Some of the random ones never run.
+      // Some of the random expressions never run.
       .catch(() => []);
     for (const n of [0, 1, 2, 50, 298].filter((place) => place + 1 < walk.length)) {
       const [last, next] = [walk[n]?.at, walk[n + 1]?.at];
@@ -35,7 +35,7 @@ test("the last due time is the one that a walk from the first finds", async ({ d
       for (const until of [last, between]) {
         const found = await db.value<Date>(
           "select jobforge.last_cron_due(jobforge.read_cron($1), 'Europe/Berlin', $2, $3)",
-          [expression, FIRST, until],
+          [expression, firstSlot, until],
         );
         expect(found, `${expression} until ${until?.toISOString()}`).toEqual(last);
         compared += 1;

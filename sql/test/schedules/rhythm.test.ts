@@ -1,4 +1,4 @@
-/** When schedules with a rhythm run: cron and intervals, what was missed, what overlaps, and clocks that jump. */
+/** When schedules with a rhythm run: cron and intervals, missed and overlapping runs, and clocks that jump. */
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -6,17 +6,17 @@ import { travelTo } from "../support/archive.ts";
 import { claim, complete, fail, setPolicy } from "../support/kernel.ts";
 import { claimRun, ensure, type Run, schedule, update } from "../support/schedules.ts";
 
-/** Runs may take as long as a test likes: no lease is lost when hours pass. */
-async function patient(db: TestDatabase): Promise<void> {
+/** Gives runs a long lease, so that no run is lost when hours pass. */
+async function setLongLease(db: TestDatabase): Promise<void> {
   await setPolicy(db, "fetch", { lease_ms: 86_400_000 });
 }
 
-/** Moves the clock to a time of the first of March 2027, UTC, such as "10:30:00"; with a date, to another day. */
+/** Moves the clock to a time of 1 March 2027 in UTC, such as "10:30:00", or of another day if a date is given. */
 async function at(db: TestDatabase, time: string): Promise<void> {
   await travelTo(db, "$1::timestamptz", [`${time.includes("T") ? time : `2027-03-01T${time}`}Z`]);
 }
 
-/** Claims every run that is due and answers their due times, in the same form. */
+/** Claims every due run and returns their due times, in the same format. */
 async function due(db: TestDatabase, worker = "w1"): Promise<string[]> {
   return ((await claim(db, worker, { limit: 1000 })) as Run[]).map(({ scheduled_for }) =>
     clock(scheduled_for),
@@ -26,7 +26,7 @@ async function due(db: TestDatabase, worker = "w1"): Promise<string[]> {
 const clock = (time: Date | null): string =>
   time?.toISOString().replace("2027-03-01T", "").replace(".000Z", "") ?? "";
 
-/** Claims and ends every run that is due, one after the other. */
+/** Claims and completes every due run, one after the other. Returns their due times. */
 async function drain(db: TestDatabase): Promise<string[]> {
   const times: string[] = [];
   for (;;) {
@@ -46,13 +46,13 @@ describe("a cron schedule", () => {
     await at(db, "11:00:00");
     expect(await drain(db)).toEqual(["11:00:00"]);
     expect(clock((await schedule(db)).next_run_at)).toBe("2027-03-02T11:00:00");
-    // Summer time has come meanwhile.
+    // Daylight saving time has begun.
     await at(db, "2027-03-28T09:59:00");
     await ensure(db, { cron: "0 12 * * *", timezone: "Europe/Berlin", reset: true });
     expect(clock((await schedule(db)).next_run_at)).toBe("2027-03-28T10:00:00");
   });
 
-  test("keeps its rhythm when a run fails, and whatever time a run takes", async ({ db }) => {
+  test("keeps its rhythm when a run fails, and however long a run takes", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "*/10 * * * *" });
     await at(db, "10:40:01");
@@ -63,7 +63,7 @@ describe("a cron schedule", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("10:50:00");
   });
 
-  test("runs when a handler names a time, and then in its rhythm again", async ({ db }) => {
+  test("runs at a time that a handler sets, and then in its rhythm again", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *" });
     await at(db, "11:00:00");
@@ -74,7 +74,7 @@ describe("a cron schedule", () => {
     expect(await drain(db)).toEqual(["12:00:00"]);
   });
 
-  test("counts @every on from its last due time", async ({ db }) => {
+  test("counts @every from its last due time", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "@every 7m" });
     await at(db, "10:40:00");
@@ -84,7 +84,7 @@ describe("a cron schedule", () => {
 });
 
 describe("an interval", () => {
-  test("runs at once, and then counts from there", async ({ db }) => {
+  test("runs at once, and then counts from its first run", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { every: "1h30m" });
     const first = await claimRun(db);
@@ -105,7 +105,7 @@ describe("an interval", () => {
     expect(await drain(db)).toEqual(["11:05:00", "11:05:00"]);
   });
 
-  test("counts from the first run that is named", async ({ db }) => {
+  test("counts from the first run that is given", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { every: "15 minutes", next_run_at: "2027-03-01T10:37:00Z" });
     await at(db, "10:37:00");
@@ -113,7 +113,9 @@ describe("an interval", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("10:52:00");
   });
 
-  test("is as long on a day when clocks change, whatever the session's time zone", async ({ db }) => {
+  test("has the same length on a day when clocks change, whatever the session's time zone", async ({
+    db,
+  }) => {
     await db.query("set timezone = 'Europe/Berlin'");
     await at(db, "2027-03-27T12:00:00");
     await ensure(db, { every: "1 day", anchor: "2027-03-27T18:00:00Z" });
@@ -122,7 +124,7 @@ describe("an interval", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("2027-03-28T18:00:00");
   });
 
-  test("is spread by its jitter, and does not drift by it", async ({ db }) => {
+  test("is spread by its jitter, and does not drift", async ({ db }) => {
     await at(db, "10:00:00");
     const anchor = "2027-03-01T00:00:00Z";
     for (let n = 0; n < 20; n += 1) await ensure(db, { every: "1h", anchor, jitter: "10m" }, { key: `${n}` });
@@ -139,7 +141,7 @@ describe("an interval", () => {
   });
 });
 
-test("a run that is late by a little does not swallow the next one, which its jitter has put off", async ({
+test("a run that is slightly late does not replace the next run, which jitter has delayed", async ({
   db,
 }) => {
   await at(db, "10:00:00");
@@ -150,8 +152,8 @@ test("a run that is late by a little does not swallow the next one, which its ji
   expect(Number((await schedule(db)).next_run_at)).toBeLessThan(Date.parse("2027-03-01T12:00:00Z"));
 });
 
-describe("due times that nobody was there for", () => {
-  test("run once by default, as the last of them", async ({ db }) => {
+describe("missed due times", () => {
+  test("run once by default, for the last of them", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *" });
     await at(db, "15:20:00");
@@ -159,7 +161,7 @@ describe("due times that nobody was there for", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("16:00:00");
   });
 
-  test("are skipped if told so: what is older than a minute does not run", async ({ db }) => {
+  test("are skipped with missed: skip if they are older than a minute", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *", missed: "skip" });
     await at(db, "15:20:00");
@@ -171,7 +173,7 @@ describe("due times that nobody was there for", () => {
     expect(await drain(db)).toEqual(["19:00:00"]);
   });
 
-  test("run all if told so, one after the other, oldest first", async ({ db }) => {
+  test("all run with missed: all, one after the other, the oldest first", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *", missed: "all" });
     await at(db, "13:20:00");
@@ -186,7 +188,7 @@ describe("due times that nobody was there for", () => {
   test.for([
     { cron: "0 * * * *", anchor: null },
     { every: "1h", anchor: "2027-03-01T00:00:00Z" },
-  ])("run all up to a limit, the last of them: %j", async (rhythm, { db }) => {
+  ])("all run up to a limit, which keeps the last of them: %j", async (rhythm, { db }) => {
     await at(db, "10:30:00");
     await ensure(db, { ...rhythm, missed: "all", missed_limit: 3 });
     await at(db, "20:20:00");
@@ -194,7 +196,7 @@ describe("due times that nobody was there for", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("21:00:00");
   });
 
-  test("run all at once where runs may overlap", async ({ db }) => {
+  test("all run at the same time if runs may overlap", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *", missed: "all", overlap: "allow" });
     await at(db, "13:20:00");
@@ -202,7 +204,7 @@ describe("due times that nobody was there for", () => {
     expect(await due(db)).toEqual([]);
   });
 
-  test("cost nothing to find, of an expression for every second after a year", async ({ db }) => {
+  test("are found quickly, even for an expression that ran every second for a year", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { cron: "* * * * * *" });
     await at(db, "2028-03-01T10:30:00");
@@ -211,10 +213,10 @@ describe("due times that nobody was there for", () => {
   });
 });
 
-describe("a due time that comes while a run is live", () => {
-  /** A schedule of every hour whose run of 11:00 lasts until 13:30. */
+describe("a due time during a live run", () => {
+  /** Creates an hourly schedule whose run of 11:00 lasts until 13:30. */
   async function busy(db: TestDatabase, overlap: string): Promise<Run> {
-    await patient(db);
+    await setLongLease(db);
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *", overlap });
     await at(db, "11:00:00");
@@ -234,7 +236,7 @@ describe("a due time that comes while a run is live", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("14:00:00");
   });
 
-  test("waits for its end if told so, and however many come, one runs", async ({ db }) => {
+  test("waits for its end with overlap: queue, and of several due times one runs", async ({ db }) => {
     const run = await busy(db, "queue");
     expect(await due(db)).toEqual([]);
     await complete(db, run.id);
@@ -242,7 +244,7 @@ describe("a due time that comes while a run is live", () => {
     expect(clock((await schedule(db)).next_run_at)).toBe("14:00:00");
   });
 
-  test("runs beside it if told so", async ({ db }) => {
+  test("runs at the same time with overlap: allow", async ({ db }) => {
     const run = await busy(db, "allow");
     expect(await due(db)).toEqual(["13:00:00"]);
     expect(await schedule(db)).toMatchObject({ live_runs: 2 });
@@ -252,7 +254,7 @@ describe("a due time that comes while a run is live", () => {
 });
 
 describe("a start and an end", () => {
-  test("bound the due times, themselves included", async ({ db }) => {
+  test("limit the due times, and are included", async ({ db }) => {
     await at(db, "10:30:00");
     const bounds = { starts_at: "2027-03-01T12:00:00Z", ends_at: "2027-03-01T14:00:00Z", missed: "all" };
     await ensure(db, { cron: "0 * * * *", ...bounds });
@@ -262,7 +264,7 @@ describe("a start and an end", () => {
     expect(await schedule(db)).toMatchObject({ next_run_at: null, enabled: true });
   });
 
-  test("of an interval: it counts from the start", async ({ db }) => {
+  test("make an interval count from the start", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { every: "40m", starts_at: "2027-03-01T12:00:00Z", ends_at: "2027-03-01T13:00:00Z" });
     await at(db, "12:00:00");
@@ -272,7 +274,7 @@ describe("a start and an end", () => {
     expect((await schedule(db)).next_run_at).toBeNull();
   });
 
-  test("hold for a time that a handler names", async ({ db }) => {
+  test("also limit a time that a handler sets", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { dynamic: true, ends_at: "2027-03-01T12:00:00Z" });
     await complete(db, (await claimRun(db)).id, { next_run_at: "2027-03-01T12:00:01Z" });
@@ -281,8 +283,8 @@ describe("a start and an end", () => {
 });
 
 describe("a clock that jumps", () => {
-  test("back fires nothing a second time, and the rhythm goes on", async ({ db }) => {
-    await patient(db);
+  test("back fires nothing a second time, and the rhythm continues", async ({ db }) => {
+    await setLongLease(db);
     await at(db, "10:30:00");
     await ensure(db, { cron: "0 * * * *", overlap: "allow" });
     await at(db, "11:00:00");
@@ -295,7 +297,7 @@ describe("a clock that jumps", () => {
     expect(await due(db)).toEqual(["12:00:00"]);
   });
 
-  test("ahead fires once, and back again not once more", async ({ db }) => {
+  test("ahead fires once, and does not fire again when it jumps back", async ({ db }) => {
     await at(db, "10:30:00");
     await ensure(db, { every: "1h", anchor: "2027-03-01T00:00:00Z" });
     await at(db, "2027-03-03T00:00:00");

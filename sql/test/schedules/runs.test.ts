@@ -1,4 +1,4 @@
-/** What becomes of a schedule's runs: lost, put off, canceled, tried again, remembered and forgotten. */
+/** Runs of a schedule: lost, deferred, canceled, retried, listed and deleted. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { maintain, maintainAll } from "../support/archive.ts";
@@ -19,7 +19,7 @@ import {
 import { claimRun, ensure, inTime, runsOf, schedule, steer } from "../support/schedules.ts";
 import { settle } from "../support/settle.ts";
 
-describe("a run whose worker died", () => {
+describe("a run whose worker crashed", () => {
   test("runs again as the same run, and its schedule waits for it", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
@@ -35,7 +35,7 @@ describe("a run whose worker died", () => {
     expect(await runsOf(db)).toHaveLength(1);
   });
 
-  test("three times in a row is dead, counts as one failure, and the schedule goes on", async ({ db }) => {
+  test("three times in a row is dead, counts as one failure, and the schedule continues", async ({ db }) => {
     await ensure(db);
     const { id } = await claimRun(db);
     for (const minutes of [6, 12, 18]) {
@@ -52,8 +52,8 @@ describe("a run whose worker died", () => {
   });
 });
 
-describe("a run that is put off", () => {
-  test("is the same run, and no other comes meanwhile", async ({ db }) => {
+describe("a deferred run", () => {
+  test("stays the same run, and no other run starts in the meantime", async ({ db }) => {
     await ensure(db, { every: "1m" });
     const { id } = await claimRun(db);
     const run_at = await inTime(db, "10 minutes");
@@ -69,8 +69,8 @@ describe("a run that is put off", () => {
   });
 });
 
-describe("a run that is canceled", () => {
-  test("while it waits: the schedule goes on, and nothing has failed", async ({ db }) => {
+describe("a canceled run", () => {
+  test("that was waiting does not stop the schedule or count as a failure", async ({ db }) => {
     await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
     await ensure(db, { dynamic: true });
     await claim(db, "w1", { limit: 1 });
@@ -84,7 +84,7 @@ describe("a run that is canceled", () => {
   });
 
   test.for(["succeeded", "failed"])(
-    "while it runs and then %s: the schedule goes on",
+    "that was running and then %s does not stop the schedule",
     async (status, { db }) => {
       await ensure(db);
       const run = await claimRun(db);
@@ -96,7 +96,7 @@ describe("a run that is canceled", () => {
     },
   );
 
-  test("of a cron schedule keeps the rhythm", async ({ db }) => {
+  test("of a cron schedule does not change the rhythm", async ({ db }) => {
     await ensure(db, { cron: "0 0 * * *" });
     const { next_run_at } = await schedule(db);
     await steer(db, "run");
@@ -107,8 +107,8 @@ describe("a run that is canceled", () => {
   });
 });
 
-describe("runs that are to be tried again", () => {
-  test("use the retries of their type, and the dead letter", async ({ db }) => {
+describe("runs with retry_runs", () => {
+  test("use the retries of their type, and are dead when these are used up", async ({ db }) => {
     await setPolicy(db, "fetch", { base_ms: 60_000, max_attempts: 3 });
     await ensure(db, { cron: "0 0 1 1 *", retry_runs: true });
     await steer(db, "run");
@@ -130,7 +130,7 @@ describe("runs that are to be tried again", () => {
     expect(after.next_run_at?.toISOString()).toMatch(/-01-01T00:00:00/);
   });
 
-  test("succeed at the second attempt as if nothing had happened", async ({ db }) => {
+  test("that succeed in the second attempt count as a success", async ({ db }) => {
     await setPolicy(db, "fetch", { base_ms: 0 });
     await ensure(db, { every: "1h", retry_runs: true });
     const { id } = await claimRun(db);
@@ -144,8 +144,8 @@ describe("runs that are to be tried again", () => {
   });
 });
 
-describe("a failed run that somebody brings back", () => {
-  test("is the same run, and its end counts", async ({ db }) => {
+describe("a failed run that is rescheduled", () => {
+  test("is the same run, and its end counts for the schedule", async ({ db }) => {
     await ensure(db, { every: "1h" });
     const { id } = await claimRun(db);
     await fail(db, id);
@@ -155,7 +155,7 @@ describe("a failed run that somebody brings back", () => {
     expect(await schedule(db)).toMatchObject({ consecutive_failures: 0 });
   });
 
-  test("does not run beside another of its schedule", async ({ db }) => {
+  test("does not run at the same time as another run of its schedule", async ({ db }) => {
     await setPolicy(db, "fetch", { base_ms: 0 });
     await ensure(db);
     const failed: string[] = [];
@@ -172,7 +172,7 @@ describe("a failed run that somebody brings back", () => {
 });
 
 describe("the history of a schedule", () => {
-  test("has its runs, newest first, live and ended, in pages", async ({ db }) => {
+  test("has its runs, live and finished, newest first, in pages", async ({ db }) => {
     await setPolicy(db, "fetch", { base_ms: 0 });
     await ensure(db);
     await ensure(db, { every: "1h" }, { type: "another" });
@@ -207,7 +207,7 @@ describe("the history of a schedule", () => {
     expect(await schedule(db)).toMatchObject({ consecutive_failures: 5 });
   });
 
-  test("is not kept where a type keeps none, of failures neither", async ({ db }) => {
+  test("is not kept if the type keeps none, not even for failures", async ({ db }) => {
     await setPolicy(db, "fetch", { keep_history: false, base_ms: 0 });
     await ensure(db, { dynamic: true, payload: { text: "x".repeat(9000) } });
     await fail(db, (await claimRun(db)).id);
@@ -219,7 +219,7 @@ describe("the history of a schedule", () => {
 });
 
 describe("a list of schedules", () => {
-  test("has a tenant's own in the order of type and key, in pages, by filters", async ({ db }) => {
+  test("has a tenant's own schedules in order of type and key, with pages and filters", async ({ db }) => {
     for (const which of [
       { type: "b", key: "1" },
       { type: "a", key: "2" },

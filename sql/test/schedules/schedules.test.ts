@@ -1,12 +1,21 @@
-/** Schedules whose handler says when they run next: one row per task, as the feed reader lives on them. */
+/** Dynamic schedules, whose handler sets the next run: one row per task, as a feed reader uses them. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { auditOf, claim, complete, expectError, fail, find, setPolicy, UNKNOWN } from "../support/kernel.ts";
+import {
+  auditOf,
+  claim,
+  complete,
+  expectError,
+  fail,
+  find,
+  setPolicy,
+  unknownId,
+} from "../support/kernel.ts";
 import { claimRun, ensure, inTime, runsOf, schedule, steer, update } from "../support/schedules.ts";
 import { settle, success } from "../support/settle.ts";
 
 describe("a dynamic schedule", () => {
-  test("runs at once, and then exactly when its handler says", async ({ db }) => {
+  test("runs at once, and then exactly at the time that its handler sets", async ({ db }) => {
     expect(await ensure(db)).toMatchObject({ outcome: "created", kind: "dynamic", enabled: true });
     const run = await claimRun(db);
     expect(await schedule(db)).toMatchObject({ live_runs: 1, next_run_at: null });
@@ -19,7 +28,7 @@ describe("a dynamic schedule", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("shows since when it runs, while it does", async ({ db }) => {
+  test("shows since when it is running, during a run", async ({ db }) => {
     await ensure(db);
     expect(await schedule(db)).toMatchObject({ running_since: null, last_run_at: null });
     const run = await claimRun(db);
@@ -30,7 +39,7 @@ describe("a dynamic schedule", () => {
     expect(after.last_run_at).toEqual((await find(db, run.id)).finished_at);
   });
 
-  test("counts failures until a success, which forgets them", async ({ db }) => {
+  test("counts failures until a success resets them", async ({ db }) => {
     await ensure(db);
     for (const [n, message] of ["Error 1", "Error 2"].entries()) {
       const run = await claimRun(db);
@@ -54,7 +63,7 @@ describe("a dynamic schedule", () => {
     });
   });
 
-  test("waits longer after every failure in a row, by the policy of its type", async ({ db }) => {
+  test("waits longer after each consecutive failure, by the policy of its type", async ({ db }) => {
     await setPolicy(db, "fetch", { base_ms: 10_000, cap_ms: 60_000 });
     await ensure(db);
     const gaps: number[] = [];
@@ -67,7 +76,7 @@ describe("a dynamic schedule", () => {
     expect(gaps).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
-  test("runs at the time that a failing handler names, by either name", async ({ db }) => {
+  test("runs at the time that a failing handler sets, as retry_at or next_run_at", async ({ db }) => {
     await ensure(db);
     for (const name of ["retry_at", "next_run_at"]) {
       const next = await inTime(db, "3 hours");
@@ -77,7 +86,7 @@ describe("a dynamic schedule", () => {
     }
   });
 
-  test("goes on after 50 failures in a row, without a dead letter or an entry in the audit log", async ({
+  test("continues after 50 consecutive failures, without a dead job or a row in the audit log", async ({
     db,
   }) => {
     await setPolicy(db, "fetch", { base_ms: 0 });
@@ -95,7 +104,7 @@ describe("a dynamic schedule", () => {
     await claimRun(db);
   });
 
-  test("says so when its handler refuses to go on with a run, and goes on all the same", async ({ db }) => {
+  test("marks a run that its handler refuses to retry as refused, and continues", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await fail(db, run.id, { retry: false });
@@ -104,7 +113,7 @@ describe("a dynamic schedule", () => {
     expect((await schedule(db)).next_run_at).not.toBeNull();
   });
 
-  test("rests when a success names no time, until somebody names one", async ({ db }) => {
+  test("stops when a success sets no time, until a call sets one", async ({ db }) => {
     await ensure(db);
     await complete(db, (await claimRun(db)).id);
     expect(await schedule(db)).toMatchObject({ next_run_at: null, enabled: true });
@@ -124,7 +133,7 @@ describe("a dynamic schedule", () => {
     await claimRun(db);
   });
 
-  test("leaves one row after 1000 runs, and a job for each run", async ({ db }) => {
+  test("has one row after 1000 runs, and a job for each run", async ({ db }) => {
     await ensure(db);
     let { jobs } = await settle(db, [], { claim: 1 });
     for (let n = 0; n < 1000; n += 1) {
@@ -147,14 +156,14 @@ describe("a run", () => {
     expect(await claimRun(db)).toMatchObject({ ...runs, priority: 7, type: "fetch" });
   });
 
-  test("has a large payload too", async ({ db }) => {
+  test("may have a large payload", async ({ db }) => {
     const payload = { text: Array.from({ length: 500 }, (_, n) => (n * 7919).toString(36)).join("-") };
     await ensure(db, { dynamic: true, payload });
     const { jobs } = await settle(db, [], { claim: 1 });
     expect(jobs[0]?.payload).toEqual(payload);
   });
 
-  test("tells a worker its due time, its schedule's key and the run before", async ({ db }) => {
+  test("gives a worker its due time, its schedule's key and the previous run", async ({ db }) => {
     const { id: schedule_id } = await ensure(db);
     const first = await settle(db, [], { claim: 1 });
     expect(first.jobs[0]).toMatchObject({ schedule_id, schedule_key: "feed", previous_run: null });
@@ -179,7 +188,7 @@ describe("a run", () => {
     });
   });
 
-  test("is told from other jobs, which know nothing of schedules", async ({ db }) => {
+  test("differs from other jobs, which have no fields of schedules", async ({ db }) => {
     await db.query("select jobforge_enqueue_job($1, 'plain')", ["11111111-1111-4111-8111-111111111111"]);
     const { jobs } = await settle(db, [], { claim: 1 });
     expect(Object.keys(jobs[0] ?? {}).filter((key) => /schedule|previous/.test(key))).toEqual([]);
@@ -189,13 +198,16 @@ describe("a run", () => {
     await expectError(complete(db, id, { next_run_at: new Date() }), "JF002", "next_run_at");
   });
 
-  test("that nobody knows is refused by its id", async ({ db }) => {
-    const { message, hint } = await expectError(complete(db, UNKNOWN, { next_run_at: new Date() }), "JF003");
+  test("that does not exist is refused, and the hint has its id", async ({ db }) => {
+    const { message, hint } = await expectError(
+      complete(db, unknownId, { next_run_at: new Date() }),
+      "JF003",
+    );
     expect(message).toBe("Job not found or not locked by worker");
-    expect(hint).toContain(UNKNOWN);
+    expect(hint).toContain(unknownId);
   });
 
-  test("refuses a next time that is none", async ({ db }) => {
+  test("refuses an invalid next time", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await expectError(complete(db, run.id, { next_run_at: "infinity" }), "JF002", "next_run_at");

@@ -1,12 +1,12 @@
-/** Enabling, disabling, running, changing and deleting schedules, also while they run, and while others do the same. */
+/** Enabling, disabling, running, changing and deleting schedules, also during runs and concurrently. */
 import type { TestConnection } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, complete, connections, fail, find, T } from "../support/kernel.ts";
 import { claimRun, ensure, inTime, runsOf, schedule, steer, update } from "../support/schedules.ts";
 
-describe("a schedule that is disabled", () => {
-  test("keeps its next run, and answers it; enabled again it runs then", async ({ db }) => {
+describe("a disabled schedule", () => {
+  test("keeps and returns its next run, and runs then if it is enabled again", async ({ db }) => {
     const next = await inTime(db, "2 hours");
     await ensure(db, { dynamic: true, next_run_at: next });
     const { next_run_at, enabled } = await steer(db, "disable");
@@ -22,7 +22,7 @@ describe("a schedule that is disabled", () => {
   });
 
   test.for(["once", "skip", "all"])(
-    "runs once and at once when its time has passed by then, with missed: %s",
+    "runs once, when it is enabled, if its time has passed, with missed: %s",
     async (missed, { db }) => {
       const next = await inTime(db, "1 hour");
       await ensure(db, { every: "1h", next_run_at: next, missed });
@@ -37,7 +37,7 @@ describe("a schedule that is disabled", () => {
     },
   );
 
-  test("lets a run that has begun end as usual, and does not run when it is due", async ({ db }) => {
+  test("lets a started run end as usual, and does not run when it is due", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await steer(db, "disable");
@@ -50,11 +50,11 @@ describe("a schedule that is disabled", () => {
     await claimRun(db);
   });
 
-  test("takes a run that waits out of the queue, and its due time back", async ({ db }) => {
+  test("removes a waiting run from the queue, and restores its due time", async ({ db }) => {
     const next = await inTime(db, "-1 minute");
     await ensure(db, { dynamic: true, next_run_at: next, payload: { text: "x".repeat(20_000) } });
     await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
-    // One place: the other run is made and waits.
+    // The claim takes one job, so the other run is created and waits.
     expect(await claim(db, "w1", { limit: 1 })).toMatchObject([{ priority: 1 }]);
     expect(await schedule(db)).toMatchObject({ live_runs: 1, next_run_at: null });
     await steer(db, "disable");
@@ -65,7 +65,7 @@ describe("a schedule that is disabled", () => {
     expect((await claimRun(db)).scheduled_for).toEqual(next);
   });
 
-  test("runs when the call that disabled it said, not when the run that it took back was due", async ({
+  test("runs at the time set by the call that disabled it, not at the due time of the removed run", async ({
     db,
   }) => {
     const named = await inTime(db, "3 hours");
@@ -79,7 +79,7 @@ describe("a schedule that is disabled", () => {
     }
   });
 
-  test("takes no run back that was put off after it had begun", async ({ db }) => {
+  test("does not remove a run that was deferred after it had started", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await db.query("select jobforge_defer_job($1, 'w1', $2)", [run.id, await inTime(db, "1 minute")]);
@@ -89,8 +89,8 @@ describe("a schedule that is disabled", () => {
   });
 });
 
-describe("a run that is asked for", () => {
-  test("comes at once, and the next one in its time", async ({ db }) => {
+describe("a requested run", () => {
+  test("starts at once, and the next run comes at its time", async ({ db }) => {
     const { next_run_at } = await ensure(db, { cron: "0 0 1 1 *" });
     await steer(db, "run");
     await complete(db, (await claimRun(db)).id);
@@ -98,7 +98,7 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("is remembered during a run, once, and follows right after it", async ({ db }) => {
+  test("during a run is stored once, and starts right after that run", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     for (let n = 0; n < 3; n += 1) expect(await steer(db, "run")).toMatchObject({ run_requested: true });
@@ -113,7 +113,7 @@ describe("a run that is asked for", () => {
     expect(await schedule(db)).toMatchObject({ next_run_at: next });
   });
 
-  test("is the one that waits already, if there is one", async ({ db }) => {
+  test("is the waiting run, if there is one", async ({ db }) => {
     await ensure(db);
     await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
     await claim(db, "w1", { limit: 1 });
@@ -123,7 +123,7 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("comes for a schedule that is disabled too, which stays so", async ({ db }) => {
+  test("also starts for a disabled schedule, which stays disabled", async ({ db }) => {
     await ensure(db, { every: "1h", enabled: false });
     await steer(db, "run");
     await complete(db, (await claimRun(db)).id);
@@ -131,9 +131,7 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("is forgotten with a schedule that is disabled before it begins, and the next run stays", async ({
-    db,
-  }) => {
+  test("is dropped if the schedule is disabled before it starts, and the next run stays", async ({ db }) => {
     const { next_run_at } = await ensure(db, { cron: "0 0 1 1 *" });
     await steer(db, "run");
     await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
@@ -143,7 +141,7 @@ describe("a run that is asked for", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("is forgotten when the schedule is disabled", async ({ db }) => {
+  test("is dropped if the schedule is disabled during a run", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await steer(db, "run");
@@ -153,8 +151,8 @@ describe("a run that is asked for", () => {
   });
 });
 
-describe("a schedule that is changed", () => {
-  test("changes only what is named", async ({ db }) => {
+describe("a changed schedule", () => {
+  test("changes only in the given options", async ({ db }) => {
     await ensure(db, { every: "1h", priority: 3, tags: ["x"], payload: { a: 1 } });
     const before = await schedule(db);
     expect(await update(db, { payload: { a: 2 } })).toMatchObject({ payload: { a: 2 }, priority: 3 });
@@ -163,7 +161,7 @@ describe("a schedule that is changed", () => {
     expect(await schedule(db)).toMatchObject({ kind: "cron", every: null, priority: 3 });
   });
 
-  test("keeps its time zone with a new expression, until another is named", async ({ db }) => {
+  test("keeps its time zone with a new expression, until another is given", async ({ db }) => {
     await ensure(db, { cron: "0 9 * * *", timezone: "Asia/Tokyo" });
     expect(await update(db, { cron: "0 10 * * *" })).toMatchObject({ timezone: "Asia/Tokyo" });
     expect((await schedule(db)).next_run_at?.getUTCHours()).toBe(1);
@@ -171,7 +169,7 @@ describe("a schedule that is changed", () => {
     expect((await schedule(db)).next_run_at?.getUTCHours()).toBe(10);
   });
 
-  test("runs at the time that overrides its rhythm, and goes on in that", async ({ db }) => {
+  test("runs at the time that overrides its rhythm, and then continues in its rhythm", async ({ db }) => {
     await ensure(db, { cron: "0 0 * * *" });
     const regular = (await schedule(db)).next_run_at;
     const now = await inTime(db, "0");
@@ -182,7 +180,7 @@ describe("a schedule that is changed", () => {
     await complete(db, run.id);
   });
 
-  test("runs right after its run when the time named came during it", async ({ db }) => {
+  test("runs right after the current run if the given time came during it", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     await update(db, { next_run_at: await inTime(db, "-1 second") });
@@ -191,7 +189,7 @@ describe("a schedule that is changed", () => {
     await claimRun(db);
   });
 
-  test("keeps a time that was named during its run, when its handler names none", async ({ db }) => {
+  test("keeps a time that was set during its run, if its handler sets none", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     const next = await inTime(db, "5 hours");
@@ -200,7 +198,7 @@ describe("a schedule that is changed", () => {
     expect(await schedule(db)).toMatchObject({ next_run_at: next, consecutive_failures: 1 });
   });
 
-  test("does not run any more without a next time", async ({ db }) => {
+  test("no longer runs without a next time", async ({ db }) => {
     await ensure(db, { every: "1h" });
     await update(db, { next_run_at: null });
     await db.travel("1 day");
@@ -208,8 +206,8 @@ describe("a schedule that is changed", () => {
   });
 });
 
-describe("a schedule that is deleted", () => {
-  test("during its run: the run ends as usual, and meets no schedule", async ({ db }) => {
+describe("a deleted schedule", () => {
+  test("does not affect a live run, which ends as usual", async ({ db }) => {
     await ensure(db);
     const run = await claimRun(db);
     expect(await steer(db, "delete")).toMatchObject({ deleted: true, key: "feed" });
@@ -219,7 +217,7 @@ describe("a schedule that is deleted", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("during a run that fails: the run has failed, and is not tried again", async ({ db }) => {
+  test("has no retries: a live run that fails is not retried", async ({ db }) => {
     await ensure(db, { dynamic: true, retry_runs: true });
     const run = await claimRun(db);
     await steer(db, "delete");
@@ -227,7 +225,7 @@ describe("a schedule that is deleted", () => {
     expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
   });
 
-  test("takes a run that waits out of the queue", async ({ db }) => {
+  test("removes a waiting run from the queue", async ({ db }) => {
     await ensure(db);
     await ensure(db, { dynamic: true, priority: 1 }, { key: "first" });
     await claim(db, "w1", { limit: 1 });
@@ -235,7 +233,7 @@ describe("a schedule that is deleted", () => {
     expect(await claim(db)).toEqual([]);
   });
 
-  test("may be made again, and begins anew", async ({ db }) => {
+  test("may be created again, and starts from the beginning", async ({ db }) => {
     const { id } = await ensure(db);
     await fail(db, (await claimRun(db)).id);
     await steer(db, "delete");
@@ -244,7 +242,7 @@ describe("a schedule that is deleted", () => {
   });
 });
 
-/** A reader of feeds: subscriptions of its own, and a schedule that is enabled as long as there is one. */
+/** Changes the subscriptions of a feed reader, and enables its schedule exactly if it has subscriptions. */
 async function reader(db: TestConnection, change: string): Promise<void> {
   await db.query("begin");
   await db.query(change);
@@ -256,7 +254,7 @@ async function reader(db: TestConnection, change: string): Promise<void> {
   await db.query("commit");
 }
 
-test("two unsubscribes and a subscribe that race leave it enabled exactly when somebody subscribes", async ({
+test("concurrent unsubscribes and subscribes leave the schedule enabled exactly if a subscription is left", async ({
   db,
 }) => {
   await db.query("create table public.subscriptions (reader int primary key)");
@@ -265,7 +263,7 @@ test("two unsubscribes and a subscribe that race leave it enabled exactly when s
     await db.query("truncate public.subscriptions");
     await db.query("insert into public.subscriptions values (1), (2)");
     await ensure(db, { dynamic: true, enabled: true });
-    // Every third round somebody comes while the others leave.
+    // Every third round a subscription is added while the others are removed.
     const changes = [
       "delete from public.subscriptions where reader = 1",
       "delete from public.subscriptions where reader = 2",

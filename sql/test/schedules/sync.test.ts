@@ -1,4 +1,7 @@
-/** jobforge_sync_schedules: schedules are what an application's code declares, whoever starts first, and nobody else's are touched. */
+/**
+ * jobforge_sync_schedules: an application's schedules become what its code declares, whichever process starts first.
+ * Other schedules are not changed.
+ */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, connections, expectError, type Sql, T } from "../support/kernel.ts";
@@ -6,7 +9,7 @@ import { claimRun, ensure, schedule, steer, update } from "../support/schedules.
 
 const U = "22222222-2222-4222-8222-222222222222";
 
-type Answer = {
+type SyncResult = {
   tenant_id: string;
   type: string;
   key: string;
@@ -15,7 +18,7 @@ type Answer = {
   next_run_at: string | null;
 };
 
-interface How {
+interface SyncOptions {
   app?: string | null;
   tenant?: string | null;
   dryRun?: boolean;
@@ -24,9 +27,9 @@ interface How {
 async function sync(
   db: Sql,
   schedules: unknown,
-  { app = "reader", tenant = null, dryRun = false }: How = {},
-): Promise<Answer[]> {
-  return await db.value<Answer[]>("select jobforge_sync_schedules($1, $2, $3, $4)", [
+  { app = "reader", tenant = null, dryRun = false }: SyncOptions = {},
+): Promise<SyncResult[]> {
+  return await db.value<SyncResult[]>("select jobforge_sync_schedules($1, $2, $3, $4)", [
     app,
     JSON.stringify(schedules),
     tenant,
@@ -37,14 +40,16 @@ async function sync(
 const nightly = { tenant_id: T, type: "fetch", key: "feed", cron: "0 4 * * *" };
 const hourly = { tenant_id: T, type: "fetch", key: "hourly", every: "1h" };
 
-const actions = (answers: readonly Answer[]): string[] =>
+const actions = (answers: readonly SyncResult[]): string[] =>
   answers.map(({ key, action }) => `${key} ${action}`);
 
 const table = (db: Sql): Promise<unknown[]> =>
   db.query("select s.*, xmin::text, ctid::text from jobforge.schedules s order by type, key");
 
-describe("what code declares", () => {
-  test("is made, changed with the difference shown, and left alone when it is so already", async ({ db }) => {
+describe("a declared schedule", () => {
+  test("is created, changed with the difference shown, and not written if it is already as declared", async ({
+    db,
+  }) => {
     expect(actions(await sync(db, [hourly, nightly]))).toEqual(["feed created", "hourly created"]);
     const before = await table(db);
     expect(await sync(db, [hourly, nightly])).toMatchObject([
@@ -68,7 +73,7 @@ describe("what code declares", () => {
     expect(await schedule(db)).toMatchObject({ cron: "0 5 * * *", declared_by: "reader" });
   });
 
-  test("is disabled when it disappears, and enabled when it comes back", async ({ db }) => {
+  test("is disabled when it is no longer declared, and enabled when it is declared again", async ({ db }) => {
     await sync(db, [nightly, hourly]);
     expect(await sync(db, [hourly])).toMatchObject([
       {
@@ -88,7 +93,7 @@ describe("what code declares", () => {
     expect(actions(await sync(db, []))).toEqual(["feed disabled", "hourly disabled"]);
   });
 
-  test("stays as an operator has set it, unless it says otherwise", async ({ db }) => {
+  test("stays disabled if an operator disabled it, unless the declaration enables it", async ({ db }) => {
     await sync(db, [nightly]);
     await steer(db, "disable");
     expect(actions(await sync(db, [nightly]))).toEqual(["feed unchanged"]);
@@ -96,14 +101,14 @@ describe("what code declares", () => {
     expect(actions(await sync(db, [nightly]))).toEqual(["feed unchanged"]);
     expect(await schedule(db)).toMatchObject({ enabled: false });
     expect(actions(await sync(db, [{ ...nightly, enabled: true }]))).toEqual(["feed changed"]);
-    // Retired by the code, and wanted by an operator all the same.
+    // The code no longer declares it, but an operator enables it.
     await sync(db, []);
     await steer(db, "enable");
     expect(await sync(db, [])).toEqual([]);
     expect(await schedule(db)).toMatchObject({ enabled: true });
   });
 
-  test("is shown by a dry run, which leaves no trace", async ({ db }) => {
+  test("is shown by a dry run, which writes nothing", async ({ db }) => {
     await sync(db, [nightly, { ...hourly, key: "old" }]);
     const before = await table(db);
     const audit = "select count(*)::int from jobforge.audit_log";
@@ -116,7 +121,9 @@ describe("what code declares", () => {
     expect(actions(await sync(db, wanted))).toEqual(actions(planned));
   });
 
-  test("takes the waiting run out of the queue with it, and lets one that has begun end", async ({ db }) => {
+  test("that is removed takes its waiting run out of the queue, and lets a started run end", async ({
+    db,
+  }) => {
     const now = { ...hourly, overlap: "skip" };
     await sync(db, [now, { ...now, key: "waits" }]);
     const run = (await claim(db, "w1", { limit: 1 }))[0];
@@ -128,8 +135,10 @@ describe("what code declares", () => {
   });
 });
 
-describe("whose schedules they are", () => {
-  test("other applications and schedules made while running are not touched", async ({ db }) => {
+describe("the owner of a schedule", () => {
+  test("is respected: schedules of other applications and those created at run time do not change", async ({
+    db,
+  }) => {
     await sync(db, [nightly]);
     await sync(db, [hourly], { app: "mailer" });
     await ensure(db, { dynamic: true }, { key: "feed-1" });
@@ -139,7 +148,7 @@ describe("whose schedules they are", () => {
     expect(await schedule(db, { key: "feed-1" })).toMatchObject({ enabled: true, declared_by: null });
   });
 
-  test("one that moves to another application is that one's, and keeps its next run", async ({ db }) => {
+  test("changes when another application declares it, and the next run stays", async ({ db }) => {
     await sync(db, [nightly]);
     const { next_run_at } = await schedule(db);
     const [moved] = await sync(db, [nightly], { app: "mailer" });
@@ -148,7 +157,9 @@ describe("whose schedules they are", () => {
     expect(await schedule(db)).toMatchObject({ enabled: true, next_run_at, declared_by: "mailer" });
   });
 
-  test("one that was made while running is taken over and enabled", async ({ db }) => {
+  test("is set when an application declares a schedule that was created at run time, and it is enabled", async ({
+    db,
+  }) => {
     await ensure(db, { cron: "0 4 * * *" });
     await steer(db, "disable");
     expect(actions(await sync(db, [nightly]))).toEqual(["feed changed"]);
@@ -158,7 +169,9 @@ describe("whose schedules they are", () => {
     expect(await schedule(db)).toMatchObject({ declared_by: "reader", priority: 3 });
   });
 
-  test("a tenant synchronizes its own, and an operator everybody's", async ({ db }) => {
+  test("is checked: a tenant synchronizes its own schedules, and an operator those of all tenants", async ({
+    db,
+  }) => {
     const tenant = await db.createLogin("jobforge_tenant");
     await db.query("select jobforge_bind_role($1, $2)", [tenant.role, T]);
     const worker = await db.createLogin("jobforge_worker");
@@ -182,7 +195,7 @@ describe("whose schedules they are", () => {
 });
 
 describe("many processes", () => {
-  test("that start at once make one row each, and one of them made it", async ({ db }) => {
+  test("that start at the same time create one row for each schedule", async ({ db }) => {
     const declared = Array.from({ length: 20 }, (_, n) => ({ ...nightly, key: `k${n}` }));
     const processes = await connections(db, 8);
     const answers = await Promise.all(
@@ -193,7 +206,7 @@ describe("many processes", () => {
     expect(await db.value("select count(*)::int from jobforge.schedules")).toBe(20);
   });
 
-  test("of an old and a new version never wait in a circle", async ({ db }) => {
+  test("of an old and a new version never deadlock", async ({ db }) => {
     const old = Array.from({ length: 12 }, (_, n) => ({ ...nightly, key: `k${n}` }));
     const young = old.map(({ key, ...rest }, n) => ({
       ...rest,
@@ -210,7 +223,9 @@ describe("many processes", () => {
     expect(enabled.map(({ key }) => key)).toEqual(young.map(({ key }) => key).sort());
   });
 
-  test("do not wait for an application that holds one of them, when all is as declared", async ({ db }) => {
+  test("do not wait for a transaction that holds a schedule, if all schedules are as declared", async ({
+    db,
+  }) => {
     await sync(db, [nightly, hourly]);
     const holder = await db.connect();
     await holder.query("begin");
@@ -221,27 +236,33 @@ describe("many processes", () => {
   });
 });
 
-describe("a declaration that is wrong", () => {
-  test.for<[string, unknown, How, string, string]>([
-    ["no array", {}, {}, "JF009", "schedules"],
-    ["no objects", [1], {}, "JF009", "schedules"],
-    ["a wrong cron", [hourly, { ...nightly, cron: "0 0 30 2 *" }], {}, "JF009", "schedules[1].cron"],
+describe("an invalid declaration", () => {
+  test.for<[string, unknown, SyncOptions, string, string]>([
+    ["a list that is not an array", {}, {}, "JF009", "schedules"],
+    ["a schedule that is not an object", [1], {}, "JF009", "schedules"],
+    [
+      "an invalid cron expression",
+      [hourly, { ...nightly, cron: "0 0 30 2 *" }],
+      {},
+      "JF009",
+      "schedules[1].cron",
+    ],
     ["an unknown option", [{ ...nightly, cronn: "x" }], {}, "JF009", "schedules[0].cronn"],
-    ["two of the same", [nightly, { ...nightly, tenant_id: T.toUpperCase() }], {}, "JF009", "schedules"],
+    [
+      "the same schedule twice",
+      [nightly, { ...nightly, tenant_id: T.toUpperCase() }],
+      {},
+      "JF009",
+      "schedules",
+    ],
     ["a next run", [{ ...nightly, next_run_at: "2100-01-01" }], {}, "JF009", "schedules[0].next_run_at"],
     ["a reset", [{ ...nightly, reset: true }], {}, "JF009", "schedules[0].reset"],
     ["no key", [{ ...nightly, key: null }], {}, "JF002", "schedules[0].key"],
     ["no tenant", [{ type: "fetch", key: "feed", every: "1h" }], {}, "JF001", "schedules[0].tenant_id"],
-    [
-      "a tenant that is none",
-      [{ ...nightly, tenant_id: "x" }],
-      { tenant: T },
-      "JF001",
-      "schedules[0].tenant_id",
-    ],
+    ["an invalid tenant", [{ ...nightly, tenant_id: "x" }], { tenant: T }, "JF001", "schedules[0].tenant_id"],
     ["no application", [nightly], { app: null }, "JF002", "app"],
     ["an empty application", [nightly], { app: "" }, "JF002", "app"],
-    ["too many", Array(1001).fill(nightly), {}, "JF009", "schedules"],
+    ["a list that is too long", Array(1001).fill(nightly), {}, "JF009", "schedules"],
   ])("%s is refused, and nothing is written", async ([, schedules, how, code, field], { db }) => {
     await expectError(sync(db, schedules, how), code, field);
     expect(await db.value("select count(*)::int from jobforge.schedules")).toBe(0);

@@ -1,4 +1,4 @@
-/** Whose schedules a tenant, a worker and a reader may see and steer: their own, and what else they may. */
+/** Which schedules tenants, workers and readers may see and steer. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { outcome } from "../support/failures.ts";
@@ -7,7 +7,7 @@ import { claimRun, ensure, schedule, steer } from "../support/schedules.ts";
 import { boundLogin, callsNaming, login, set } from "../support/tenants.ts";
 
 describe("tenants", () => {
-  test("steer and see their own schedules, and no other's", async ({ db }) => {
+  test("steer and see their own schedules, and not those of other tenants", async ({ db }) => {
     await ensure(db, { dynamic: true, payload: { secret: U } }, { tenant: U });
     const theirs = await schedule(db, { tenant: U });
     for (const role of ["jobforge_tenant", "jobforge_worker"] as const) {
@@ -27,7 +27,7 @@ describe("tenants", () => {
     expect(await schedule(db, { tenant: U })).toEqual(theirs);
   });
 
-  test("see what a held row will be, of their own", async ({ db }) => {
+  test("see the pending state of their own held rows", async ({ db }) => {
     for (const tenant of [T, U]) {
       await ensure(db, { dynamic: true }, { tenant });
       const holder = await db.connect();
@@ -45,7 +45,7 @@ describe("tenants", () => {
     expect(await app.query("select * from jobforge_schedules")).toEqual([]);
   });
 
-  test("are refused by every function of schedules that names another", async ({ db }) => {
+  test("are refused by every function of schedules for another tenant", async ({ db }) => {
     const calls = (await callsNaming(db, U, "jobforge_tenant")).filter((call) =>
       /_schedules?(_enabled|_runs)?\(/.test(call),
     );
@@ -54,7 +54,7 @@ describe("tenants", () => {
     for (const call of calls) expect(await outcome(tenant.query(call)), call).toBe("42501");
   });
 
-  test("cannot write to schedules but through functions", async ({ db }) => {
+  test("can write to schedules only through functions", async ({ db }) => {
     await ensure(db);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     for (const sql of ["update jobforge_schedules set enabled = false", "delete from jobforge_schedules"])
@@ -62,16 +62,14 @@ describe("tenants", () => {
     expect(await outcome(tenant.query("select * from jobforge.schedules"))).toBe("42501");
   });
 
-  test("do not wait for all that another tenant's schedules have missed", async ({ db }) => {
+  test("do not wait for all missed runs of another tenant's schedules", async ({ db }) => {
     const long = { cron: "* * * * *", missed: "all", overlap: "allow", next_run_at: "2020-01-01T00:00:00Z" };
     for (const key of ["1", "2", "3"]) await ensure(db, long, { key });
     await ensure(db, { dynamic: true, priority: 1 }, { tenant: U });
     expect(await claim(db, "w1", { limit: 1 })).toMatchObject([{ tenant_id: U }]);
   });
 
-  test("do not read the name of another tenant's worker that came upon a schedule of theirs", async ({
-    db,
-  }) => {
+  test("do not see the name of another tenant's worker that disabled their schedule", async ({ db }) => {
     await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-01T00:00:00Z" });
     await db.query("update jobforge.schedules set timezone = 'Mars/Olympus'");
     const worker = await boundLogin(db, U, "jobforge_worker");
@@ -81,7 +79,7 @@ describe("tenants", () => {
     );
   });
 
-  test("may run a schedule that a reader cannot even see", async ({ db }) => {
+  test("may run schedules, which readers can neither run nor see", async ({ db }) => {
     await ensure(db);
     const reader = await login(db, "jobforge_reader");
     expect(await outcome(reader.query("select * from jobforge_schedules"))).toBe("42501");

@@ -3,8 +3,8 @@ import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { load } from "../support/cost.ts";
 import { outcome } from "../support/failures.ts";
+import { pinSnapshot } from "../support/flow.ts";
 import type { Sql } from "../support/kernel.ts";
-import { pinSnapshot } from "../support/proof-flow.ts";
 import { boundLogin, callsNaming, login, populate, T, U } from "../support/tenants.ts";
 
 const enqueue = "select jobforge_enqueue_job($1, 'mail')";

@@ -1,4 +1,4 @@
-/** Children: jobs that a run asks for and that exist if, and only if, the run succeeded. */
+/** Children: jobs that a run requests and that exist if, and only if, the run succeeds. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { claimAll, outcomes, type Report, settle, success } from "../support/settle.ts";
 import { boundLogin } from "../support/tenants.ts";
 
-/** The jobs of a type, in the order they were enqueued. */
+/** Returns the jobs of a type, in the order they were enqueued. */
 async function jobsOf(db: Sql, type = "child"): Promise<Job[]> {
   return await db.query<Job>("select * from jobforge_jobs where type = $1 order by created_at, id", [type]);
 }
@@ -27,20 +27,20 @@ async function maintain(db: Sql): Promise<void> {
   await db.query("select jobforge_maintain()");
 }
 
-test("scenario 58: the next stage and the end of this one are one commit, whatever is repeated", async ({
+test("scenario 58: the end of a stage and the enqueue of the next are one commit, whatever is repeated", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { type: "stage1" });
   await claim(db);
   const call = [success(id, { children: [{ type: "stage2", payload: { from: id } }] })];
-  // The worker crashes before its transaction commits: neither has happened.
+  // The worker crashes before its transaction commits, so neither happens.
   const crashing = await db.connect();
   await crashing.query("begin");
   await settle(crashing, call);
   await crashing.query("rollback");
   expect(await find(db, id)).toMatchObject({ status: "running" });
   expect(await jobsOf(db, "stage2")).toEqual([]);
-  // Then the answer is lost, and the worker asks again and again.
+  // Then the response is lost, and the worker repeats the call.
   expect(outcomes(await settle(db, call))).toEqual(["ok"]);
   expect(outcomes(await settle(db, call))).toEqual(["already"]);
   expect(outcomes(await settle(db, [...call, ...call]))).toEqual(["already", "already"]);
@@ -49,9 +49,7 @@ test("scenario 58: the next stage and the end of this one are one commit, whatev
   ]);
 });
 
-test("children belong to their parent's tenant, keep every option and the order they were given", async ({
-  db,
-}) => {
+test("children belong to their parent's tenant and keep every option and their order", async ({ db }) => {
   const parents = await enqueueAll(db, [{ type: "p" }, { type: "p", tenant_id: U }]);
   await claimAll(db);
   const children = [
@@ -71,14 +69,14 @@ test("children belong to their parent's tenant, keep every option and the order 
   }
 });
 
-test("a child may be claimed by the very call that enqueues it", async ({ db }) => {
+test("a child may be claimed by the same call that enqueues it", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const answer = await settle(db, [success(id, { children: [{ type: "child" }] })], { claim: 5 });
   expect(answer.jobs).toMatchObject([{ type: "child", attempts: 1 }]);
 });
 
-test("a worker bound to a tenant has children of that tenant", async ({ db }) => {
+test("children of a worker bound to a tenant belong to that tenant", async ({ db }) => {
   const { id } = await enqueue(db, { tenant_id: U });
   await claim(db);
   const worker = await boundLogin(db, U, "jobforge_worker");
@@ -88,17 +86,17 @@ test("a worker bound to a tenant has children of that tenant", async ({ db }) =>
 
 test.for<[string, Report]>([
   ["failed and will be retried", { status: "failed" }],
-  ["failed for good", { status: "failed", retry: false }],
+  ["failed permanently", { status: "failed", retry: false }],
   ["was deferred", { status: "deferred" }],
   ["was released", { status: "released" }],
-])("a run that %s has no children", async ([, end], { db }) => {
+])("a run that %s creates no children", async ([, end], { db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await settle(db, [{ id, attempt: 1, ...end, children: [{ type: "child" }] }]);
   expect(await countJobs(db)).toBe(1);
 });
 
-test("a run whose job was canceled, or that the fence refuses, has no children", async ({ db }) => {
+test("a run whose job was canceled, or that the fence refuses, creates no children", async ({ db }) => {
   const [canceled, refused] = await enqueueAll(db, [{}, {}]);
   await claimAll(db);
   await cancel(db, canceled);
@@ -109,7 +107,7 @@ test("a run whose job was canceled, or that the fence refuses, has no children",
   expect(await countJobs(db)).toBe(2);
 });
 
-test("children whose keys are taken give way to the jobs that have them", async ({ db }) => {
+test("a child whose key is taken merges into the job that has the key", async ({ db }) => {
   const [parent] = await enqueueAll(db, [
     { type: "p", priority: 1 },
     { type: "child", idempotency_key: "once", payload: { old: 1 } },
@@ -135,7 +133,7 @@ const held: readonly [string, NewJob][] = [
 ];
 
 test.for(held.flatMap(([name, key]) => [true, false].map((commit) => ({ name, key, commit }))))(
-  "a child with $name that an open transaction holds delays no settle, and exists once after it ends (commit: $commit)",
+  "a child with $name that an open transaction holds delays no settle, and exists once afterwards (commit: $commit)",
   async ({ key, commit }, { db }) => {
     const { id } = await enqueue(db, { type: "p" });
     await claim(db);
@@ -157,7 +155,7 @@ test.for(held.flatMap(([name, key]) => [true, false].map((commit) => ({ name, ke
   },
 );
 
-test("a child that would change a job which an open transaction holds delays no settle, and changes it later", async ({
+test("a child that replaces a job held by an open transaction delays no settle, and replaces the job later", async ({
   db,
 }) => {
   const [parent, target] = await enqueueAll(db, [
@@ -175,7 +173,7 @@ test("a child that would change a job which an open transaction holds delays no 
   expect(await jobsOf(db)).toMatchObject([{ id: target, payload: { n: 2 } }]);
 });
 
-test("only the child whose key is held waits: its siblings and other runs' children do not", async ({
+test("only the child whose key is held waits, not its siblings or the children of other runs", async ({
   db,
 }) => {
   const parents = await enqueueAll(db, [{ type: "p" }, { type: "p" }, { type: "p", tenant_id: U }]);
@@ -204,7 +202,7 @@ test("only the child whose key is held waits: its siblings and other runs' child
   expect((await jobsOf(db)).map((job) => job.payload).sort()).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("workers that maintain at once enqueue a child that waited exactly once", async ({ db }) => {
+test("workers that run maintenance at the same time enqueue a waiting child exactly once", async ({ db }) => {
   const parents = await enqueueAll(db, Array(10).fill({ type: "p" }));
   await claimAll(db);
   const app = await db.connect();

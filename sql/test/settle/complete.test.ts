@@ -13,12 +13,12 @@ import {
   find,
   setPolicy,
   T,
-  UNKNOWN,
+  unknownId,
 } from "../support/kernel.ts";
 
-const MIB = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
-test("a success ends the job, frees it, links its result and keeps one attempt without error", async ({
+test("a success finishes the job, unlocks it, links its result and keeps one attempt without error", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -59,7 +59,7 @@ test("a success ends the job, frees it, links its result and keeps one attempt w
   ]);
 });
 
-test("a result may be any JSON or a reference alone; without either there is no result row", async ({
+test("a result may be any JSON value or only a reference, and without both there is no result row", async ({
   db,
 }) => {
   const results: Record<string, Ending> = {
@@ -70,7 +70,7 @@ test("a result may be any JSON or a reference alone; without either there is no 
     object: { result: {} },
     reference: { artifact_ref: "ref" },
     large: { result: "x".repeat(100_000) },
-    most: { result: "x".repeat(MIB - 2) },
+    most: { result: "x".repeat(mebibyte - 2) },
     nothing: {},
   };
   for (const [type, ending] of Object.entries(results)) {
@@ -101,7 +101,7 @@ test("a failure keeps the result and the reference it was reported with", async 
   ]);
 });
 
-test("only the worker that holds the job, in this attempt, may end it", async ({ db }) => {
+test("only the worker that holds the job in this attempt may end the run", async ({ db }) => {
   const [held, queued] = await enqueueAll(db, [{}, { in: "1 hour" }]);
   await claim(db);
   const before = await find(db, held);
@@ -114,7 +114,7 @@ test("only the worker that holds the job, in this attempt, may end it", async ({
     [held, { attempt: 0 }],
     [held, { attempt: -1 }],
     [queued, {}],
-    [UNKNOWN, {}],
+    [unknownId, {}],
     [null, {}],
   ];
   for (const status of ["succeeded", "failed"]) {
@@ -128,7 +128,7 @@ test("only the worker that holds the job, in this attempt, may end it", async ({
   expect(await complete(db, held, { attempt: 1 })).toMatchObject({ status: "succeeded" });
 });
 
-test("a job is ended once: the second end is refused and leaves no second attempt", async ({ db }) => {
+test("a run ends once: the second end is refused and leaves no second attempt", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await complete(db, id, { result: 1 });
@@ -158,7 +158,7 @@ test("a run ends as succeeded or failed and nothing else", async ({ db }) => {
   expect(await find(db, id)).toMatchObject({ status: "running" });
 });
 
-test("wrong arguments are refused and the run goes on", async ({ db }) => {
+test("invalid arguments are refused and the run continues", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const refused: [string, Ending][] = [
@@ -170,7 +170,7 @@ test("wrong arguments are refused and the run goes on", async ({ db }) => {
     ["next_run_at", { next_run_at: new Date() }],
   ];
   for (const [field, ending] of refused) await expectError(complete(db, id, ending), "JF002", field);
-  const large = await expectError(complete(db, id, { result: "x".repeat(MIB - 1) }), "JF008", "result");
+  const large = await expectError(complete(db, id, { result: "x".repeat(mebibyte - 1) }), "JF008", "result");
   expect(large.name).toBe("payload_too_large");
   expect(large.hint).toContain("artifact_ref");
   expect(await find(db, id)).toMatchObject({ status: "running", attempts: 1 });
@@ -190,7 +190,7 @@ test("explicit nulls mean the defaults: a failure is retried", async ({ db }) =>
   });
 });
 
-test("any error a handler reports is kept as an object with message and attemptedAt", async ({ db }) => {
+test("any error that a handler reports is kept as an object with message and attemptedAt", async ({ db }) => {
   const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   const message = expect.stringMatching(/./);
   const errors: [unknown, Record<string, unknown>][] = [
@@ -224,7 +224,7 @@ test("any error a handler reports is kept as an object with message and attempte
   }
 });
 
-test("a success after failures shows no error, its failed attempts keep theirs", async ({ db }) => {
+test("a success after failures shows no error, and the failed attempts keep their errors", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await fail(db, id, { error: { message: "first" }, retry_at: new Date() });
@@ -237,7 +237,7 @@ test("a success after failures shows no error, its failed attempts keep theirs",
   ]);
 });
 
-test("the cost of a job is the sum over its attempts, and stops at the largest number", async ({ db }) => {
+test("the cost of a job is the sum of its attempts, and stops at the largest integer", async ({ db }) => {
   const { id } = await enqueue(db);
   const costs: [number | null, number | null][] = [
     [null, null],
@@ -275,7 +275,7 @@ test("a retried failure of a type with an audit_action is not audited", async ({
   expect(await auditOf(db, id)).toEqual([]);
 });
 
-test("a permanent failure is audited once, with the message the handler gave, as object or text", async ({
+test("a permanent failure is audited once, with the handler's message, given as an object or as text", async ({
   db,
 }) => {
   for (const error of [{ message: "boom" }, "boom"]) {
@@ -288,7 +288,9 @@ test("a permanent failure is audited once, with the message the handler gave, as
   }
 });
 
-test("an end that is rolled back leaves the run, no result, no attempt and no audit row", async ({ db }) => {
+test("an end that is rolled back leaves the run as it was, with no result, attempt or audit row", async ({
+  db,
+}) => {
   await setPolicy(db, "a", { audit_action: "DONE" });
   const { id } = await enqueue(db);
   await claim(db);

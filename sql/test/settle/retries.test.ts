@@ -16,7 +16,7 @@ import {
   travelToRun,
 } from "../support/kernel.ts";
 
-/** Claims and fails the job until it is dead; answers the gaps in seconds, to the microsecond. */
+/** Claims and fails the job until it is dead. Returns the gaps in seconds, to the microsecond. */
 async function gapsUntilDead(db: Sql, id: string): Promise<number[]> {
   const { status } = await claimAndFail(db);
   if (status === "dead") return [];
@@ -25,7 +25,7 @@ async function gapsUntilDead(db: Sql, id: string): Promise<number[]> {
   return [gap, ...(await gapsUntilDead(db, id))];
 }
 
-/** Fails the job a number of times without waiting, then once with its backoff; answers that gap. */
+/** Fails the job `failures - 1` times without waiting, then once with its backoff. Returns that gap. */
 async function gapAfter(db: Sql, id: string, failures: number): Promise<number> {
   for (let n = 1; n < failures; n += 1) await claimAndFail(db, { retry_at: "2020-01-01T00:00:00Z" });
   expect(await claimAndFail(db)).toMatchObject({ status: "queued" });
@@ -38,7 +38,7 @@ test.for<[string, number[]]>([
   ["atlas", [10, 20, 40]],
   ["processing", [30, 60, 120, 240]],
 ])(
-  "the preset %s waits %o seconds between its executions, then the job is dead",
+  "the preset %s waits %o seconds between the runs, then the job is dead",
   async ([preset, gaps], { db }) => {
     await setPolicy(db, "a", { preset });
     const { id } = await enqueue(db);
@@ -52,7 +52,7 @@ test.for<[string, number[]]>([
   },
 );
 
-test("a type without a policy has the preset jobforge, and '*' changes that for all of them", async ({
+test("a type without a policy has the preset jobforge, and '*' changes that for all such types", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -70,7 +70,9 @@ test("a type without a policy has the preset jobforge, and '*' changes that for 
   expect(await gapsUntilDead(db, own.id)).toEqual([5]);
 });
 
-test("a failed run is queued again with its error, free of its worker, and counted", async ({ db }) => {
+test("a job whose run failed is queued again with its error, without a worker, and the attempt counts", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db);
   const ended = await fail(db, id, { error: { message: "first" } });
@@ -89,7 +91,7 @@ test("a failed run is queued again with its error, free of its worker, and count
   });
 });
 
-test("a retry is not claimable before its time, and is from then on", async ({ db }) => {
+test("a retry can be claimed from its time on, and not before", async ({ db }) => {
   await setPolicy(db, "a", { preset: "atlas" });
   const { id } = await enqueue(db);
   await claimAndFail(db);
@@ -99,7 +101,9 @@ test("a retry is not claimable before its time, and is from then on", async ({ d
   expect(await claim(db)).toMatchObject([{ id, attempts: 2, last_error: "boom" }]);
 });
 
-test("the last failure ends in dead: five attempts are kept, nothing is left to claim", async ({ db }) => {
+test("after the last failure the job is dead, its five attempts are kept and there is nothing to claim", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await gapsUntilDead(db, id);
   const job = await find(db, id);
@@ -119,7 +123,7 @@ test("the last failure ends in dead: five attempts are kept, nothing is left to 
   expect(await claim(db)).toEqual([]);
 });
 
-test("the last failure leaves run_at where it was", async ({ db }) => {
+test("the last failure does not change run_at", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 1 });
   const [claimed] = await claim(db);
   const ended = await fail(db, id);
@@ -128,7 +132,7 @@ test("the last failure leaves run_at where it was", async ({ db }) => {
   expect((await find(db, id)).run_at).toEqual(claimed?.run_at);
 });
 
-test("a job with one execution is dead after its first failure", async ({ db }) => {
+test("a job with one attempt is dead after its first failure", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 1 });
   expect(await claimAndFail(db)).toMatchObject({ id, status: "dead" });
   expect(await attemptsOf(db, id)).toMatchObject([
@@ -144,14 +148,14 @@ test.for<[string, number, number]>([
   ["harmonyk", 7, 60],
   ["processing", 6, 600],
   ["atlas", 12, 20_480],
-])("the preset %s waits after failure %i for %i seconds", async ([preset, failures, seconds], { db }) => {
+])("the preset %s after failure %i waits %i seconds", async ([preset, failures, seconds], { db }) => {
   await setPolicy(db, "a", { preset });
   const { id } = await enqueue(db, { max_attempts: 50 });
   expect(await gapAfter(db, id, failures)).toBe(seconds);
 });
 
 test("a backoff without a cap stops growing at a year instead of overflowing", async ({ db }) => {
-  // 100^159 is past what a double holds: only a clamp before the multiplication keeps it finite.
+  // 100^159 is larger than a double can hold: only a clamp before the multiplication keeps it finite.
   await setPolicy(db, "a", { base_ms: 31_536_000_000, cap_ms: null, factor: 100 });
   const { id } = await enqueue(db, { max_attempts: 100_000 });
   expect(await gapAfter(db, id, 160)).toBe(31_536_000);
@@ -183,9 +187,7 @@ test("jitter spreads the gap by its share either way", async ({ db }) => {
   expect(new Set(gaps).size).toBeGreaterThan(1);
 });
 
-test("a time the handler names wins over the backoff, later or at once, but not over the last execution", async ({
-  db,
-}) => {
+test("a retry time from the handler overrides the backoff, but does not add an attempt", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 3 });
   await claim(db);
   const later = new Date(Date.now() + 3_600_000);
@@ -199,7 +201,9 @@ test("a time the handler names wins over the backoff, later or at once, but not 
   expect(await fail(db, id, { retry_at: later })).toMatchObject({ status: "dead" });
 });
 
-test("a handler that says do not retry ends the job as failed, whatever else it says", async ({ db }) => {
+test("a failure with retry false finishes the job as failed, whatever else the handler reports", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db);
   const ended = await fail(db, id, { retry: false, retry_at: new Date(Date.now() + 60_000) });
@@ -214,14 +218,14 @@ test("a handler that says do not retry ends the job as failed, whatever else it 
   expect(await claim(db)).toEqual([]);
 });
 
-test("on the last execution, too, do not retry means failed", async ({ db }) => {
+test("a failure with retry false finishes the job as failed on its last attempt too", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 1 });
   await claim(db);
   expect(await fail(db, id, { retry: false })).toMatchObject({ status: "failed" });
   expect(await auditOf(db, id)).toEqual(["JOB_FAILED"]);
 });
 
-test("wrong policies are refused and the old one stays", async ({ db }) => {
+test("invalid policies are refused and the old one stays", async ({ db }) => {
   await setPolicy(db, "a", { max_attempts: 3 });
   const refused: [string, unknown][] = [
     ["preset", { preset: "none" }],

@@ -1,4 +1,4 @@
-/** jobforge_settle_jobs: ending a batch and claiming the next in one call. */
+/** jobforge_settle_jobs: ends a batch of runs and claims the next in one call. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -19,13 +19,13 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 import { claimAll, everything, idsOf, outcomes, type Report, settle, success } from "../support/settle.ts";
 import { boundLogin } from "../support/tenants.ts";
 
-test("one call ends a batch and claims the next", async ({ db }) => {
+test("one call ends a batch of runs and claims the next", async ({ db }) => {
   const [first, second, third, ...rest] = await enqueueAll(db, [{}, {}, {}, { subject: "s" }, {}]);
   await claim(db, "w1", { limit: 3 });
   const answer = await settle(
@@ -53,7 +53,7 @@ test("a call may only claim, only settle, or do neither", async ({ db }) => {
   expect(outcomes(await settle(db, [success(id)]))).toEqual(["ok"]);
 });
 
-test("claimed jobs arrive with what a handler needs, large payloads included", async ({ db }) => {
+test("claimed jobs have everything that a handler needs, including large payloads", async ({ db }) => {
   const payload = { text: "x".repeat(5000) };
   const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
   const { id } = await enqueue(db, { payload, priority: 3, subject: "s", tags: ["t"], traceparent });
@@ -66,7 +66,7 @@ test("claimed jobs arrive with what a handler needs, large payloads included", a
   ]);
 });
 
-test("rows that the fence refuses are stale, each on its own, and change nothing", async ({ db }) => {
+test("reports that the fence refuses are stale, each separately, and change nothing", async ({ db }) => {
   const [held, others, queued, ended] = await enqueueAll(db, [{}, {}, {}, {}]);
   await claim(db, "w1", { limit: 1 });
   await claim(db, "w2", { limit: 1 });
@@ -74,19 +74,21 @@ test("rows that the fence refuses are stale, each on its own, and change nothing
   await settle(db, [{ id: queued, attempt: 1, status: "released" }], { worker: "w3" });
   await cancel(db, ended);
   const before = await everything(db);
-  const refused = [success(others), success(queued), success(ended), success(UNKNOWN)];
+  const refused = [success(others), success(queued), success(ended), success(unknownId)];
   expect(outcomes(await settle(db, [...refused, { ...success(held), attempt: 2 }]))).toEqual(
     Array(5).fill("stale"),
   );
   expect(await everything(db)).toEqual(before);
-  expect(outcomes(await settle(db, [success(others), success(held), success(UNKNOWN)]))).toEqual([
+  expect(outcomes(await settle(db, [success(others), success(held), success(unknownId)]))).toEqual([
     "stale",
     "ok",
     "stale",
   ]);
 });
 
-test("a call repeated after a lost answer says already for each end and changes nothing", async ({ db }) => {
+test("a call repeated after a lost response returns already for each end and changes nothing", async ({
+  db,
+}) => {
   await setPolicy(db, "a", { audit_action: "DONE" });
   const ids = await enqueueAll(db, Array(6).fill({ max_attempts: 3 }));
   await claimAll(db);
@@ -110,7 +112,7 @@ test("a call repeated after a lost answer says already for each end and changes 
   expect(outcomes(await settle(db, call, { worker: "w2" }))).toEqual(Array(6).fill("stale"));
 });
 
-test("a call repeated while the first is still under way waits for it and says already", async ({ db }) => {
+test("a call repeated while the first is in progress waits for it and returns already", async ({ db }) => {
   const [succeeded, failed] = await enqueueAll(db, [{}, {}]);
   await claimAll(db);
   const call = [success(succeeded), { id: failed, attempt: 1, status: "failed", error: "again" }];
@@ -125,7 +127,7 @@ test("a call repeated while the first is still under way waits for it and says a
   expect(outcomes(await repeated)).toEqual(["already", "already"]);
 });
 
-test("a repeated call says already while another worker, or the same, runs the next attempt", async ({
+test("a repeated call returns already while another worker, or the same, runs the next attempt", async ({
   db,
 }) => {
   const ids = await enqueueAll(db, [{}, {}]);
@@ -148,7 +150,7 @@ test("a lost run is stale for the worker that lost it, never already", async ({ 
   expect(await find(db, id)).toMatchObject({ status: "running", locked_by: "w2" });
 });
 
-test("of two ends of one run in a call the first counts, and one of another attempt is stale", async ({
+test("of two ends of one run in a call the first counts, and an end of another attempt is stale", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -169,7 +171,7 @@ test("of two ends of one run in a call the first counts, and one of another atte
   ]);
 });
 
-/** From now on no job can be claimed: something is badly wrong in the database. */
+/** Makes every later claim fail, as if the database were damaged. */
 async function breakClaims(db: Sql): Promise<void> {
   await db.query(`create function public.refuse_claim() returns trigger language plpgsql as $$
     begin raise exception 'no claim today' using errcode = 'P0042'; end $$`);
@@ -180,28 +182,31 @@ async function breakClaims(db: Sql): Promise<void> {
 test.for<[string, unknown]>([
   ["no hint", undefined],
   ["a malformed hint", { due: "soon", at: 5 }],
-])("a claim that fails, with %s, undoes no settle and says why", async ([, hint], { db }) => {
-  const [ended, next] = await enqueueAll(db, [{}, {}]);
-  await claim(db, "w1", { limit: 1 });
-  await breakClaims(db);
-  const call = [success(ended, { result: 1, children: [{ type: "child" }] })];
-  const answer = await settle(db, call, { claim: 5, hint });
-  expect(outcomes(answer)).toEqual(["ok"]);
-  expect(answer.jobs).toEqual([]);
-  expect(answer.claim_error).toMatchObject({
-    code: "P0042",
-    message: expect.stringContaining("no claim today"),
-  });
-  expect(await find(db, ended)).toMatchObject({ status: "succeeded" });
-  expect(await find(db, next)).toMatchObject({ status: "queued", attempts: 0 });
-  expect(await countJobs(db)).toBe(3);
-  await db.query("drop trigger refuse_claim on jobforge.jobs");
-  const again = await settle(db, call, { claim: 5, hint: answer.hint });
-  expect(outcomes(again)).toEqual(["already"]);
-  expect(again.jobs).toHaveLength(2);
-});
+])(
+  "a claim that fails, with %s, does not undo the settle and returns the error",
+  async ([, hint], { db }) => {
+    const [ended, next] = await enqueueAll(db, [{}, {}]);
+    await claim(db, "w1", { limit: 1 });
+    await breakClaims(db);
+    const call = [success(ended, { result: 1, children: [{ type: "child" }] })];
+    const answer = await settle(db, call, { claim: 5, hint });
+    expect(outcomes(answer)).toEqual(["ok"]);
+    expect(answer.jobs).toEqual([]);
+    expect(answer.claim_error).toMatchObject({
+      code: "P0042",
+      message: expect.stringContaining("no claim today"),
+    });
+    expect(await find(db, ended)).toMatchObject({ status: "succeeded" });
+    expect(await find(db, next)).toMatchObject({ status: "queued", attempts: 0 });
+    expect(await countJobs(db)).toBe(3);
+    await db.query("drop trigger refuse_claim on jobforge.jobs");
+    const again = await settle(db, call, { claim: 5, hint: answer.hint });
+    expect(outcomes(again)).toEqual(["already"]);
+    expect(again.jobs).toHaveLength(2);
+  },
+);
 
-test("claiming is refused above READ COMMITTED, settling alone is not", async ({ db }) => {
+test("a claim is refused above READ COMMITTED, a settle without a claim is not", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   for (const level of ["repeatable read", "serializable"]) {
@@ -217,7 +222,7 @@ test("claiming is refused above READ COMMITTED, settling alone is not", async ({
   expect(await find(db, id)).toMatchObject({ status: "succeeded" });
 });
 
-test("wrong arguments are refused and settle nothing", async ({ db }) => {
+test("invalid arguments are refused and settle nothing", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const call = [success(id)];
@@ -230,7 +235,7 @@ test("wrong arguments are refused and settle nothing", async ({ db }) => {
   expect(await find(db, id)).toMatchObject({ status: "running" });
 });
 
-test("a settle that is rolled back never happened", async ({ db }) => {
+test("a settle that is rolled back has no effect", async ({ db }) => {
   const [ended, next] = await enqueueAll(db, [{}, {}]);
   await claim(db, "w1", { limit: 1 });
   const before = await everything(db);
@@ -241,7 +246,7 @@ test("a settle that is rolled back never happened", async ({ db }) => {
   expect(idsOf(await settle(db, [success(ended)], { claim: 1 }))).toEqual([next]);
 });
 
-test("results, references and costs are kept as complete keeps them", async ({ db }) => {
+test("results, references and costs are kept as jobforge_complete_job keeps them", async ({ db }) => {
   const [full, bare] = await enqueueAll(db, [{}, {}]);
   await claimAll(db);
   await settle(db, [
@@ -255,7 +260,7 @@ test("results, references and costs are kept as complete keeps them", async ({ d
   expect(await find(db, bare)).toMatchObject({ status: "succeeded", cost_cents: null, result_id: null });
 });
 
-test("a deferred run costs an execution unless it says that it does not; a released one never does", async ({
+test("a deferred run counts as an attempt unless it says otherwise, and a released run never counts", async ({
   db,
 }) => {
   const ids = await enqueueAll(db, Array(4).fill({ max_attempts: 1 }));
@@ -274,7 +279,7 @@ test("a deferred run costs an execution unless it says that it does not; a relea
   expect((await attemptsOf(db, ids[2] ?? "")).map((run) => run.status)).toEqual(["deferred"]);
 });
 
-test("scenario 56: a poll that defers three times and then finishes is one row and holds no slot between", async ({
+test("scenario 56: a poll that defers three times and then succeeds is one row and holds no slot in between", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { max_attempts: 50 });
@@ -296,7 +301,7 @@ test("scenario 56: a poll that defers three times and then finishes is one row a
   ]);
 });
 
-test("scenario 56: a poll that is never ready is dead after its fifty executions", async ({ db }) => {
+test("scenario 56: a poll that is never ready is dead after its fifty attempts", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 50 });
   for (let attempt = 1; attempt <= 50; attempt += 1) {
     expect(await claim(db)).toMatchObject([{ id, attempts: attempt }]);
@@ -315,7 +320,7 @@ test("a worker bound to a tenant settles and claims that tenant's jobs only", as
   const [ownNext] = await enqueueAll(db, [{}, { tenant_id: U }]);
   const worker = await boundLogin(db, T, "jobforge_worker");
   const answer = await settle(worker, [success(others), success(own), success(gone)], { claim: 10 });
-  // That the other tenant's run has ended is none of its business either.
+  // The worker must not learn that the other tenant's run has ended either.
   expect(outcomes(answer)).toEqual(["stale", "ok", "stale"]);
   expect(idsOf(answer)).toEqual([ownNext]);
   expect(await find(db, others)).toMatchObject({ status: "running" });

@@ -2,13 +2,13 @@
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect, onTestFailed } from "vitest";
 import { test } from "../../../test/database.ts";
-import { LARGE, maintain } from "../support/archive.ts";
+import { largePayload, maintain } from "../support/archive.ts";
 import { enqueueJobs } from "../support/bulk.ts";
 import { claim, complete, enqueue, enqueueAll, fail, type NewJob, T } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
-import { seedOfRun } from "../support/proof-random.ts";
-import { LEFTOVERS, storm } from "../support/proof-storm.ts";
+import { startCall } from "../support/pending-call.ts";
+import { seedOfRun } from "../support/random.ts";
 import { outcomes, settle, success } from "../support/settle.ts";
+import { leftovers, storm } from "../support/storm/storm.ts";
 
 /** For how long, when somebody asks for more than `npm test` does. */
 const seconds = Number(process.env["JOBFORGE_PROOF_SECONDS"] ?? 0);
@@ -34,7 +34,7 @@ test.for(storms)(
       going: (done) => (seconds > 0 ? Date.now() < end : done < 80),
     });
     expect(await ledger.audit(db)).toEqual([]);
-    expect(await db.value(LEFTOVERS)).toEqual({
+    expect(await db.value(leftovers)).toEqual({
       "live jobs": 0,
       "children not enqueued": 0,
       "buckets to look at": 0,
@@ -113,7 +113,7 @@ test("children that cannot be enqueued at the moment are enqueued later, keys or
   await other.query("begin");
   // As an index being built, or a page being added to a busy table, would for a moment.
   await other.query("lock table jobforge.payloads in share mode");
-  const children = [1, 2].map((n) => ({ type: "child", payload: { n, ...LARGE } }));
+  const children = [1, 2].map((n) => ({ type: "child", payload: { n, ...largePayload } }));
   expect(outcomes(await settle(db, [success(id, { children })]))).toEqual(["ok"]);
   await other.query("commit");
   await maintain(db);

@@ -14,13 +14,13 @@ import {
   setPolicy,
   T,
 } from "../support/kernel.ts";
-import { startCall } from "../support/proof-calls.ts";
-import { endAll, prepareStage, type Stage, undelayed, workAsUsual } from "../support/proof-stage.ts";
+import { startCall } from "../support/pending-call.ts";
 import { settle } from "../support/settle.ts";
+import { endAll, prepareStage, type Stage, undelayed, workAsUsual } from "../support/stage.ts";
 
 type Hold = (open: TestConnection, stage: Stage) => Promise<unknown>;
 
-const LATER = new Date(Date.now() + 3 * 3_600_000).toISOString();
+const later = new Date(Date.now() + 3 * 3_600_000).toISOString();
 
 /** A call that is refused, as an application survives it: by going back to a savepoint. */
 async function refused(open: TestConnection, call: Promise<unknown>): Promise<void> {
@@ -40,7 +40,7 @@ const applications: Record<string, Hold> = {
   "a cancel of a running job": (open, { running }) => cancel(open, running),
   "a cancel by filter": (open) => byFilter(open, "cancel", { subject: "s" }),
   "a cancel by type of everything": (open) => byFilter(open, "cancel", { type: "a" }),
-  "a reschedule of a queued job to later": (open, { queued }) => reschedule(open, queued, { run_at: LATER }),
+  "a reschedule of a queued job to later": (open, { queued }) => reschedule(open, queued, { run_at: later }),
   "a reschedule of a waiting job to now": (open, { waiting }) => reschedule(open, waiting),
   "a reschedule of a dead job": (open, { dead }) => reschedule(open, dead),
   "a reschedule of a running job, which is refused": (open, { running }) =>
@@ -56,7 +56,7 @@ const applications: Record<string, Hold> = {
   "an enqueue that meets a queued job": (open) => enqueue(open, { dedupe_key: "queued" }),
   "an enqueue that replaces a queued job": (open) => enqueue(open, { dedupe_key: "queued", ...replace }),
   "an enqueue that debounces a queued job": (open) =>
-    enqueue(open, { dedupe_key: "queued", dedupe_mode: "debounce", run_at: LATER }),
+    enqueue(open, { dedupe_key: "queued", dedupe_mode: "debounce", run_at: later }),
   "an enqueue that would replace a running job": (open) =>
     enqueue(open, { dedupe_key: "running", ...replace }),
   "an enqueue with the key of a dead job": (open) => enqueue(open, { dedupe_key: "dead" }),
@@ -108,7 +108,7 @@ const otherWorkers: Record<string, Hold> = {
   "a job's progress": (open, { elsewhere }) =>
     open.query("select jobforge_progress_job($1, 'w9', '{\"done\": 1}')", [elsewhere]),
   "a deferral": (open, { elsewhere }) =>
-    open.query("select jobforge_defer_job($1, 'w9', $2)", [elsewhere, LATER]),
+    open.query("select jobforge_defer_job($1, 'w9', $2)", [elsewhere, later]),
   maintenance: (open) => maintain(open),
 };
 

@@ -6,24 +6,23 @@ import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
 import { buffersOf, explainEverything, nodesOf } from "../support/explain.ts";
-import { type Call, callEverything } from "../support/fixture-calls.ts";
-import { fillTables, prepareTables, RUNNING, TENANTS } from "../support/fixture-tables.ts";
+import { fillTables, prepareTables, runningJobs, tenantCount } from "../support/full-tables.ts";
+import { type Call, callEverything } from "../support/tour.ts";
 
 /** So often that every cached plan is the one for all parameters. */
-const ROUNDS_ON_EMPTY = 7;
-const ROUNDS_AFTER = 6;
+const roundsOnEmpty = 7;
+const roundsAfter = 6;
 /** A scan of the live jobs or of a leaf of the archive is over 2,000 buffers then. */
-const ROWS = 100_000;
-const LIVE_ROWS_OF_A_TENANT = ROWS / TENANTS;
-const FEW = 1800;
+const rowCount = 100_000;
+const liveRowsOfTenant = rowCount / tenantCount;
+const fewBuffers = 1800;
 
 /** Calls that may do a slice of maintenance, or read or wake everybody by their nature, */
-const KEEPS_UP = /^(claim_jobs, nothing there|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
+const maintainsOrWakes = /^(claim_jobs, nothing there|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
 /** and the tables that they may then read whole: settings, and what is done with soon. */
-const READ_WHOLE =
-  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|\w+_default)$/;
-const TAGS_LIST = /^list_jobs \{"tags"/;
-const ONE_JOB = /^(enqueue|heartbeat|progress|complete|defer|cancel|reschedule|update|get|watch)_job\b/;
+const readWhole = /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|\w+_default)$/;
+const tagsList = /^list_jobs \{"tags"/;
+const oneJob = /^(enqueue|heartbeat|progress|complete|defer|cancel|reschedule|update|get|watch)_job\b/;
 
 describe("with plans made on empty tables, after 100,000 rows have come into each", () => {
   let db: TestDatabase;
@@ -35,12 +34,12 @@ describe("with plans made on empty tables, after 100,000 rows have come into eac
     await prepareTables(db);
     const session = await db.connect();
     const explaining = await explainEverything(session);
-    for (let round = 0; round < ROUNDS_ON_EMPTY; round += 1) await callEverything(explaining, round);
-    await fillTables(db, ROWS);
+    for (let round = 0; round < roundsOnEmpty; round += 1) await callEverything(explaining, round);
+    await fillTables(db, rowCount);
     await db.query("select pg_stat_force_next_flush()");
     const before = await sequentialReads(db);
-    for (let round = 0; round < ROUNDS_AFTER; round += 1)
-      calls.push(...(await callEverything(explaining, ROUNDS_ON_EMPTY + round)));
+    for (let round = 0; round < roundsAfter; round += 1)
+      calls.push(...(await callEverything(explaining, roundsOnEmpty + round)));
     await session.query("select pg_stat_force_next_flush()");
     const after = await sequentialReads(db);
     scans = [...after].filter(([table, rows]) => rows > (before.get(table) ?? 0)).map(([table]) => table);
@@ -71,25 +70,26 @@ describe("with plans made on empty tables, after 100,000 rows have come into eac
   });
 
   test("Postgres has counted no sequentially read row of a table that grows", () => {
-    expect(scans.filter((table) => !READ_WHOLE.test(table))).toEqual([]);
+    expect(scans.filter((table) => !readWhole.test(table))).toEqual([]);
   });
 
   // Some dozens, and on a busy server some hundreds of the catalog: a leaf that was forgotten is opened again.
   test("a call about one job touches a few hundred buffers at most", () => {
-    expect(over(1000, (name) => ONE_JOB.test(name))).toEqual([]);
+    expect(over(1000, (name) => oneJob.test(name))).toEqual([]);
   });
 
   test("a call about many jobs, or a page of them, touches buffers for those", () => {
-    const many = (name: string): boolean => ![ONE_JOB, KEEPS_UP, TAGS_LIST].some((kind) => kind.test(name));
-    expect(over(FEW, many)).toEqual([]);
+    const many = (name: string): boolean =>
+      ![oneJob, maintainsOrWakes, tagsList].some((kind) => kind.test(name));
+    expect(over(fewBuffers, many)).toEqual([]);
   });
 
   test("a page of a tenant's tagged jobs walks no more than its own live jobs, whose tags are not indexed", () => {
-    expect(over(LIVE_ROWS_OF_A_TENANT + FEW, (name) => TAGS_LIST.test(name))).toEqual([]);
+    expect(over(liveRowsOfTenant + fewBuffers, (name) => tagsList.test(name))).toEqual([]);
   });
 
   test("upkeep touches buffers for what runs, not for what waits or has ended", () => {
-    expect(over(10 * RUNNING + 2500, (name) => KEEPS_UP.test(name))).toEqual([]);
+    expect(over(10 * runningJobs + 2500, (name) => maintainsOrWakes.test(name))).toEqual([]);
   });
 });
 
@@ -99,7 +99,7 @@ function sequentialScans({ name, explained }: Call): string[] {
     nodesOf(plan)
       .filter((node) => node["Node Type"].endsWith("Seq Scan") && node.Schema === "jobforge")
       .map((node) => node["Relation Name"] ?? "")
-      .filter((table) => !(KEEPS_UP.test(name) && READ_WHOLE.test(table)))
+      .filter((table) => !(maintainsOrWakes.test(name) && readWhole.test(table)))
       .map((table) => `${name}: ${table}, in: ${text.replaceAll(/\s+/g, " ").trim().slice(0, 100)}`),
   );
 }

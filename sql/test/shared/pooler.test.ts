@@ -10,12 +10,12 @@ import { claim, claimIds, complete, enqueue, find, heartbeat, T, U } from "../su
 import { listen } from "../support/listen.ts";
 import { settle } from "../support/settle.ts";
 
-const SESSIONS = 2;
+const sessionCount = 2;
 
 describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode", () => {
   let pooler: Pooler;
   beforeAll(async () => {
-    pooler = await startPooler(inject("server").url, { sessions: SESSIONS });
+    pooler = await startPooler(inject("server").url, { sessions: sessionCount });
   });
   afterAll(() => pooler.stop());
 
@@ -26,7 +26,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
   /** Holds all sessions but one, so that whoever comes next is given that one, and answers how to let them go. */
   const holdAllButOne = async (db: TestDatabase, login?: { url: string }): Promise<() => Promise<void>> => {
     const holders: TestConnection[] = [];
-    for (let n = 1; n < SESSIONS; n += 1) {
+    for (let n = 1; n < sessionCount; n += 1) {
       const holder = await connect(db, login);
       await holder.query("begin");
       await holder.query("select 1");
@@ -38,11 +38,11 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
   };
 
   /** Runs some statements in one transaction as a tenant, the way applications do behind a pooler. */
-  const asTenant = async <Answer>(
+  const asTenant = async <Result>(
     client: TestConnection,
     tenant: string,
-    work: () => Promise<Answer>,
-  ): Promise<Answer> => {
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
     await client.query("begin");
     await client.query("select set_config('app.tenant_id', $1, true)", [tenant]);
     const answer = await work();
@@ -135,7 +135,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
 
   /** Expects that nothing which lives in a session was left in any of them: neither by the kernel nor by the test. */
   async function expectCleanSessions(db: TestDatabase): Promise<void> {
-    const clients = await Promise.all(Array.from({ length: SESSIONS }, () => connect(db)));
+    const clients = await Promise.all(Array.from({ length: sessionCount }, () => connect(db)));
     for (const client of clients) {
       await client.query("begin");
       expect(
@@ -156,7 +156,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     }
     // Each of them was in a session of its own.
     const pids = await Promise.all(clients.map((client) => client.value("select pg_backend_pid()")));
-    expect(new Set(pids).size).toBe(SESSIONS);
+    expect(new Set(pids).size).toBe(sessionCount);
     for (const client of clients) await client.query("rollback");
   }
 

@@ -21,7 +21,7 @@ import {
   started,
   T,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 
@@ -40,7 +40,9 @@ test("a queued job is canceled at once and never runs", async ({ db }) => {
   expect(await claim(db)).toEqual([]);
 });
 
-test("a job that waits for its retry is canceled at once, its attempts and error stay", async ({ db }) => {
+test("a job that waits for its retry is canceled at once and keeps its attempts and its error", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db);
   await fail(db, id);
@@ -49,7 +51,9 @@ test("a job that waits for its retry is canceled at once, its attempts and error
   expect(await attemptsOf(db, id)).toMatchObject([{ status: "failed" }]);
 });
 
-test("a running job goes on and learns of the cancel; asking again is no error", async ({ db }) => {
+test("a running job continues and receives the request; repeating the request is not an error", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db);
   for (let n = 0; n < 2; n += 1) {
@@ -65,34 +69,31 @@ test.for<[string, Ending, string]>([
   ["fails with retries left", { status: "failed" }, "canceled"],
   ["names a time to retry", { status: "failed", retry_at: "2020-01-01T00:00:00Z" }, "canceled"],
   ["says do not retry", { status: "failed", retry: false }, "canceled"],
-])(
-  "a canceled run that %s ends the job as canceled, with its result",
-  async ([, ending, attempt], { db }) => {
-    const { id } = await enqueue(db);
-    await claim(db);
-    await cancel(db, id);
-    expect(await complete(db, id, { ...ending, result: { partial: 1 }, cost_cents: 3 })).toMatchObject({
-      status: "canceled",
-    });
-    const job = await find(db, id);
-    expect(job).toMatchObject({
-      status: "canceled",
-      reason: "canceled",
-      attempts: 1,
-      cost_cents: 3,
-      locked_by: null,
-    });
-    expect(await db.query("select id, result from jobforge_job_results")).toEqual([
-      { id: job.result_id, result: { partial: 1 } },
-    ]);
-    expect(await attemptsOf(db, id)).toMatchObject([{ attempt_no: 1, status: attempt }]);
-    expect(await auditOf(db, id)).toEqual(["JOB_CANCEL_REQUESTED"]);
-    await db.travel("1 day");
-    expect(await claim(db)).toEqual([]);
-  },
-);
+])("a canceled run that %s leaves the job canceled, with its result", async ([, ending, attempt], { db }) => {
+  const { id } = await enqueue(db);
+  await claim(db);
+  await cancel(db, id);
+  expect(await complete(db, id, { ...ending, result: { partial: 1 }, cost_cents: 3 })).toMatchObject({
+    status: "canceled",
+  });
+  const job = await find(db, id);
+  expect(job).toMatchObject({
+    status: "canceled",
+    reason: "canceled",
+    attempts: 1,
+    cost_cents: 3,
+    locked_by: null,
+  });
+  expect(await db.query("select id, result from jobforge_job_results")).toEqual([
+    { id: job.result_id, result: { partial: 1 } },
+  ]);
+  expect(await attemptsOf(db, id)).toMatchObject([{ attempt_no: 1, status: attempt }]);
+  expect(await auditOf(db, id)).toEqual(["JOB_CANCEL_REQUESTED"]);
+  await db.travel("1 day");
+  expect(await claim(db)).toEqual([]);
+});
 
-test("a canceled job never comes back", async ({ db }) => {
+test("a canceled job never returns to the queue", async ({ db }) => {
   const { id } = await enqueue(db, { idempotency_key: "k" });
   await cancel(db, id);
   await expectError(reschedule(db, id), "JF006");
@@ -104,7 +105,7 @@ test("a canceled job never comes back", async ({ db }) => {
   expect(await claim(db)).toEqual([]);
 });
 
-test("what has ended, is another tenant's or does not exist cannot be canceled", async ({ db }) => {
+test("a finished job, another tenant's job and an unknown job cannot be canceled", async ({ db }) => {
   const ids = await enqueueAll(db, [{}, {}, { max_attempts: 1 }, {}]);
   await claim(db, "w1", { limit: 3 });
   const [succeeded, failed, dead, canceled] = ids;
@@ -120,7 +121,7 @@ test("what has ended, is another tenant's or does not exist cannot be canceled",
     ...ids.map((id): [string, string] => [id, T]),
     [running, U],
     [queued, U],
-    [UNKNOWN, T],
+    [unknownId, T],
     [null, T],
   ];
   for (const [id, tenant] of refused) {
@@ -133,7 +134,7 @@ test("what has ended, is another tenant's or does not exist cannot be canceled",
   expect(await db.query("select * from jobforge_audit_log")).toEqual(audited);
 });
 
-test("a cancel that is rolled back never happened", async ({ db }) => {
+test("a cancel that is rolled back has no effect", async ({ db }) => {
   const running = await enqueue(db);
   await claim(db);
   const queued = await enqueue(db);
@@ -148,7 +149,7 @@ test("a cancel that is rolled back never happened", async ({ db }) => {
   expect(await complete(db, running.id)).toMatchObject({ status: "succeeded" });
 });
 
-test("an application transaction left open after a cancel delays neither heartbeat nor end of that very run", async ({
+test("an application transaction left open after a cancel delays neither the heartbeat nor the end of that run", async ({
   db,
 }) => {
   const [ends, retries] = await enqueueAll(db, [{}, {}]);
@@ -163,7 +164,7 @@ test("an application transaction left open after a cancel delays neither heartbe
     status: "queued",
   });
   await app.query("commit");
-  // The request came after the end: what has succeeded stays so, what would run again is canceled instead.
+  // The request came after the end: a succeeded job stays succeeded, a job that would run again is canceled.
   await worker.travel("1 minute");
   expect(await claim(worker)).toEqual([]);
   expect(await find(db, ends)).toMatchObject({ status: "succeeded", cancel_requested: false });
@@ -183,9 +184,7 @@ test("a cancel whose transaction commits during the next run reaches that run", 
   expect(await complete(db, id, { worker: "w2", status: "failed" })).toMatchObject({ status: "canceled" });
 });
 
-test("a caller that still sees the run when its job has been queued again cancels the job all the same", async ({
-  db,
-}) => {
+test("a caller that still sees the run after its job was queued again cancels the job", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const app = await db.connect();
@@ -201,7 +200,7 @@ test("a caller that still sees the run when its job has been queued again cancel
   expect(await find(db, id)).toMatchObject({ status: "canceled" });
 });
 
-test("a cancel that waited for a claim which already failed and retried cancels the queued job", async ({
+test("a cancel that waited for a claim cancels the job, although it failed and was queued again in the meantime", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -219,7 +218,7 @@ test("a cancel that waited for a claim which already failed and retried cancels 
   expect(await find(db, id)).toMatchObject({ status: "canceled" });
 });
 
-test("a cancel that waited for a claim asks the run to stop and holds no lock on it", async ({ db }) => {
+test("a cancel that waited for a claim requests the run's end and holds no lock on it", async ({ db }) => {
   const { id } = await enqueue(db);
   const [app, worker] = [await db.connect(), await impatient(db)];
   const backend = await backendOf(app);
@@ -235,7 +234,7 @@ test("a cancel that waited for a claim asks the run to stop and holds no lock on
   expect(await complete(worker, id)).toMatchObject({ status: "canceled" });
 });
 
-test("a cancel that races a success ends in one of the two, and nothing is lost", async ({ db }) => {
+test("a cancel that races a success has one of the two results, and nothing is lost", async ({ db }) => {
   const app = await db.connect();
   for (let round = 0; round < 150; round += 1) {
     const { id } = await enqueue(db);
@@ -252,7 +251,7 @@ test("a cancel that races a success ends in one of the two, and nothing is lost"
   expect(await claim(db)).toEqual([]);
 });
 
-test("a cancel that races a failure with retries left always holds: the job is canceled", async ({ db }) => {
+test("a cancel that races a failure with retries left always cancels the job", async ({ db }) => {
   const app = await db.connect();
   const ids: string[] = [];
   for (let round = 0; round < 150; round += 1) {
@@ -269,7 +268,7 @@ test("a cancel that races a failure with retries left always holds: the job is c
   expect(rows).toEqual(ids.map(() => ({ status: "canceled", attempts: 1 })));
 });
 
-test("a cancel that races a claim either wins or asks the run to stop", async ({ db }) => {
+test("a cancel that races a claim either wins or requests the run's end", async ({ db }) => {
   const app = await db.connect();
   for (let round = 0; round < 100; round += 1) {
     const { id } = await enqueue(db);

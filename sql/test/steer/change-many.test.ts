@@ -1,4 +1,4 @@
-/** jobforge_cancel_jobs and jobforge_reschedule_jobs: many jobs by a filter, in one bounded call that never waits. */
+/** jobforge_cancel_jobs and jobforge_reschedule_jobs change many jobs by a filter, in one bounded call that never waits. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";
@@ -48,7 +48,7 @@ async function change(
 const statusesOf = async (db: Sql, ids: readonly string[]): Promise<string[]> =>
   await Promise.all(ids.map(async (id) => (await find(db, id)).status));
 
-test("a filter cancels the tenant's queued jobs it means, and asks the running ones to stop", async ({
+test("a filter cancels the tenant's queued jobs, and requests cancellation of the running ones", async ({
   db,
 }) => {
   const [running, ...rest] = await enqueueAll(db, [
@@ -67,14 +67,14 @@ test("a filter cancels the tenant's queued jobs it means, and asks the running o
   expect(await change(db, "cancel", { tags: ["x"] })).toEqual({ matched: 0, changed: 0 });
 });
 
-test("what was asked to stop before matches and does not change again", async ({ db }) => {
+test("a job whose cancellation was requested before matches but does not change again", async ({ db }) => {
   await enqueueAll(db, [{}, {}]);
   await claimAll(db);
   expect(await change(db, "cancel", { status: "running" })).toEqual({ matched: 2, changed: 2 });
   expect(await change(db, "cancel", { status: "running" })).toEqual({ matched: 2, changed: 0 });
 });
 
-test("a filter reschedules queued, failed and dead jobs to now, the ended ones with a fresh budget", async ({
+test("a filter reschedules queued, failed and dead jobs to now, the finished ones with a fresh budget", async ({
   db,
 }) => {
   const [waiting, failed, dead, succeeded, canceled, running] = await enqueueAll(db, [
@@ -102,7 +102,7 @@ test("a filter reschedules queued, failed and dead jobs to now, the ended ones w
   );
 });
 
-test("failures are brought back by what their error says, and by status alone", async ({ db }) => {
+test("failures are rescheduled by the text of their error, and by status alone", async ({ db }) => {
   const [timeout, other] = await enqueueAll(db, [{ max_attempts: 1 }, { max_attempts: 1 }]);
   await claimAll(db);
   await fail(db, timeout, { error: { message: "ETIMEDOUT upstream" } });
@@ -117,7 +117,7 @@ test("failures are brought back by what their error says, and by status alone", 
   expect(await change(db, "cancel", { status: ["succeeded", "dead"] })).toEqual({ matched: 0, changed: 0 });
 });
 
-test("a call changes no more than its limit, and calls repeated until nothing matches change all", async ({
+test("a call changes at most its limit, and repeated calls change everything that matches", async ({
   db,
 }) => {
   await enqueueJobs(
@@ -132,7 +132,7 @@ test("a call changes no more than its limit, and calls repeated until nothing ma
 });
 
 test.for(verbs)(
-  "%s needs a filter: nothing, only nulls or a page is none, and touches no job",
+  "%s needs a filter: an empty object, nulls or a page are refused and change no job",
   async (verb, { db }) => {
     const ids = await enqueueAll(db, [{}, {}]);
     const seen: unknown[] = [];
@@ -162,7 +162,7 @@ test.for(verbs)(
   },
 );
 
-test.for(verbs)("%s is for the tenant itself and operators", async (verb, { db }) => {
+test.for(verbs)("%s is allowed for the tenant itself and for operators", async (verb, { db }) => {
   await enqueueAll(db, [{}, { tenant_id: U }]);
   const own = await boundLogin(db, T, "jobforge_tenant");
   expect(await codeOf(change(own, verb, { type: "a" }, 10, U))).toBe("42501");
@@ -176,7 +176,7 @@ test.for(verbs)("%s is for the tenant itself and operators", async (verb, { db }
 });
 
 test.for(verbs)(
-  "%s leaves out the queued jobs that another transaction holds, and does not wait for them",
+  "%s skips the queued jobs that another transaction holds, and does not wait for them",
   async (verb, { db }) => {
     const [held, free] = await enqueueAll(db, [{ in: "1 hour" }, { in: "1 hour" }]);
     const [app, caller] = [await db.connect(), await impatient(db)];
@@ -205,7 +205,7 @@ test("cancel does not wait for a request to cancel that another transaction has 
   expect(await find(db, asked)).toMatchObject({ cancel_requested: true });
 });
 
-test("a dead job whose dedupe key another live job has taken stays dead, the others come back", async ({
+test("a dead job whose dedupe key a live job has taken stays dead, the others are rescheduled", async ({
   db,
 }) => {
   const [taken, free] = await enqueueAll(db, [
@@ -219,7 +219,7 @@ test("a dead job whose dedupe key another live job has taken stays dead, the oth
   expect(await statusesOf(db, [taken, free])).toEqual(["dead", "queued"]);
 });
 
-test("of two dead jobs with the same dedupe key one comes back", async ({ db }) => {
+test("of two dead jobs with the same dedupe key, one is rescheduled", async ({ db }) => {
   const ids: string[] = [];
   for (let n = 0; n < 2; n += 1) {
     const { id } = await enqueue(db, { max_attempts: 1, dedupe_key: "k" });
@@ -254,7 +254,7 @@ test.for(verbs)("a transaction left open after %s delays no claim and no settle"
   expect(await claim(db)).toHaveLength(1);
 });
 
-test("a change by filter is in the audit log with its filter and what came of it", async ({ db }) => {
+test("a change by filter is in the audit log with its filter and its result", async ({ db }) => {
   const tenant = await boundLogin(db, T, "jobforge_tenant");
   const { id } = await enqueue(db, { in: "1 hour" });
   await change(tenant, "reschedule", { type: "a" });

@@ -1,4 +1,4 @@
-/** jobforge_purge_jobs: ended jobs are forgotten before their time, with all their traces, and nothing else is. */
+/** jobforge_purge_jobs deletes finished jobs and everything that belongs to them before their retention ends, and nothing else. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -34,7 +34,7 @@ async function failed(db: Sql, job: Parameters<typeof enqueue>[1] = {}): Promise
   return id;
 }
 
-test("what a filter means is gone, with attempts, large payload, result and idempotency key", async ({
+test("jobs that a filter selects are deleted, with attempts, large payload, result and idempotency key", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { idempotency_key: "k", payload: { text: "x".repeat(5000) } });
@@ -49,7 +49,7 @@ test("what a filter means is gone, with attempts, large payload, result and idem
   expect((await enqueue(db, { idempotency_key: "k" })).outcome).toBe("created");
 });
 
-test("live jobs are never touched, whatever the filter says", async ({ db }) => {
+test("live jobs are never deleted, whatever the filter says", async ({ db }) => {
   await enqueue(db, { priority: 1 });
   await enqueue(db, { in: "1 hour" });
   await claim(db, "w1", { limit: 1 });
@@ -58,7 +58,7 @@ test("live jobs are never touched, whatever the filter says", async ({ db }) => 
   expect(await countJobs(db)).toBe(2);
 });
 
-test("other tenants' jobs, and those that the filter does not mean, stay", async ({ db }) => {
+test("jobs of other tenants, and jobs that the filter does not select, stay", async ({ db }) => {
   const gone = await failed(db);
   const other = await failed(db, { type: "b" });
   const theirs = await failed(db, { tenant_id: U });
@@ -69,14 +69,14 @@ test("other tenants' jobs, and those that the filter does not mean, stay", async
   for (const id of [other, theirs, canceled]) expect(await find(db, id)).toMatchObject({ id });
 });
 
-test("a call is bounded, and says whether there is more", async ({ db }) => {
+test("a call is bounded, and shows whether there is more", async ({ db }) => {
   await enqueueMany(db, 5);
   await db.query("select jobforge_cancel_jobs($1, $2)", [T, JSON.stringify({ type: "a" })]);
   expect(await purge(db, { type: "a" }, 3)).toEqual({ matched: 3, changed: 3 });
   expect(await purge(db, { type: "a" }, 3)).toEqual({ matched: 2, changed: 2 });
 });
 
-test("a job that another transaction is bringing back is left to it, without waiting", async ({ db }) => {
+test("a job that another transaction is rescheduling is skipped without waiting", async ({ db }) => {
   const id = await failed(db);
   await using application = await db.connect();
   await application.query("begin");
@@ -87,14 +87,14 @@ test("a job that another transaction is bringing back is left to it, without wai
   expect(await find(db, id)).toMatchObject({ status: "queued" });
 });
 
-test("it needs a filter and a limit that make sense", async ({ db }) => {
+test("a missing filter and a limit out of range are refused", async ({ db }) => {
   await expectError(purge(db, {}), "JF002", "filters");
   await expectError(purge(db, { nonsense: 1 }), "JF002", "nonsense");
   await expectError(purge(db, { type: "a" }, 0), "JF002", "limit");
   await expectError(purge(db, { type: "a" }, 10, null), "JF001", "tenant_id");
 });
 
-test("it is written to the audit log", async ({ db }) => {
+test("a purge is recorded in the audit log", async ({ db }) => {
   await failed(db);
   await purge(db, { status: "failed" });
   expect(
@@ -104,7 +104,7 @@ test("it is written to the audit log", async ({ db }) => {
   ]);
 });
 
-test("operators may, within the tenant they are bound to, and nobody else", async ({ db }) => {
+test("only operators may purge, and a bound operator only its own tenant's jobs", async ({ db }) => {
   await failed(db);
   await using tenant = await boundLogin(db, T, "jobforge_tenant");
   await expect(purge(tenant, { status: "failed" })).rejects.toMatchObject({ code: "42501" });

@@ -28,11 +28,11 @@ import {
   T,
   travelToRun,
   U,
-  UNKNOWN,
+  unknownId,
   untilBlocked,
 } from "../support/kernel.ts";
 
-/** A job that has failed all its executions. */
+/** Creates a job that has used up all its executions. */
 async function deadJob(db: Sql, job: NewJob = {}): Promise<Enqueued> {
   const made = await enqueue(db, job);
   for (let n = 0; n < made.max_attempts; n += 1)
@@ -41,7 +41,7 @@ async function deadJob(db: Sql, job: NewJob = {}): Promise<Enqueued> {
   return made;
 }
 
-test("a dead job comes back at once, with as many executions as it was given at first", async ({ db }) => {
+test("a dead job is queued at once, with as many executions as it had at first", async ({ db }) => {
   const payload = { text: "x".repeat(3_000) };
   const { id } = await deadJob(db, { payload, tags: ["t"], subject: "s", priority: 3, idempotency_key: "k" });
   expect(await reschedule(db, id)).toMatchObject({ id, status: "queued", max_attempts: 10 });
@@ -70,7 +70,7 @@ test("a dead job comes back at once, with as many executions as it was given at 
   expect(await countJobs(db)).toBe(1);
 });
 
-test("a job that came back may use up its new executions, starting with the first gap", async ({ db }) => {
+test("a rescheduled job may use up its new executions, starting with the first delay", async ({ db }) => {
   const { id } = await deadJob(db, { max_attempts: 3 });
   await reschedule(db, id);
   const gaps: number[] = [];
@@ -87,9 +87,7 @@ test("a job that came back may use up its new executions, starting with the firs
   ]);
 });
 
-test("a failed job comes back too, and max_attempts says how many more executions it gets", async ({
-  db,
-}) => {
+test("a failed job is queued too, and max_attempts says how many more executions it gets", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await fail(db, id, { retry: false });
@@ -113,7 +111,9 @@ test("a job that crashed three times gets three more losses", async ({ db }) => 
   expect(await claim(db)).toMatchObject([{ id, attempts: 5 }]);
 });
 
-test("a job may come back later, also after the time it would have expired", async ({ db }) => {
+test("a job may be rescheduled to a later time, also after the time at which it would have expired", async ({
+  db,
+}) => {
   const { id } = await deadJob(db, { expires_in: "1 minute" });
   const run_at = new Date(Date.now() + 3_600_000);
   const answer = await reschedule(db, id, { run_at });
@@ -135,7 +135,7 @@ test("a queued job is moved: later, into the past, or to now", async ({ db }) =>
   expect(await claim(db)).toMatchObject([{ id, attempts: 1, max_attempts: 5 }]);
 });
 
-test("a job that waits for its retry may run now, and keeps the executions it had left", async ({ db }) => {
+test("a job that waits for its retry may run now, and keeps its remaining executions", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 2 });
   await claimAndFail(db);
   expect(await reschedule(db, id)).toMatchObject({ max_attempts: 2 });
@@ -152,9 +152,7 @@ test("max_attempts of a queued job is its new total, and must leave an execution
   expect(await claimAndFail(db)).toMatchObject({ status: "dead" });
 });
 
-test("what runs, succeeded, was canceled, is another tenant's or does not exist cannot be rescheduled", async ({
-  db,
-}) => {
+test("a running, succeeded, canceled, foreign or unknown job cannot be rescheduled", async ({ db }) => {
   const [succeeded, canceled, running] = await enqueueAll(db, [{}, {}, {}]);
   await cancel(db, canceled);
   await claim(db);
@@ -168,7 +166,7 @@ test("what runs, succeeded, was canceled, is another tenant's or does not exist 
     [running, T],
     [dead.id, U],
     [queued.id, U],
-    [UNKNOWN, T],
+    [unknownId, T],
     [null, T],
   ];
   for (const [id, tenant_id] of refused) {
@@ -192,7 +190,7 @@ test("what runs, succeeded, was canceled, is another tenant's or does not exist 
   expect(await db.query("select * from jobforge_jobs order by id")).toEqual(before);
 });
 
-test("a job whose dedupe key another live job has taken stays dead until that one ends", async ({ db }) => {
+test("a job whose dedupe key a live job has taken stays dead until that job finishes", async ({ db }) => {
   const dead = await deadJob(db, { dedupe_key: "d", max_attempts: 1 });
   const live = await enqueue(db, { dedupe_key: "d" });
   await expectError(reschedule(db, dead.id), "JF006");
@@ -204,7 +202,7 @@ test("a job whose dedupe key another live job has taken stays dead until that on
   expect(await enqueue(db, { dedupe_key: "d" })).toMatchObject({ id: dead.id, outcome: "existing" });
 });
 
-test("a reschedule that is rolled back never happened", async ({ db }) => {
+test("a reschedule that is rolled back has no effect", async ({ db }) => {
   const { id } = await deadJob(db, { max_attempts: 1 });
   const before = await find(db, id);
   await db.query("begin");
@@ -215,7 +213,7 @@ test("a reschedule that is rolled back never happened", async ({ db }) => {
   expect(await claim(db)).toEqual([]);
 });
 
-test("an application transaction left open after bringing a job back delays no other job", async ({ db }) => {
+test("an application transaction left open after a reschedule delays no other job", async ({ db }) => {
   const dead = await deadJob(db, { dedupe_key: "d", max_attempts: 1 });
   const running = await enqueue(db);
   await claim(db);
@@ -230,7 +228,7 @@ test("an application transaction left open after bringing a job back delays no o
   expect(await claimIds(worker)).toEqual([dead.id]);
 });
 
-test("ten callers at once bring a dead job back once", async ({ db }) => {
+test("ten callers at once reschedule a dead job once", async ({ db }) => {
   const { id } = await deadJob(db, { max_attempts: 2 });
   const callers = await connections(db, 10);
   const codes = await Promise.all(callers.map((caller) => codeOf(reschedule(caller, id))));
@@ -241,7 +239,7 @@ test("ten callers at once bring a dead job back once", async ({ db }) => {
   expect(await claimIds(db)).toEqual([id]);
 });
 
-test("a reschedule that waited for a claim which already failed and retried moves the queued job", async ({
+test("a reschedule that waited for a claim moves the job, although it failed and was queued again in the meantime", async ({
   db,
 }) => {
   const { id } = await enqueue(db);

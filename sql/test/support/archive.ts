@@ -7,7 +7,7 @@ import {
   enqueue,
   fail,
   type NewJob,
-  NOW,
+  nowSql,
   type Sql,
   setPolicy,
 } from "./kernel.ts";
@@ -21,7 +21,9 @@ export type Leaf = {
 };
 
 /** A payload that lives in jobforge.payloads: it does not shrink when compressed. */
-export const LARGE = { text: Array.from({ length: 300 }, (_, n) => (n * 7919).toString(36)).join("-") };
+export const largePayload = {
+  text: Array.from({ length: 300 }, (_, n) => (n * 7919).toString(36)).join("-"),
+};
 
 /** What one call of maintenance did. */
 export type Maintained = {
@@ -69,7 +71,7 @@ export async function leaves(db: Sql): Promise<Leaf[]> {
 /** The leaves whose jobs are all older than their time of keeping. */
 async function dueLeaves(db: Sql): Promise<Leaf[]> {
   return await db.query<Leaf>(
-    `select * from jobforge.leaves where to_at + keep_days * interval '1 day' <= ${NOW}`,
+    `select * from jobforge.leaves where to_at + keep_days * interval '1 day' <= ${nowSql}`,
   );
 }
 
@@ -127,7 +129,7 @@ export async function runWithTraces(
   job: NewJob & { idempotency_key: string },
   end: "succeeded" | "dead" = "succeeded",
 ): Promise<string> {
-  const { id, type } = await enqueue(db, { payload: LARGE, max_attempts: 2, ...job });
+  const { id, type } = await enqueue(db, { payload: largePayload, max_attempts: 2, ...job });
   await claim(db, "w1", { limit: 1, types: [type] });
   await fail(db, id, { retry_at: new Date(0) });
   const [again] = await claim(db, "w1", { limit: 1, types: [type] });

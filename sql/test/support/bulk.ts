@@ -15,4 +15,4 @@ export async function enqueueJobs(db: Sql, jobs: unknown, tenant: string | null 
 }
 
 /** The outcomes of a call, in order. */
-export const told = (rows: readonly Row[]): string[] => rows.map((row) => row.outcome);
+export const outcomesOf = (rows: readonly Row[]): string[] => rows.map((row) => row.outcome);

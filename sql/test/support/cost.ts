@@ -49,15 +49,15 @@ export async function warmCost(db: Sql, sql: string, values: readonly unknown[] 
 }
 
 /** Runs a call that answers jsonb and answers both its buffers and its answer, which is kept aside in a temporary table. */
-export async function costAndAnswer<Answer>(
+export async function costAndResult<Result>(
   db: Sql,
   call: string,
   values: readonly unknown[] = [],
-): Promise<{ buffers: number; answer: Answer }> {
+): Promise<{ buffers: number; answer: Result }> {
   await db.query("create temp table if not exists answers (answer jsonb)");
   await db.query("truncate answers");
   const { buffers } = await cost(db, `insert into answers select ${call}`, values);
-  return { buffers, answer: await db.value<Answer>("select answer from answers") };
+  return { buffers, answer: await db.value<Result>("select answer from answers") };
 }
 
 /** The middle of some figures. */

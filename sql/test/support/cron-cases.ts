@@ -1,6 +1,6 @@
 /** Random cron expressions, and instants near and far from the changes of a zone's clock. */
 import { firstInstant, lastInstant, spansOf } from "./cron-zones.ts";
-import type { Random } from "./proof-random.ts";
+import type { Random } from "./random.ts";
 
 export interface CronCase {
   readonly expression: string;
@@ -15,16 +15,16 @@ export interface Field {
   readonly names?: readonly string[];
 }
 
-const SECOND: Field = { low: 0, high: 59 };
-const MINUTE: Field = { low: 0, high: 59 };
-const HOUR: Field = { low: 0, high: 23 };
-const DAY: Field = { low: 1, high: 31 };
-const MONTH: Field = {
+const seconds: Field = { low: 0, high: 59 };
+const minutes: Field = { low: 0, high: 59 };
+const hours: Field = { low: 0, high: 23 };
+const days: Field = { low: 1, high: 31 };
+const months: Field = {
   low: 1,
   high: 12,
   names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
 };
-const WEEKDAY: Field = { low: 0, high: 6, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
+const weekdays: Field = { low: 0, high: 6, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
 const upTo = (random: Random, low: number, high: number): number => low + random.below(high - low + 1);
 
@@ -67,20 +67,22 @@ function plainField(random: Random, field: Field, free: number): string {
 
 function daysOfMonth(random: Random): string {
   if (random.chance(0.5)) return random.chance(0.8) ? "*" : "?";
-  return list(random, () => (random.chance(0.2) ? random.pick(["L", "l"] as const) : plainTerm(random, DAY)));
+  return list(random, () =>
+    random.chance(0.2) ? random.pick(["L", "l"] as const) : plainTerm(random, days),
+  );
 }
 
 function daysOfWeek(random: Random): string {
   if (random.chance(0.5)) return random.chance(0.8) ? "*" : "?";
   return list(random, () => {
-    const day = random.chance(0.1) ? "7" : value(random, WEEKDAY, upTo(random, 0, 6));
+    const day = random.chance(0.1) ? "7" : value(random, weekdays, upTo(random, 0, 6));
     switch (random.below(6)) {
       case 0:
         return `${day}#${upTo(random, 1, 5)}`;
       case 1:
         return `${day}${random.pick(["L", "#L", "l"] as const)}`;
       default:
-        return plainTerm(random, WEEKDAY);
+        return plainTerm(random, weekdays);
     }
   });
 }
@@ -91,13 +93,13 @@ const nicknames = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@mi
 export function randomExpression(random: Random): string {
   if (random.chance(0.02)) return random.pick(nicknames);
   const fields = [
-    plainField(random, MINUTE, 0.3),
-    plainField(random, HOUR, 0.35),
+    plainField(random, minutes, 0.3),
+    plainField(random, hours, 0.35),
     daysOfMonth(random),
-    plainField(random, MONTH, 0.7),
+    plainField(random, months, 0.7),
     daysOfWeek(random),
   ];
-  if (random.chance(0.2)) fields.unshift(plainField(random, SECOND, 0.2));
+  if (random.chance(0.2)) fields.unshift(plainField(random, seconds, 0.2));
   return fields.join(random.chance(0.9) ? " " : "  ");
 }
 

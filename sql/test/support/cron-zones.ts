@@ -9,7 +9,7 @@ export interface Span {
   readonly offset: number;
 }
 
-const DAY = 86_400_000;
+const day = 86_400_000;
 export const firstInstant: number = Date.UTC(1990, 0, 1);
 export const lastInstant: number = Date.UTC(2040, 0, 1);
 const horizon = Date.UTC(2060, 0, 1);
@@ -53,11 +53,11 @@ export function spansOf(zone: string): readonly Span[] {
   const known = spans.get(zone);
   if (known) return known;
   const found: Span[] = [];
-  let from = firstInstant - 400 * DAY;
+  let from = firstInstant - 400 * day;
   let offset = offsetAt(zone, from);
-  for (let at = from; at < horizon; at += 5 * DAY) {
-    if (offsetAt(zone, at + 5 * DAY) === offset) continue;
-    const to = shiftIn(zone, at, at + 5 * DAY, offset);
+  for (let at = from; at < horizon; at += 5 * day) {
+    if (offsetAt(zone, at + 5 * day) === offset) continue;
+    const to = shiftIn(zone, at, at + 5 * day, offset);
     found.push({ from, to, offset });
     from = to;
     offset = offsetAt(zone, to);

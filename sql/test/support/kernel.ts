@@ -5,13 +5,15 @@ import { expect } from "vitest";
 /** Two tenants. */
 export const T = "11111111-1111-4111-8111-111111111111";
 export const U = "22222222-2222-4222-8222-222222222222";
-export const UNKNOWN = "99999999-9999-4999-8999-999999999999";
+export const unknownId = "99999999-9999-4999-8999-999999999999";
+/** The tenant of work that belongs to no tenant. */
+export const globalTenant = "00000000-0000-0000-0000-000000000000";
 
 /** A connection of a test, the main one or another. */
 export type Sql = Pick<TestConnection, "query" | "value" | "travel">;
 
 /** JobForge's clock on a connection that may have travelled. */
-export const NOW =
+export const nowSql =
   "(clock_timestamp() + coalesce(nullif(current_setting('jobforge.clock_offset', true), ''), '0')::interval)";
 
 /** A row of the view jobforge_jobs. */
@@ -77,8 +79,8 @@ export async function enqueue(db: Sql, job: NewJob = {}): Promise<Enqueued> {
     values.push(name === "payload" ? JSON.stringify(value) : value);
     const parameter = `$${values.length}`;
     if (name === "raw_payload") return `p_payload => ${parameter}::jsonb`;
-    if (name === "in") return `p_run_at => ${NOW} + ${parameter}::interval`;
-    if (name === "expires_in") return `p_expires_at => ${NOW} + ${parameter}::interval`;
+    if (name === "in") return `p_run_at => ${nowSql} + ${parameter}::interval`;
+    if (name === "expires_in") return `p_expires_at => ${nowSql} + ${parameter}::interval`;
     return `p_${name} => ${parameter}`;
   };
   const call = Object.entries({ tenant_id: T, type: "a", ...job })
@@ -294,7 +296,7 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
 }
 
 /** Starts a call whose answer is awaited later, so that a test which fails in between reports its own failure. */
-export function started<Answer>(call: Promise<Answer>): Promise<Answer> {
+export function started<Result>(call: Promise<Result>): Promise<Result> {
   call.catch(() => undefined);
   return call;
 }

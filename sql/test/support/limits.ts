@@ -10,7 +10,7 @@ export interface LimitOptions {
   burst?: number | null;
 }
 
-export interface LimitAnswer {
+export interface LimitResult {
   scope: string;
   key: string;
   max_running: number | null;
@@ -25,8 +25,8 @@ export async function setLimit(
   scope: string | null,
   key: string | null,
   { max = null, rate = null, per = null, burst = null }: LimitOptions,
-): Promise<LimitAnswer> {
-  return await db.value<LimitAnswer>("select jobforge_set_limit($1, $2, $3, $4, $5, $6)", [
+): Promise<LimitResult> {
+  return await db.value<LimitResult>("select jobforge_set_limit($1, $2, $3, $4, $5, $6)", [
     scope,
     key,
     max,

@@ -25,7 +25,7 @@ export type Schedule = {
 };
 
 /** A schedule as calls answer it, with texts for times. */
-export type Answer = Omit<Schedule, "next_run_at"> & {
+export type ScheduleResult = Omit<Schedule, "next_run_at"> & {
   next_run_at: string | null;
   outcome?: "created" | "existing" | "updated";
 };
@@ -44,15 +44,15 @@ export async function ensure(
   db: Sql,
   options: unknown = { dynamic: true },
   which: Which = {},
-): Promise<Answer> {
-  return await db.value<Answer>("select jobforge_ensure_schedule($1, $2, $3, $4)", [
+): Promise<ScheduleResult> {
+  return await db.value<ScheduleResult>("select jobforge_ensure_schedule($1, $2, $3, $4)", [
     ...names(which),
     options === null ? null : JSON.stringify(options),
   ]);
 }
 
-export async function update(db: Sql, changes: unknown, which: Which = {}): Promise<Answer> {
-  return await db.value<Answer>("select jobforge_update_schedule($1, $2, $3, $4)", [
+export async function update(db: Sql, changes: unknown, which: Which = {}): Promise<ScheduleResult> {
+  return await db.value<ScheduleResult>("select jobforge_update_schedule($1, $2, $3, $4)", [
     ...names(which),
     JSON.stringify(changes),
   ]);
@@ -61,8 +61,8 @@ export async function update(db: Sql, changes: unknown, which: Which = {}): Prom
 type Verb = "enable" | "disable" | "lock" | "run" | "delete";
 
 /** Enables, disables, locks, runs or deletes a schedule. */
-export async function steer(db: Sql, verb: Verb, which: Which = {}): Promise<Answer> {
-  return await db.value<Answer>(`select jobforge_${verb}_schedule($1, $2, $3)`, names(which));
+export async function steer(db: Sql, verb: Verb, which: Which = {}): Promise<ScheduleResult> {
+  return await db.value<ScheduleResult>(`select jobforge_${verb}_schedule($1, $2, $3)`, names(which));
 }
 
 /** The schedule as the view shows it. Fails the test when it is missing. */

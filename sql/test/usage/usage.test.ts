@@ -1,4 +1,4 @@
-/** Metering: what tenants used, per type and hour, equal to what their runs were. */
+/** Metering: usage per tenant, type and hour equals the sum of the runs. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -23,7 +23,7 @@ import { settle } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 import { at, maintain, report, usage } from "../support/usage.ts";
 
-test("usage counts how runs ended, with their retries, and what they cost", async ({ db }) => {
+test("usage counts how runs ended, their retries and their cost", async ({ db }) => {
   await setPolicy(db, "a", { max_attempts: 2 });
   const [dies] = await enqueueAll(db, [{}]);
   await claimAndFail(db, { cost_cents: 3 });
@@ -47,9 +47,7 @@ test("usage counts how runs ended, with their retries, and what they cost", asyn
   });
 });
 
-test("a run that is lost counts as lost, without a length; one that was handed back is no run", async ({
-  db,
-}) => {
+test("a lost run counts as lost, without a duration; a released run does not count", async ({ db }) => {
   await enqueueAll(db, [{}, {}]);
   const [lost, released] = await claim(db);
   await settle(db, [{ id: released?.id, attempt: 1, status: "released" }]);
@@ -61,7 +59,7 @@ test("a run that is lost counts as lost, without a length; one that was handed b
   expect((await db.query("select from jobforge_job_attempts where job_id = $1", [lost?.id])).length).toBe(1);
 });
 
-test("what a run cost that was handed back was spent: it counts, and the run does not", async ({ db }) => {
+test("the cost of a released run counts, the run itself does not", async ({ db }) => {
   await enqueueAll(db, [{}]);
   const [job] = await claim(db);
   await settle(db, [{ id: job?.id, attempt: 1, status: "released", cost_cents: 3 }]);
@@ -80,7 +78,7 @@ test("what a run cost that was handed back was spent: it counts, and the run doe
   expect(await db.value("select cost_cents from jobforge_jobs")).toBe(7);
 });
 
-test("a canceled run counts as it ended, and a job that never ran counts nothing", async ({ db }) => {
+test("a canceled run counts by how it ended, and a job that never ran does not count", async ({ db }) => {
   const [running, queued] = await enqueueAll(db, [{}, { in: "1 hour" }]);
   await claim(db);
   await cancel(db, running);
@@ -90,7 +88,7 @@ test("a canceled run counts as it ended, and a job that never ran counts nothing
   expect(await usage(db)).toMatchObject({ runs: 1, succeeded: 1, dead: 0 });
 });
 
-test("hours are those in which runs ended, tenants and types have their own", async ({ db }) => {
+test("a run counts in the hour in which it ended, for its tenant and type", async ({ db }) => {
   await at(db, "2027-03-01T10:59:59Z");
   const jobs = await enqueueAll(db, [{}, { type: "b" }, { tenant_id: U }, {}]);
   await claim(db);
@@ -107,7 +105,7 @@ test("hours are those in which runs ended, tenants and types have their own", as
   ]);
 });
 
-test("usage outlives the jobs, types that keep no history are metered, and a revived job counts no run twice", async ({
+test("usage outlives the jobs, types without history are metered, and a rescheduled job counts no run twice", async ({
   db,
 }) => {
   await setPolicy(db, "unkept", { keep_history: false });
@@ -130,7 +128,7 @@ test("usage outlives the jobs, types that keep no history are metered, and a rev
   expect(await db.value("select count(*)::int from jobforge_usage")).toBe(0);
 });
 
-test("under concurrent finishing and merging usage is what the raw rows say, also of ends committed late", async ({
+test("with concurrent settles and merges usage equals the raw rows, also for ends that are committed late", async ({
   db,
 }) => {
   await setPolicy(db, "*", { max_attempts: 2, base_ms: 0 });
@@ -166,7 +164,7 @@ test("under concurrent finishing and merging usage is what the raw rows say, als
   expect(await db.value("select count(*)::int from jobforge.usage_deltas")).toBe(0);
 });
 
-/** Runs everything there is, every third run with a failure, in batches of seven. */
+/** Runs all jobs in batches of seven; every third run fails. */
 async function drain(db: Sql, worker: string): Promise<void> {
   let results: unknown[] = [];
   for (;;) {
@@ -193,7 +191,7 @@ const recountSql = `
   ) r
   group by 1, 2 order by 1, 2`;
 
-test("more than one pass has room for is merged by the next, without waiting for its time", async ({
+test("rows that one pass cannot merge are merged by the next pass, without waiting for its interval", async ({
   db,
 }) => {
   await db.query(
@@ -216,7 +214,7 @@ test("more than one pass has room for is merged by the next, without waiting for
   expect((await usage(db))?.["runs"], "nothing is merged twice").toBe(25_000);
 });
 
-test("percentiles are true to a fifth, and add up over hours and types", async ({ db }) => {
+test("percentiles are accurate to a fifth, and can be summed over hours and types", async ({ db }) => {
   const lengths = Array.from({ length: 200 }, (_, i) => Math.round(1.05 ** i * 3));
   await at(db, "2027-03-01T10:30:00Z");
   for (const [index, ms] of lengths.entries()) {
@@ -249,7 +247,7 @@ test("percentiles are true to a fifth, and add up over hours and types", async (
   }
 });
 
-test("a report adds up days and months of a time zone, by type, by tenant or over all", async ({ db }) => {
+test("a report sums days and months of a time zone, by type, by tenant or in total", async ({ db }) => {
   for (const time of ["2027-03-31T21:30:00Z", "2027-03-31T22:30:00Z", "2027-04-01T12:00:00Z"]) {
     await at(db, time);
     for (const tenant_id of [T, U]) {
@@ -273,7 +271,7 @@ test("a report adds up days and months of a time zone, by type, by tenant or ove
   expect(await report(db, { ...range, p_types: ["b"] })).toEqual([]);
 });
 
-test("a tenant sees its own usage, operators and readers that of all, nobody another's", async ({ db }) => {
+test("a tenant sees its own usage only, operators and readers see that of all tenants", async ({ db }) => {
   for (const tenant_id of [T, U]) {
     const { id } = await enqueue(db, { tenant_id });
     await claim(db);

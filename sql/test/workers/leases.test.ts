@@ -18,12 +18,12 @@ import {
   impatient,
   type Sql,
   setPolicy,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 
-/** Lets every lease of a worker that never heartbeats run out, once more each time. */
-function forgetting(db: Sql): () => Promise<void> {
+/** Returns a function that moves the clock by six minutes, so that all leases without heartbeats expire. */
+function leaseExpiry(db: Sql): () => Promise<void> {
   let minutes = 0;
   return async () => {
     minutes += 6;
@@ -31,7 +31,7 @@ function forgetting(db: Sql): () => Promise<void> {
   };
 }
 
-test("a heartbeat moves heartbeat_at and says that nobody wants the job canceled", async ({ db }) => {
+test("a heartbeat updates heartbeat_at and returns that no cancel is requested", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const before = await find(db, id);
@@ -58,7 +58,7 @@ test("a heartbeat is refused for a job that the worker does not hold, and change
     [held, ""],
     [queued, "w1"],
     [ended, "w1"],
-    [UNKNOWN, "w1"],
+    [unknownId, "w1"],
     [null, "w1"],
   ];
   for (const [id, worker, attempt] of refused) {
@@ -70,7 +70,7 @@ test("a heartbeat is refused for a job that the worker does not hold, and change
   expect(await heartbeat(db, held, "w1", 1)).toEqual({ cancel_requested: false });
 });
 
-test("a job of a silent worker is given back after five minutes and not before", async ({ db }) => {
+test("a job of a silent worker is queued again after five minutes and not before", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db, "w1");
   await db.travel("4 minutes 50 seconds");
@@ -104,7 +104,9 @@ test("lease_ms of the type's policy replaces the five minutes", async ({ db }) =
   expect(await claimIds(db, "w4")).toContain(long);
 });
 
-test("a run over its timeout by a minute is lost although the worker still heartbeats", async ({ db }) => {
+test("a run that exceeds its timeout by a minute is lost although the worker still sends heartbeats", async ({
+  db,
+}) => {
   await setPolicy(db, "a", { timeout_ms: 30_000 });
   const { id } = await enqueue(db);
   await claim(db, "w1");
@@ -116,14 +118,14 @@ test("a run over its timeout by a minute is lost although the worker still heart
   expect(await claimIds(db, "w2")).toEqual([id]);
 });
 
-test("a lost job is due at once, keeps its place before newer ones, and shows the attempt as lost", async ({
+test("a job whose run is lost is due at once, keeps its place before newer jobs, and shows the attempt as lost", async ({
   db,
 }) => {
   const lost = await enqueue(db);
   const [claimed] = await claim(db, "w1");
   const newer = await enqueue(db);
   await db.travel("6 minutes");
-  // A claim that finds nothing looks after lost leases.
+  // A claim that finds no job takes back lost leases.
   expect(await claim(db, "w2", { types: ["none"] })).toEqual([]);
   expect(await find(db, lost.id)).toMatchObject({
     status: "queued",
@@ -144,7 +146,9 @@ test("a lost job is due at once, keeps its place before newer ones, and shows th
   ]);
 });
 
-test("a worker that lost its job can neither heartbeat nor end it, and changes nothing", async ({ db }) => {
+test("a worker that lost its job can neither extend the lease nor end the run, and changes nothing", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db, "w1");
   await db.travel("6 minutes");
@@ -157,7 +161,7 @@ test("a worker that lost its job can neither heartbeat nor end it, and changes n
   expect(await complete(db, id, { worker: "w2" })).toMatchObject({ status: "succeeded" });
 });
 
-test("a worker that got its own lost job again cannot end it with the old attempt", async ({ db }) => {
+test("a worker that claims its own lost job again cannot end it with the old attempt", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db, "w1");
   await db.travel("6 minutes");
@@ -169,7 +173,9 @@ test("a worker that got its own lost job again cannot end it with the old attemp
   expect((await attemptsOf(db, id)).map((attempt) => attempt.status)).toEqual(["lost", "succeeded"]);
 });
 
-test("a loss costs an execution: the last one ends in dead, not in one run more", async ({ db }) => {
+test("a lost run counts as an attempt: after the last one the job is dead and does not run again", async ({
+  db,
+}) => {
   const { id } = await enqueue(db, { max_attempts: 2 });
   await claim(db);
   await fail(db, id, { retry_at: new Date() });
@@ -186,7 +192,7 @@ test("a loss costs an execution: the last one ends in dead, not in one run more"
   expect((await attemptsOf(db, id)).map((attempt) => attempt.status)).toEqual(["failed", "lost"]);
 });
 
-test("a job with one execution that is lost is dead", async ({ db }) => {
+test("a job with one attempt is dead when its run is lost", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 1 });
   await claim(db);
   await db.travel("6 minutes");
@@ -194,12 +200,12 @@ test("a job with one execution that is lost is dead", async ({ db }) => {
   expect(await find(db, id)).toMatchObject({ status: "dead", reason: "exhausted", attempts: 1 });
 });
 
-test("three losses in a row end a job as crashed, with executions to spare", async ({ db }) => {
+test("three lost runs in a row finish a job as crashed, even if it has attempts left", async ({ db }) => {
   const { id } = await enqueue(db, { max_attempts: 50 });
-  const forget = forgetting(db);
+  const expireLeases = leaseExpiry(db);
   for (const worker of ["w1", "w2", "w3"]) {
     expect(await claimIds(db, worker)).toEqual([id]);
-    await forget();
+    await expireLeases();
   }
   expect(await claim(db, "w4")).toEqual([]);
   expect(await find(db, id)).toMatchObject({ status: "dead", reason: "crashed", attempts: 3 });
@@ -207,26 +213,26 @@ test("three losses in a row end a job as crashed, with executions to spare", asy
   expect(await auditOf(db, id)).toEqual(["JOB_EXHAUSTED_RETRIES"]);
 });
 
-test("a run that ends in between starts the count of losses anew, and losses count in the backoff", async ({
+test("a run that ends resets the count of consecutive losses, and lost runs count in the backoff", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { max_attempts: 50 });
-  const forget = forgetting(db);
+  const expireLeases = leaseExpiry(db);
   for (const end of ["lost", "lost", "failed", "lost", "lost"]) {
     expect(await claimIds(db), end).toEqual([id]);
     if (end === "failed") {
       await fail(db, id);
       expect(await gapOf(db, id)).toBe(4);
     }
-    await forget();
+    await expireLeases();
   }
   expect(await claim(db)).toMatchObject([{ id, attempts: 6 }]);
-  await forget();
+  await expireLeases();
   expect(await claim(db)).toEqual([]);
   expect(await find(db, id)).toMatchObject({ status: "dead", reason: "crashed", attempts: 6 });
 });
 
-test("a lost job that was to be canceled is canceled and does not run again", async ({ db }) => {
+test("a job with a cancel request whose run is lost is canceled and does not run again", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   await cancel(db, id);
@@ -236,7 +242,7 @@ test("a lost job that was to be canceled is canceled and does not run again", as
   expect((await attemptsOf(db, id)).map((attempt) => attempt.status)).toEqual(["lost"]);
 });
 
-test("many workers that look for lost jobs at once give each to one", async ({ db }) => {
+test("many workers that look for lost jobs at the same time claim each job once", async ({ db }) => {
   const ids = await enqueueAll(db, Array(40).fill({}));
   for (let n = 0; n < 8; n += 1) await claim(db, `gone${n}`, { limit: 5 });
   const workers = await connections(db, 10);
@@ -251,7 +257,7 @@ test("many workers that look for lost jobs at once give each to one", async ({ d
   expect(claims.flat().sort()).toEqual(ids.sort());
 });
 
-test("a job whose end is under way in an open transaction is not taken for lost, and nobody waits for it", async ({
+test("a run that an open transaction is ending does not count as lost, and no claim waits for it", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -265,7 +271,7 @@ test("a job whose end is under way in an open transaction is not taken for lost,
   expect(await find(db, id)).toMatchObject({ status: "succeeded", attempts: 1 });
 });
 
-test("a worker that heartbeats as a worker keeps its jobs, and loses them after a minute of silence", async ({
+test("a worker that sends worker heartbeats keeps its jobs, and loses them after the worker timeout", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -280,7 +286,7 @@ test("a worker that heartbeats as a worker keeps its jobs, and loses them after 
   expect(await claim(db, "w2")).toMatchObject([{ id, attempts: 2 }]);
 });
 
-test("a worker that starts anew under its old name gives the jobs of its past life back at once", async ({
+test("a worker that restarts under its old name loses the runs of its old process at once", async ({
   db,
 }) => {
   await workerHeartbeat(db, "w1", { instance: "one", held: [] });
@@ -293,7 +299,7 @@ test("a worker that starts anew under its old name gives the jobs of its past li
   expect((await attemptsOf(db, id)).map((attempt) => attempt.status)).toEqual(["lost", "running"]);
 });
 
-test("a worker learns which of its jobs to stop and which are no longer its own", async ({ db }) => {
+test("a worker heartbeat returns which jobs to stop and which are no longer held", async ({ db }) => {
   const [kept, stopped, lost] = await enqueueAll(db, [{}, {}, {}]);
   await claim(db, "w1");
   await cancel(db, stopped);

@@ -1,31 +1,28 @@
-/** NOTIFY: who is woken, by what, how often; and who is left in peace. */
+/** Notifications: which workers are woken, by which calls and how often, and which are not. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";
 import {
   cancel,
   claim,
-  complete,
+  codeOf,
   enqueue,
   enqueueAll,
   fail,
-  find,
-  impatient,
   reschedule,
   type Sql,
   T,
-  U,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { listen } from "../support/listen.ts";
-import { claimAll, outcomes, settle, success } from "../support/settle.ts";
+import { claimAll, settle, success } from "../support/settle.ts";
 
-/** A worker that sleeps and wants to be woken for the types; for any without them. */
-async function sleeper(db: Sql, worker: string, types?: readonly string[]): Promise<void> {
+/** Registers an idle worker that waits for jobs of the types, or of all types if none are given. */
+async function idleWorker(db: Sql, worker: string, types?: readonly string[]): Promise<void> {
   await workerHeartbeat(db, worker, { types, idle: true });
 }
 
-/** The second line of a wake for work that lies ahead. */
+/** Returns the second line of a wake-up for a job that is due in the future. */
 async function due(db: Sql, id: string): Promise<string> {
   return await db.value<string>(
     `select to_char(run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') from jobforge_jobs where id = $1`,
@@ -33,7 +30,7 @@ async function due(db: Sql, id: string): Promise<string> {
   );
 }
 
-test("nobody is notified while no worker sleeps", async ({ db }) => {
+test("no notification is sent while no worker is idle", async ({ db }) => {
   const listener = await listen(db);
   await workerHeartbeat(db, "w1", { types: ["a"] });
   const { id } = await enqueue(db);
@@ -44,43 +41,43 @@ test("nobody is notified while no worker sleeps", async ({ db }) => {
   expect(await listener.heard()).toEqual([]);
 });
 
-test("a sleeping worker is woken for its type, and not for others", async ({ db }) => {
+test("an idle worker is woken for its types, and not for others", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1", ["a", "b"]);
+  await idleWorker(db, "w1", ["a", "b"]);
   await enqueue(db, { type: "c" });
   expect(await listener.heard()).toEqual([]);
   await enqueue(db, { type: "b" });
   expect(await listener.heard()).toEqual(["jobforge_wake: b"]);
 });
 
-test("a worker that sleeps for any type is woken for each", async ({ db }) => {
+test("a worker that is idle for all types is woken for each type", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1");
+  await idleWorker(db, "w1");
   await enqueue(db, { type: "c" });
   await enqueue(db, { type: "d" });
   expect(await listener.heard()).toEqual(["jobforge_wake: c", "jobforge_wake: d"]);
 });
 
-test("a worker that heartbeats without being idle sleeps no longer", async ({ db }) => {
+test("a worker whose heartbeat does not say idle is no longer woken", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1", ["a"]);
+  await idleWorker(db, "w1", ["a"]);
   await workerHeartbeat(db, "w1", { types: ["a"] });
   await enqueue(db);
   expect(await listener.heard()).toEqual([]);
 });
 
-test("a worker that is gone is not woken for ever", async ({ db }) => {
+test("a worker that is gone is no longer woken after maintenance", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1", ["a"]);
+  await idleWorker(db, "w1", ["a"]);
   await db.travel("5 minutes");
   await db.query("select jobforge_maintain()");
   await enqueue(db);
   expect(await listener.heard()).toEqual([]);
 });
 
-test("a thousand jobs of two types in one call are one wake for each type", async ({ db }) => {
+test("a thousand jobs of two types in one call send one wake-up for each type", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1");
+  await idleWorker(db, "w1");
   await enqueueJobs(
     db,
     Array.from({ length: 1000 }, (_, n) => ({ type: n % 2 === 0 ? "a" : "b" })),
@@ -88,11 +85,11 @@ test("a thousand jobs of two types in one call are one wake for each type", asyn
   expect((await listener.heard()).sort()).toEqual(["jobforge_wake: a", "jobforge_wake: b"]);
 });
 
-test("work that lies ahead wakes with its time, the earliest of a call; work of the past with the type alone", async ({
+test("a wake-up for future jobs has the earliest time of the call, and one for due jobs has only the type", async ({
   db,
 }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1", ["a"]);
+  await idleWorker(db, "w1", ["a"]);
   const [later, sooner] = await enqueueJobs(db, [
     { type: "a", run_at: "2999-01-02T00:00:00Z" },
     { type: "a", run_at: "2999-01-01T00:00:00.123456Z" },
@@ -105,24 +102,24 @@ test("work that lies ahead wakes with its time, the earliest of a call; work of 
   expect(await listener.heard()).toEqual(["jobforge_wake: a", "jobforge_wake: a"]);
 });
 
-test("a caller that notifies by itself asks for silence", async ({ db }) => {
+test("a caller that sends its own notifications can enqueue without one", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1");
+  await idleWorker(db, "w1");
   await enqueue(db, { notify: false });
   await db.query("select jobforge_enqueue_jobs($1, $2, false)", [T, JSON.stringify([{ type: "a" }])]);
   expect(await listener.heard()).toEqual([]);
 });
 
-test("a transaction that rolls back wakes nobody", async ({ db }) => {
+test("a transaction that rolls back wakes no worker", async ({ db }) => {
   const listener = await listen(db);
-  await sleeper(db, "w1");
+  await idleWorker(db, "w1");
   await db.query("begin");
   await enqueue(db);
   await db.query("rollback");
   expect(await listener.heard()).toEqual([]);
 });
 
-/** What brings a job of worker w9 back into the queue, and when it is due then. */
+/** The calls that put a job of worker w9 back into the queue, and whether it is then due in the future. */
 const returns: Record<
   string,
   { run: boolean; ahead: boolean; act: (db: Sql, id: string) => Promise<unknown> }
@@ -178,7 +175,7 @@ test.for(Object.keys(returns))("%s wakes the workers of the type, once", async (
   await workerHeartbeat(db, "w9", { instance: "old" });
   if (run) await claim(db, "w9");
   const listener = await listen(db);
-  await sleeper(db, "w1", ["a"]);
+  await idleWorker(db, "w1", ["a"]);
   await act(db, id);
   expect(await listener.heard()).toEqual([`jobforge_wake: a${ahead ? `\n${await due(db, id)}` : ""}`]);
 });
@@ -187,7 +184,7 @@ test("a child wakes the workers of its type", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   const listener = await listen(db);
-  await sleeper(db, "w2", ["child"]);
+  await idleWorker(db, "w2", ["child"]);
   await settle(db, [success(id, { children: [{ type: "child" }, { type: "child" }] })]);
   expect(await listener.heard()).toEqual(["jobforge_wake: child"]);
 });
@@ -197,10 +194,10 @@ test.for([
   ["type", "a"],
   ["tenant", T],
 ] as const)(
-  "resuming a gate of %s wakes the workers that sleep, pausing does not",
+  "resuming a gate of scope %s wakes idle workers, pausing does not",
   async ([scope, key], { db }) => {
     const listener = await listen(db);
-    await sleeper(db, "w1", ["a"]);
+    await idleWorker(db, "w1", ["a"]);
     await db.query("select jobforge_set_gate($1, $2, true)", [scope, key]);
     expect(await listener.heard()).toEqual([]);
     await db.query("select jobforge_set_gate($1, $2, false)", [scope, key]);
@@ -208,7 +205,7 @@ test.for([
   },
 );
 
-test("canceling a running job tells its worker, once however often it is asked; a queued one concerns nobody", async ({
+test("canceling a running job notifies its worker once, and canceling a queued job notifies no worker", async ({
   db,
 }) => {
   const [running, queued] = await enqueueAll(db, [{ priority: 1 }, {}]);
@@ -220,7 +217,7 @@ test("canceling a running job tells its worker, once however often it is asked; 
   expect(await listener.heard()).toEqual(["jobforge_cancel: worker 7"]);
 });
 
-test("canceling by filter tells each worker once", async ({ db }) => {
+test("canceling by filter notifies each worker once", async ({ db }) => {
   await enqueueAll(db, Array(6).fill({}));
   for (const worker of ["w1", "w2"]) await claim(db, worker, { limit: 2 });
   const listener = await listen(db);
@@ -228,74 +225,19 @@ test("canceling by filter tells each worker once", async ({ db }) => {
   expect((await listener.heard()).sort()).toEqual(["jobforge_cancel: w1", "jobforge_cancel: w2"]);
 });
 
-async function watch(db: Sql, id: string, tenant = T): Promise<unknown> {
-  return await db.value("select jobforge_watch_job($1, $2)", [id, tenant]);
-}
-
-const endings: Record<string, (db: Sql, id: string) => Promise<unknown>> = {
-  success: (db, id) => complete(db, id),
-  "a settled success": (db, id) => settle(db, [success(id)]),
-  death: (db, id) => fail(db, id),
-  refusal: (db, id) => fail(db, id, { retry: false }),
-  "a canceled run": async (db, id) => {
-    await cancel(db, id);
-    await complete(db, id);
-  },
-};
-
-test.for(Object.keys(endings))("a watched job that ends by %s is told of once", async (name, { db }) => {
-  const [watched, other] = await enqueueAll(db, [{ max_attempts: 1 }, { max_attempts: 1 }]);
-  await claimAll(db);
-  expect(await watch(db, watched)).toEqual({ id: watched, status: "running" });
-  await watch(db, watched);
-  const listener = await listen(db);
-  for (const id of [watched, other]) await endings[name]?.(db, id);
-  expect((await listener.heard()).filter((line) => line.startsWith("jobforge_done"))).toEqual([
-    `jobforge_done: ${watched}`,
-  ]);
-});
-
-test("a watched job that is canceled or expires while queued is told of, one that is retried is not", async ({
+test("jobforge_wake_workers wakes idle workers for jobs that were enqueued without a notification", async ({
   db,
 }) => {
-  const [canceled, expired, retried] = await enqueueAll(db, [
-    { in: "1 hour" },
-    { expires_in: "10 seconds", in: "5 seconds" },
-    { priority: 1 },
+  await db.query('select jobforge_heartbeat_worker(\'w1\', \'{"idle": true, "types": ["a", "later"]}\')');
+  const listener = await listen(db);
+  await enqueue(db, { type: "a", notify: false });
+  await db.query("select jobforge_wake_workers($1)", [
+    JSON.stringify({ a: null, b: null, later: "2999-01-01T00:00:00Z" }),
   ]);
-  await claim(db, "w1", { limit: 1 });
-  for (const id of [canceled, expired, retried]) await watch(db, id);
-  const listener = await listen(db);
-  await cancel(db, canceled);
-  await fail(db, retried);
-  expect(await listener.heard()).toEqual([`jobforge_done: ${canceled}`]);
-  await db.travel("20 seconds");
-  await db.query("select jobforge_maintain()");
-  expect(await listener.heard()).toEqual([`jobforge_done: ${expired}`]);
-});
-
-test("watching answers the status, is refused for another tenant's job, and tells nothing of what has ended", async ({
-  db,
-}) => {
-  const { id } = await enqueue(db);
-  expect(await watch(db, id)).toEqual({ id, status: "queued" });
-  await expect(watch(db, id, U)).rejects.toMatchObject({ code: "JF002" });
-  await claim(db);
-  await complete(db, id);
-  const listener = await listen(db);
-  expect(await watch(db, id)).toEqual({ id, status: "succeeded" });
-  expect(await listener.heard()).toEqual([]);
-});
-
-test("a transaction left open after watching a job delays neither its end nor others", async ({ db }) => {
-  const [watched, other] = await enqueueAll(db, [{}, {}]);
-  await claimAll(db);
-  await watch(db, watched);
-  const [app, worker] = [await db.connect(), await impatient(db)];
-  await app.query("begin");
-  await watch(app, watched);
-  await watch(app, other);
-  expect(outcomes(await settle(worker, [success(watched), success(other)]))).toEqual(["ok", "ok"]);
-  await app.query("commit");
-  expect(await find(db, watched)).toMatchObject({ status: "succeeded" });
+  expect((await listener.heard()).sort()).toEqual([
+    "jobforge_wake: a",
+    "jobforge_wake: later\n2999-01-01T00:00:00.000000Z",
+  ]);
+  for (const wakes of [null, "[]", '{"a": "soon"}'])
+    expect(await codeOf(db.query("select jobforge_wake_workers($1)", [wakes])), String(wakes)).toBe("JF002");
 });

@@ -1,4 +1,4 @@
-/** jobforge_heartbeat_worker and jobforge_list_workers: leases live as long as the worker that holds them. */
+/** jobforge_heartbeat_worker and jobforge_list_workers: leases last as long as the worker that holds them. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
@@ -16,7 +16,7 @@ import {
   setPolicy,
   T,
   U,
-  UNKNOWN,
+  unknownId,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { claimAll } from "../support/settle.ts";
@@ -38,10 +38,10 @@ async function workers(db: Sql): Promise<Worker[]> {
 
 const held = (...ids: string[]): { id: string; attempt: number }[] => ids.map((id) => ({ id, attempt: 1 }));
 
-/** The same things in an order of their own: `lost` promises none. */
-const sorted = (things: readonly unknown[]): string[] => things.map((thing) => JSON.stringify(thing)).sort();
+/** Sorts values for comparison, because the order of `lost` is not defined. */
+const sorted = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value)).sort();
 
-test("a worker that heartbeats is listed with what it says of itself", async ({ db }) => {
+test("a worker that sends heartbeats is listed with the information it reports", async ({ db }) => {
   const info = { types: ["a", "b"], concurrency: 8, host: "box", pid: 42, version: "1.2.3" };
   await enqueueAll(db, [{}, {}]);
   await claimAll(db);
@@ -63,7 +63,7 @@ test("a worker that heartbeats is listed with what it says of itself", async ({ 
   expect(Number(anew?.started_at)).toBeGreaterThan(Number(before?.started_at));
 });
 
-test("a worker is gone after a minute of silence and forgotten after a day", async ({ db }) => {
+test("a worker is gone after the worker timeout and deleted after a day", async ({ db }) => {
   const status = async (): Promise<string[]> => (await workers(db)).map((worker) => worker.status);
   await workerHeartbeat(db, "w1");
   await db.travel("50 seconds");
@@ -78,7 +78,9 @@ test("a worker is gone after a minute of silence and forgotten after a day", asy
   expect(await status()).toEqual([]);
 });
 
-test("only operators and readers see the workers, only workers and operators heartbeat", async ({ db }) => {
+test("only operators and readers list workers, and only workers and operators send heartbeats", async ({
+  db,
+}) => {
   for (const [role, lists, beats] of [
     ["jobforge_reader", "ok", "42501"],
     ["jobforge_operator", "ok", "ok"],
@@ -100,9 +102,7 @@ test("only operators and readers see the workers, only workers and operators hea
   }
 });
 
-test("the leases of a worker that heartbeats as a worker live with it, a minute of silence ends them", async ({
-  db,
-}) => {
+test("worker heartbeats extend all leases of a worker, and the worker timeout ends them", async ({ db }) => {
   const { id } = await enqueue(db);
   await workerHeartbeat(db, "w1");
   await claim(db, "w1");
@@ -118,7 +118,7 @@ test("the leases of a worker that heartbeats as a worker live with it, a minute 
   expect((await attemptsOf(db, id)).map((run) => run.status)).toEqual(["lost", "running"]);
 });
 
-test("heartbeats of single jobs do not keep the lease of a worker that fell silent as a worker", async ({
+test("heartbeats of single jobs do not extend a lease when the worker's own heartbeats stop", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -130,7 +130,7 @@ test("heartbeats of single jobs do not keep the lease of a worker that fell sile
   expect(await claimIds(db, "w2")).toEqual([id]);
 });
 
-test("lease_ms of the type's policy replaces the minute, shorter or longer", async ({ db }) => {
+test("lease_ms of the type's policy replaces the worker timeout, shorter or longer", async ({ db }) => {
   await setPolicy(db, "short", { lease_ms: 20_000 });
   await setPolicy(db, "long", { lease_ms: 600_000 });
   const [short, long] = await enqueueAll(db, [{ type: "short" }, { type: "long" }]);
@@ -147,7 +147,9 @@ test("lease_ms of the type's policy replaces the minute, shorter or longer", asy
   expect(await claimIds(db, "w2")).toEqual([long]);
 });
 
-test("a run a minute over its timeout is lost although its worker lives and holds it", async ({ db }) => {
+test("a run that exceeds its timeout by a minute is lost although its worker is alive and holds it", async ({
+  db,
+}) => {
   await setPolicy(db, "a", { timeout_ms: 120_000 });
   const { id } = await enqueue(db);
   await claim(db, "w1");
@@ -160,7 +162,7 @@ test("a run a minute over its timeout is lost although its worker lives and hold
   expect(await claim(db, "w2")).toMatchObject([{ id, attempts: 2 }]);
 });
 
-test("a new instance of a worker ends the leases of the old one at once, and keeps what it holds itself", async ({
+test("a new instance of a worker ends the leases of the old one at once, and keeps the runs that it reports as held", async ({
   db,
 }) => {
   const [old, own] = await enqueueAll(db, [{}, {}]);
@@ -172,7 +174,7 @@ test("a new instance of a worker ends the leases of the old one at once, and kee
   expect((await attemptsOf(db, old)).map((run) => run.status)).toEqual(["lost"]);
 });
 
-test("a worker's first heartbeat does not take what it has just claimed for its past life", async ({
+test("a worker's first heartbeat does not treat jobs it has just claimed as those of an old instance", async ({
   db,
 }) => {
   const { id } = await enqueue(db);
@@ -181,7 +183,9 @@ test("a worker's first heartbeat does not take what it has just claimed for its 
   expect(await find(db, id)).toMatchObject({ status: "running", attempts: 1 });
 });
 
-test("jobs that a worker does not name go back after ten seconds and not before", async ({ db }) => {
+test("jobs that a worker does not report as held are queued again after ten seconds and not before", async ({
+  db,
+}) => {
   const [known, unknown] = await enqueueAll(db, [{}, {}]);
   await workerHeartbeat(db, "w1", { instance: "one" });
   await claimAll(db);
@@ -194,7 +198,7 @@ test("jobs that a worker does not name go back after ten seconds and not before"
   expect(await find(db, unknown)).toMatchObject({ status: "queued", attempts: 1 });
 });
 
-test("a job held in another attempt is not held", async ({ db }) => {
+test("a job that a worker reports in another attempt does not count as held", async ({ db }) => {
   const { id } = await enqueue(db);
   await workerHeartbeat(db, "w1", { instance: "one" });
   await claim(db, "w1");
@@ -204,7 +208,7 @@ test("a job held in another attempt is not held", async ({ db }) => {
   expect(await find(db, id)).toMatchObject({ status: "queued" });
 });
 
-test("a worker that does not say what it holds loses nothing by it", async ({ db }) => {
+test("a worker that does not report which jobs it holds keeps them", async ({ db }) => {
   const { id } = await enqueue(db);
   await workerHeartbeat(db, "w1", { instance: "one" });
   await claim(db, "w1");
@@ -213,24 +217,29 @@ test("a worker that does not say what it holds loses nothing by it", async ({ db
   expect(await find(db, id)).toMatchObject({ status: "running" });
 });
 
-test("a worker learns what to abort and what it has lost, and nothing of others", async ({ db }) => {
+test("a heartbeat returns which runs to abort and which are lost, and nothing about other workers", async ({
+  db,
+}) => {
   const [kept, stopped, ended, others] = await enqueueAll(db, [{}, {}, {}, {}]);
   await claim(db, "w1", { limit: 3 });
   await claim(db, "w2");
   for (const id of [stopped, others]) await cancel(db, id);
   await complete(db, ended);
-  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, ended, others, UNKNOWN) });
+  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, ended, others, unknownId) });
   expect(answer.cancel).toEqual(held(stopped));
-  expect(sorted(answer.lost)).toEqual(sorted(held(ended, others, UNKNOWN)));
+  expect(sorted(answer.lost)).toEqual(sorted(held(ended, others, unknownId)));
   expect((await workerHeartbeat(db, "w2", { held: held(others) })).cancel).toEqual(held(others));
 });
 
 test.for<[string, unknown[]]>([
   ["scalars", [1, "text", null, true]],
-  ["empty things", [{}, []]],
+  ["empty values", [{}, []]],
   ["malformed ids", [{ id: "x", attempt: 1 }, { id: 5, attempt: 1 }, { id: null }]],
-  ["malformed attempts", [{ id: UNKNOWN, attempt: "x" }, { id: UNKNOWN, attempt: 1e30 }, { id: UNKNOWN }]],
-])("%s among the held jobs are lost, and harm nothing", async ([, garbage], { db }) => {
+  [
+    "malformed attempts",
+    [{ id: unknownId, attempt: "x" }, { id: unknownId, attempt: 1e30 }, { id: unknownId }],
+  ],
+])("%s among the held jobs are returned as lost, and harm nothing", async ([, garbage], { db }) => {
   const { id } = await enqueue(db);
   await claim(db, "w1");
   const answer = await workerHeartbeat(db, "w1", { held: [...garbage, ...held(id)] });
@@ -238,7 +247,7 @@ test.for<[string, unknown[]]>([
   expect(await find(db, id)).toMatchObject({ status: "running" });
 });
 
-test("what a worker says of itself may be of any kind, unless it is no object or too much", async ({
+test("the information of a worker may have any content, but must be an object of limited size", async ({
   db,
 }) => {
   for (const value of [null, 5, "x", true, [], ["a", null, 5], {}, { a: 1 }, 1e30, -1]) {
@@ -265,7 +274,7 @@ test("what a worker says of itself may be of any kind, unless it is no object or
   }
 });
 
-test("a worker learns when the next job of its types becomes due, not of paused or other types", async ({
+test("a heartbeat returns when the next job of the worker's types is due, without paused and other types", async ({
   db,
 }) => {
   const [later, sooner] = await enqueueAll(db, [
@@ -285,7 +294,9 @@ test("a worker learns when the next job of its types becomes due, not of paused 
   expect(await due()).toBe(await timeOf(later));
 });
 
-test("a bound worker keeps no other tenant's lease alive by using its worker's name", async ({ db }) => {
+test("a bound worker that uses another worker's name does not extend leases of other tenants", async ({
+  db,
+}) => {
   const { id } = await enqueue(db, { tenant_id: U });
   await workerHeartbeat(db, "w1");
   await claim(db, "w1");
@@ -295,7 +306,7 @@ test("a bound worker keeps no other tenant's lease alive by using its worker's n
   expect(await claimIds(db, "w2")).toEqual([id]);
 });
 
-test("a bound worker ends no other tenant's lease, and hears of none, by using its worker's name", async ({
+test("a bound worker that uses another worker's name neither ends nor sees leases of other tenants", async ({
   db,
 }) => {
   const [own, others] = await enqueueAll(db, [{}, { tenant_id: U }]);

@@ -1,7 +1,7 @@
 /** Plays many scenarios, and tells of the first that fails in as few steps as can be found. */
 import * as fc from "fast-check";
 import type { Kernel } from "./kernel.ts";
-import { FailedScenario, play } from "./play.ts";
+import { FailedScenario, play } from "./play/play.ts";
 import { scenarios } from "./scenario.ts";
 
 export interface Campaign {
@@ -26,11 +26,11 @@ export interface CampaignResult {
   readonly path: string | null;
 }
 
-const SHRINK_FOR = 60_000;
+const defaultShrinkFor = 60_000;
 
 /** Plays scenarios until one fails or all have gone well. */
 export async function playCampaign(kernel: Kernel, campaign: Campaign): Promise<CampaignResult> {
-  const { seed, path, runs, steps, shrinkFor = SHRINK_FOR } = campaign;
+  const { seed, path, runs, steps, shrinkFor = defaultShrinkFor } = campaign;
   let played = 0;
   let shortest: FailedScenario | undefined;
   let failedAt = Number.POSITIVE_INFINITY;

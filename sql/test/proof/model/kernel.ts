@@ -5,17 +5,17 @@
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 
 /** When every scenario begins. */
-export const START = Date.UTC(2030, 0, 1);
+export const startTime = Date.UTC(2030, 0, 1);
 
 /** The last one stands for work of no tenant. Some logins are bound to the first. */
-export const TENANTS = [
+export const tenantIds = [
   "11111111-1111-4111-8111-111111111111",
   "22222222-2222-4222-8222-222222222222",
   "00000000-0000-0000-0000-000000000000",
 ] as const;
 
 /** The tenant that the bound logins are bound to. */
-export const BOUND: string = TENANTS[0];
+export const boundTenant: string = tenantIds[0];
 
 /**
  * Who calls: an operator, a login bound to the first tenant, workers of all tenants, a worker bound to the first tenant, and
@@ -23,7 +23,7 @@ export const BOUND: string = TENANTS[0];
  */
 export type SessionName = "operator" | "tenant" | "worker" | "bound" | "application" | "handler";
 
-export interface KernelAnswer {
+export interface KernelResult {
   /** The column `answer` of every row. */
   readonly rows: readonly unknown[];
   /** The SQLSTATE of a refusal. */
@@ -59,7 +59,7 @@ export class Session {
   }
 
   /** Calls a function at a time of the frozen clock, and answers what it answered or was refused with. */
-  async call(now: number, sql: string, values: readonly unknown[], tenant?: string): Promise<KernelAnswer> {
+  async call(now: number, sql: string, values: readonly unknown[], tenant?: string): Promise<KernelResult> {
     const { client } = this.#connection;
     await client.query(
       prepared("select set_config('model.now', $1, false), set_config('app.tenant_id', $2, false)", [
@@ -98,14 +98,14 @@ export async function prepareKernel(db: TestDatabase): Promise<Kernel> {
   };
   const sessions = {
     operator: await session("jobforge_operator"),
-    tenant: await session("jobforge_tenant", BOUND),
+    tenant: await session("jobforge_tenant", boundTenant),
     worker: await session("jobforge_worker"),
-    bound: await session("jobforge_worker", BOUND),
+    bound: await session("jobforge_worker", boundTenant),
     application: await session("jobforge_app"),
     handler: await session("jobforge_worker"),
   };
   await db.query(frozenClock);
-  await db.query("select model.remember($1)", [new Date(START)]);
+  await db.query("select model.remember($1)", [new Date(startTime)]);
   const reader = await db.connect();
   return {
     sessions,
@@ -113,7 +113,7 @@ export async function prepareKernel(db: TestDatabase): Promise<Kernel> {
       (await reader.client.query<Row>(prepared(sql, values))).rows,
     reset: async () => {
       for (const open of [sessions.application, sessions.handler]) await open.run("rollback");
-      await reader.query("select model.reset($1)", [new Date(START)]);
+      await reader.query("select model.reset($1)", [new Date(startTime)]);
     },
   };
 }

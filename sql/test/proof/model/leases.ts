@@ -3,16 +3,16 @@ import { emptyOutbox } from "./enqueue.ts";
 import { type End, endQueued, endRun, holds, plainEnd, type RunReference } from "./runs.ts";
 import { type Beat, beatKey, type Job, type Model } from "./state.ts";
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const DAY = 24 * 60 * MINUTE;
+const second = 1000;
+const minute = 60 * second;
+const day = 24 * 60 * minute;
 
 /** How often lost leases and the like are looked for, unless somebody calls for maintenance. */
-const UPKEEP_EVERY = 5 * SECOND;
+const maintainEvery = 5 * second;
 /** How often keys and workers are forgotten with heartbeats. */
-const FORGET_EVERY = 30 * SECOND;
+const forgetEvery = 30 * second;
 /** What a worker does not name as held is lost when it was claimed longer ago than this. */
-const UNNAMED_FOR = 10 * SECOND;
+const unnamedFor = 10 * second;
 
 const lost: End = { ...plainEnd, status: "lost" };
 
@@ -30,8 +30,8 @@ export function isLost(model: Model, job: Job): boolean {
   const startedAt = job.startedAt ?? 0;
   const beat = beatOf(model, job);
   const signOfLife = beat === undefined ? (job.beatAt ?? startedAt) : Math.max(beat.seenAt, startedAt);
-  const lease = policy.lease_ms ?? (beat === undefined ? 5 * MINUTE : MINUTE);
-  const isWedged = policy.timeout_ms !== null && startedAt + policy.timeout_ms + MINUTE < model.now;
+  const lease = policy.lease_ms ?? (beat === undefined ? 5 * minute : minute);
+  const isWedged = policy.timeout_ms !== null && startedAt + policy.timeout_ms + minute < model.now;
   return signOfLife + lease < model.now || isWedged;
 }
 
@@ -44,8 +44,8 @@ function waiting(model: Model): Job[] {
 }
 
 /** Takes back lost leases, ends expired jobs, answers cancels and enqueues children that came late. True when any was. */
-export function upkeep(model: Model, isForced: boolean): boolean {
-  if (!isForced && !isTime(model, "jobs", UPKEEP_EVERY)) return false;
+export function maintainJobs(model: Model, isForced: boolean): boolean {
+  if (!isForced && !isTime(model, "jobs", maintainEvery)) return false;
   model.tasks.set("jobs", model.now);
   const canceled = answerCancels(model);
   const overdue = running(model).filter((job) => isLost(model, job));
@@ -72,14 +72,14 @@ function isTime(model: Model, task: string, every: number): boolean {
 
 /** Forgets keys of jobs without history after a day, and workers after a day of silence. */
 export function forget(model: Model, isForced: boolean): void {
-  if (!isForced && !isTime(model, "forget", FORGET_EVERY)) return;
+  if (!isForced && !isTime(model, "forget", forgetEvery)) return;
   model.tasks.set("forget", model.now);
   for (const [id, key] of model.keys.entries()) {
     if (key.forgetAt !== null && key.forgetAt <= model.now && !model.isHeld("keys", id))
       model.keys.delete(id);
   }
   for (const [id, beat] of model.workers.entries()) {
-    if (beat.seenAt < model.now - DAY) model.workers.delete(id);
+    if (beat.seenAt < model.now - day) model.workers.delete(id);
   }
 }
 
@@ -108,11 +108,11 @@ export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReferen
   if (held !== null) {
     for (const job of running(model).filter(own)) {
       const isNamed = held.some((run) => run.name === job.name && run.attempt === job.attempts);
-      const isOld = (job.startedAt ?? 0) < model.now - UNNAMED_FOR;
+      const isOld = (job.startedAt ?? 0) < model.now - unnamedFor;
       if (!isNamed && (isRestarted || isOld)) endRun(model, job, lost);
     }
   }
-  upkeep(model, false);
+  maintainJobs(model, false);
   forget(model, false);
   return {
     cancel: model.jobs
@@ -125,6 +125,6 @@ export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReferen
 
 /** Everything that is due, whenever it was last done. */
 export function maintain(model: Model): void {
-  upkeep(model, true);
+  maintainJobs(model, true);
   forget(model, true);
 }

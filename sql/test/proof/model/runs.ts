@@ -45,12 +45,12 @@ export interface RunReference {
   readonly attempt: number | null;
 }
 
-const LOSSES_OF_A_CRASHER = 3;
-const DAY = 86_400_000;
+const lossesOfCrasher = 3;
+const day = 86_400_000;
 
 /** least(cap, base * factor^(n-1)); a year without a cap. */
 export function backoff(policy: Policy, failures: number): number {
-  const cap = policy.cap_ms ?? 365 * DAY;
+  const cap = policy.cap_ms ?? 365 * day;
   return Math.round(Math.min(cap, policy.base_ms * policy.factor ** (failures - 1)));
 }
 
@@ -120,7 +120,7 @@ function finish(model: Model, job: Job, status: Status, reason: string, how: Par
   const forgotten = !policy.keep_history && (status === "succeeded" || status === "canceled");
   if (forgotten) {
     for (const [id, key] of model.keys.entries()) {
-      if (key.job === job.name) model.keys.set(id, { ...key, forgetAt: model.now + DAY });
+      if (key.job === job.name) model.keys.set(id, { ...key, forgetAt: model.now + day });
     }
   }
   return model.change(job, {
@@ -144,7 +144,7 @@ function isExhausted(job: Job): boolean {
 }
 
 function isCrasher(job: Job, end: End): boolean {
-  return end.status === "lost" && job.losses + 1 >= LOSSES_OF_A_CRASHER;
+  return end.status === "lost" && job.losses + 1 >= lossesOfCrasher;
 }
 
 function judge(model: Model, job: Job, end: End): Status {

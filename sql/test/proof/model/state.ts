@@ -297,9 +297,9 @@ export function isLive(job: Job): boolean {
   return job.status === "queued" || job.status === "running";
 }
 
-const DAY = 86_400_000;
+const day = 86_400_000;
 
 /** Whether the job's time of keeping is over: it may be gone, wholly or in part, and does not come back. */
 export function isOverdue(job: Job, now: number): boolean {
-  return job.finishedAt !== null && job.finishedAt + job.keepDays * DAY <= now;
+  return job.finishedAt !== null && job.finishedAt + job.keepDays * day <= now;
 }

@@ -4,15 +4,15 @@
  */
 import * as fc from "fast-check";
 
-export const TYPES = ["a", "b", "c"] as const;
+export const typeNames = ["a", "b", "c"] as const;
 /** Workers 0 to 2 work for everybody, worker 3 for the first tenant only. */
-export const WORKERS = 4;
-export const BOUND_WORKER = 3;
+export const workerCount = 4;
+export const boundWorker = 3;
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 /** Which session a step goes through: on its own, or in a transaction that stays open (and is begun if there is none). */
 export type Via = "direct" | "application" | "handler";
@@ -139,7 +139,7 @@ const nullable = <Value>(value: fc.Arbitrary<Value>, nulls = 2): fc.Arbitrary<Va
   );
 const pick = fc.nat({ max: 11 });
 const tenant = fc.nat({ max: 2 });
-const worker = fc.nat({ max: WORKERS - 1 });
+const worker = fc.nat({ max: workerCount - 1 });
 /** Bits: which of three. */
 const some = fc.integer({ min: 1, max: 7 });
 /** Mostly on its own, so that most of what happens is seen by others. */
@@ -155,19 +155,19 @@ const via = fc.constantFrom<Via>(
 const open = fc.constantFrom<Exclude<Via, "direct">>("application", "handler");
 const rarely = fc.constantFrom(false, false, false, true);
 const mostly = fc.constantFrom(true, true, true, false);
-const ahead = fc.constantFrom(0, 500, 3 * SECOND, 40 * SECOND, 3 * MINUTE, 2 * HOUR);
+const ahead = fc.constantFrom(0, 500, 3 * second, 40 * second, 3 * minute, 2 * hour);
 
 const job: fc.Arbitrary<DrawnJob> = fc.record({
-  type: fc.nat({ max: TYPES.length - 1 }),
+  type: fc.nat({ max: typeNames.length - 1 }),
   priority: fc.constantFrom(0, 0, 0, 0, 0, 5, -3, 9),
-  runIn: nullable(fc.oneof(ahead, fc.constantFrom(-1, -30 * SECOND)), 3),
+  runIn: nullable(fc.oneof(ahead, fc.constantFrom(-1, -30 * second)), 3),
   maxAttempts: nullable(fc.constantFrom(1, 2, 3, 4, 8), 2),
   key: nullable(fc.nat({ max: 2 }), 3),
   dedupe: nullable(fc.nat({ max: 2 }), 3),
   mode: fc.constantFrom("skip", "replace", "debounce"),
   tags: fc.nat({ max: 7 }),
   subject: nullable(fc.nat({ max: 2 })),
-  expiresIn: nullable(fc.constantFrom(20 * SECOND, 2 * MINUTE, DAY, 20 * SECOND, 2 * MINUTE, DAY, 0), 7),
+  expiresIn: nullable(fc.constantFrom(20 * second, 2 * minute, day, 20 * second, 2 * minute, day, 0), 7),
   isLarge: fc.constantFrom(false, false, false, false, true),
 });
 
@@ -211,8 +211,8 @@ const policy: fc.Arbitrary<DrawnPolicy> = fc.record({
       cap_ms: nullable(fc.constantFrom(4000, 700), 3),
       factor: fc.constantFrom(1, 3, 1.5),
       max_attempts: fc.constantFrom(1, 2, 4),
-      timeout_ms: nullable(fc.constantFrom(30 * SECOND, 1), 2),
-      lease_ms: nullable(fc.constantFrom(20 * SECOND, HOUR), 2),
+      timeout_ms: nullable(fc.constantFrom(30 * second, 1), 2),
+      lease_ms: nullable(fc.constantFrom(20 * second, hour), 2),
       audit_action: nullable(fc.constantFrom("EMAIL_SENT", "DONE"), 2),
       keep_history: mostly,
       max_priority: nullable(fc.constantFrom(3, -1), 2),
@@ -285,19 +285,19 @@ const kinds: {
       scope: fc.constantFrom("type", "tenant", "type", "tenant", "all"),
       key: fc.nat({ max: 2 }),
       isPaused: fc.boolean(),
-      until: nullable(fc.constantFrom(5 * SECOND, 10 * SECOND, 10 * MINUTE), 1),
+      until: nullable(fc.constantFrom(5 * second, 10 * second, 10 * minute), 1),
     },
   ],
-  policy: [2, { type: nullable(fc.nat({ max: TYPES.length - 1 }), 1), policy }],
+  policy: [2, { type: nullable(fc.nat({ max: typeNames.length - 1 }), 1), policy }],
   maintain: [2, {}],
   travel: [
     9,
     {
       by: fc.oneof(
-        { arbitrary: fc.constantFrom(200, 1100, 2 * SECOND, 5100, 11 * SECOND, 35 * SECOND), weight: 12 },
-        { arbitrary: fc.constantFrom(61 * SECOND, 5 * MINUTE + 100, HOUR), weight: 8 },
+        { arbitrary: fc.constantFrom(200, 1100, 2 * second, 5100, 11 * second, 35 * second), weight: 12 },
+        { arbitrary: fc.constantFrom(61 * second, 5 * minute + 100, hour), weight: 8 },
         // Each of these makes new leaves of the archive, which takes long.
-        { arbitrary: fc.constantFrom(DAY + MINUTE, 3 * DAY, 40 * DAY), weight: 1 },
+        { arbitrary: fc.constantFrom(day + minute, 3 * day, 40 * day), weight: 1 },
       ),
       isMaintained: rarely,
     },

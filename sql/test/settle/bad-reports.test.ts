@@ -1,10 +1,10 @@
-/** What becomes of a report that makes no sense, and that it never harms the others of its call. */
+/** Invalid reports: how they are settled, and that they never harm the other reports of their call. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, countJobs, enqueue, enqueueAll, find, gapOf } from "../support/kernel.ts";
 import { claimAll, outcomes, type Report, settle, success } from "../support/settle.ts";
 
-/** A report about the job, built so that exactly one thing is wrong with it. */
+/** Builds a report about the job with exactly one error. */
 type Bad = (id: string) => unknown;
 
 const notAnEnd: Record<string, Bad> = {
@@ -21,8 +21,8 @@ const notAnEnd: Record<string, Bad> = {
   "an object as status": (id) => ({ id, attempt: 1, status: { status: "succeeded" } }),
   "a text as attempt": (id) => ({ id, attempt: "first", status: "succeeded" }),
   "a negative attempt": (id) => ({ id, attempt: -1, status: "succeeded" }),
-  "half an attempt": (id) => ({ id, attempt: 1.5, status: "succeeded" }),
-  "an attempt beyond all numbers": (id) => ({ id, attempt: 99_999_999_999, status: "succeeded" }),
+  "a fraction as attempt": (id) => ({ id, attempt: 1.5, status: "succeeded" }),
+  "an attempt out of range": (id) => ({ id, attempt: 99_999_999_999, status: "succeeded" }),
   "null instead of a report": () => null,
   "a text instead of a report": (id) => id,
   "a number instead of a report": () => 5,
@@ -33,7 +33,7 @@ const notAnEnd: Record<string, Bad> = {
 };
 
 test.for(Object.keys(notAnEnd))(
-  "%s is stale, touches no job and spoils no other row",
+  "%s is stale, changes no job and harms no other report",
   async (name, { db }) => {
     const [before, about, after] = await enqueueAll(db, [{}, {}, {}]);
     await claimAll(db);
@@ -50,16 +50,16 @@ const mebibyte = "x".repeat(1_048_576);
 const unkeepable: Record<string, Report> = {
   "a result over 1 MiB": { result: mebibyte },
   "a reference over 4096 bytes": { artifact_ref: "x".repeat(4097) },
-  "children that are no array": { children: { type: "child" } },
-  "a child that is no object": { children: ["child"] },
+  "children that are not an array": { children: { type: "child" } },
+  "a child that is not an object": { children: ["child"] },
   "a child without a type": { children: [{ type: "good" }, { payload: {} }] },
   "a child with an unknown key": { children: [{ type: "good" }, { type: "child", tenant_id: "x" }] },
-  "a child with a time that is none": { children: [{ type: "child", run_at: "soon" }] },
+  "a child with an invalid time": { children: [{ type: "child", run_at: "soon" }] },
   "a child with a payload over 1 MiB": { children: [{ type: "child", payload: mebibyte }] },
 };
 
 test.for(Object.keys(unkeepable))(
-  "a success with %s fails for good, says why, has no children and spoils no other row",
+  "a success with %s fails permanently with the reason, creates no children and harms no other report",
   async (name, { db }) => {
     const [before, about, after] = await enqueueAll(db, [{}, {}, {}]);
     await claimAll(db);
@@ -79,7 +79,7 @@ test.for(Object.keys(unkeepable))(
 );
 
 test.for(["failed", "deferred", "released"])(
-  "a run that %s keeps that end, whatever is wrong with the result or children it came with",
+  "a run that ends as %s keeps that end, even if its result or children are invalid",
   async (status, { db }) => {
     const ids = await enqueueAll(
       db,
@@ -100,8 +100,8 @@ test.for<[string, Report]>([
   ["negative", { cost_cents: -1 }],
   ["a fraction", { cost_cents: 1.5 }],
   ["a text", { cost_cents: "much" }],
-  ["beyond all numbers", { cost_cents: 1e15 }],
-])("a cost that is %s is left out, and the run ends as it said", async ([, more], { db }) => {
+  ["out of range", { cost_cents: 1e15 }],
+])("a cost that is %s is ignored, and the run ends as reported", async ([, more], { db }) => {
   const { id } = await enqueue(db);
   await claim(db);
   expect((await settle(db, [success(id, more)])).settled).toMatchObject([
@@ -111,7 +111,7 @@ test.for<[string, Report]>([
 });
 
 test.for(["soon", "infinity", 5, {}, null])(
-  "a deferral until %j, which is no time, is due at once",
+  "a deferral until %j, which is not a valid time, is due at once",
   async (run_at, { db }) => {
     const { id } = await enqueue(db);
     await claim(db);
@@ -122,7 +122,7 @@ test.for(["soon", "infinity", 5, {}, null])(
 );
 
 test.for(["soon", "-infinity", 5, [], null])(
-  "a retry at %j, which is no time, comes after the usual backoff",
+  "a retry at %j, which is not a valid time, comes after the usual backoff",
   async (retry_at, { db }) => {
     const { id } = await enqueue(db);
     await claim(db);
@@ -139,7 +139,7 @@ test.for<[string, unknown, string]>([
   ["nothing", null, "without saying why"],
   ["very long", { message: "m".repeat(100_000), stack: mebibyte }, "mmm"],
 ])(
-  "an error that is %s is kept as an object with a message, and bounded",
+  "an error that is %s is kept as an object with a message, and its size is bounded",
   async ([, error, message], { db }) => {
     const { id } = await enqueue(db);
     await claim(db);
@@ -150,7 +150,7 @@ test.for<[string, unknown, string]>([
   },
 );
 
-test("a thousand reports of which every other is nonsense end five hundred runs, in order", async ({
+test("a thousand reports, of which every second is invalid, end five hundred runs, in order", async ({
   db,
 }) => {
   await db.query(

@@ -1,6 +1,9 @@
 /** Steps of applications and operators that concern jobs: enqueue, cancel, reschedule, update. */
-import { type Enqueued, enqueue, enqueueAll } from "./enqueue.ts";
-import { BOUND, type SessionName } from "./kernel.ts";
+import { type Enqueued, enqueue, enqueueAll } from "../enqueue.ts";
+import { boundTenant, type SessionName } from "../kernel.ts";
+import type { Job, Model, Status } from "../state.ts";
+import { type Changes, cancel, cancelAll, matching, reschedule, rescheduleAll, update } from "../steer.ts";
+import type { StepOf, Via } from "../steps.ts";
 import {
   bits,
   describeSpec,
@@ -10,19 +13,16 @@ import {
   payloadDocument,
   shown,
   specOf,
-  TAGS,
+  tagNames,
   tenantOf,
   time,
 } from "./specs.ts";
-import { type Call, Divergence, IDLE, type Stage, same } from "./stage.ts";
-import type { Job, Model, Status } from "./state.ts";
-import { type Changes, cancel, cancelAll, matching, reschedule, rescheduleAll, update } from "./steering.ts";
-import type { StepOf, Via } from "./steps.ts";
+import { type Call, Divergence, idle, type Stage, same } from "./stage.ts";
 
 /** Whose session a steering call goes through: the tenant's own where it has one, else an operator's. */
 function sessionFor(via: Via, byTenant: boolean, tenant: string): SessionName {
   if (via !== "direct") return via;
-  return byTenant && tenant === BOUND ? "tenant" : "operator";
+  return byTenant && tenant === boundTenant ? "tenant" : "operator";
 }
 
 /** Workers may enqueue, but steering is not for them. */
@@ -43,13 +43,13 @@ function by(call: Call, via: Via): string {
   return via === "direct" ? call.session : `${call.session}, in its transaction,`;
 }
 
-const ENQUEUE = `select jobforge_enqueue_job($1, $2, $3, p_idempotency_key => $4, p_run_at => $5, p_max_attempts => $6,
+const enqueueCall = `select jobforge_enqueue_job($1, $2, $3, p_idempotency_key => $4, p_run_at => $5, p_max_attempts => $6,
   p_priority => $7, p_dedupe_key => $8, p_dedupe_mode => $9, p_tags => $10, p_subject => $11, p_expires_at => $12) as answer`;
 
 export async function playEnqueue(stage: Stage, step: StepOf<"enqueue">): Promise<string> {
   const tenant = tenantOf(stage, step.tenant);
   const spec = specOf(stage, step.job);
-  const call = calling(step.via, step.byTenant, tenant, ENQUEUE, [
+  const call = calling(step.via, step.byTenant, tenant, enqueueCall, [
     tenant,
     spec.type,
     JSON.stringify(payloadDocument(spec.payload)),
@@ -118,7 +118,7 @@ export async function playEnqueueMany(stage: Stage, step: StepOf<"enqueueMany">)
 export async function playCancel(stage: Stage, step: StepOf<"cancel">): Promise<string> {
   const via = steeringVia(step.via);
   const job = stage.pickJob(step.job, via);
-  if (job === undefined) return IDLE;
+  if (job === undefined) return idle;
   const { tenant } = job;
   const call = calling(via, step.byTenant, tenant, "select jobforge_cancel_job($1, $2) as answer", [
     stage.idOf(job.name),
@@ -141,7 +141,7 @@ export async function playCancel(stage: Stage, step: StepOf<"cancel">): Promise<
 export async function playReschedule(stage: Stage, step: StepOf<"reschedule">): Promise<string> {
   const via = steeringVia(step.via);
   const job = stage.pickJob(step.job, via);
-  if (job === undefined) return IDLE;
+  if (job === undefined) return idle;
   const { tenant } = job;
   const runAt = step.runIn === null ? null : stage.now + step.runIn;
   const call = calling(
@@ -171,13 +171,13 @@ export async function playReschedule(stage: Stage, step: StepOf<"reschedule">): 
 export async function playUpdate(stage: Stage, step: StepOf<"update">): Promise<string> {
   const via = steeringVia(step.via);
   const job = stage.pickJob(step.job, via);
-  if (job === undefined) return IDLE;
+  if (job === undefined) return idle;
   const { tenant } = job;
   const runAt = typeof step.runIn === "number" ? stage.now + step.runIn : null;
   const changes: Changes = {
     ...(step.payload === null ? {} : { payload: { mark: stage.nextMark(), large: step.payload } }),
     ...(step.priority === null ? {} : { priority: step.priority }),
-    ...(step.tags === null ? {} : { tags: bits(TAGS, step.tags) }),
+    ...(step.tags === null ? {} : { tags: bits(tagNames, step.tags) }),
     ...(step.runIn === null ? {} : { runAt }),
   };
   const { payload, runAt: _, ...rest } = changes;
@@ -219,7 +219,7 @@ export async function playMany(stage: Stage, step: StepOf<"cancelMany" | "resche
   const via = steeringVia(step.via);
   const tenant = tenantOf(stage, step.tenant);
   const document = filterDocument(filterOf(step.filter));
-  if (Object.keys(document).length === 0) return IDLE;
+  if (Object.keys(document).length === 0) return idle;
   const isCancel = step.kind === "cancelMany";
   const name = isCancel ? "jobforge_cancel_jobs" : "jobforge_reschedule_jobs";
   const call = calling(via, step.byTenant, tenant, `select ${name}($1, $2, $3) as answer`, [

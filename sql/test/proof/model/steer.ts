@@ -134,13 +134,13 @@ export function matching(model: Model, tenant: string, filter: Filter): Job[] {
     );
 }
 
-export interface BulkAnswer {
+export interface BulkResult {
   readonly matched: number;
   readonly changed: number;
 }
 
 /** Cancels the jobs, which the caller has found: those that wait at once, those that run when their run ends. Never waits. */
-export function cancelAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkAnswer {
+export function cancelAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkResult {
   const changed = jobs.filter((job) => {
     if (job.status === "running") {
       const isAsked = model.requests.get(job.name) !== undefined || model.isHeld("requests", job.name);
@@ -156,7 +156,7 @@ export function cancelAll(model: Model, actor: Actor, tenant: string, jobs: read
 }
 
 /** Runs the jobs, which the caller has found, now, the oldest first; those that had ended with a fresh budget. */
-export function rescheduleAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkAnswer {
+export function rescheduleAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkResult {
   const now: Rescheduling = { runAt: null, maxAttempts: null };
   const changed = [...jobs].reverse().filter((job) => {
     if (model.isHeld("jobs", job.name)) return false;

@@ -1,8 +1,8 @@
 /** What a client of a storm does as a worker. */
-import { claim, complete, heartbeat, type Job, workerHeartbeat } from "./kernel.ts";
-import { type Client, dedupe, idempotencyKeys, kept, payload, soon, tenants } from "./proof-client.ts";
-import type { Run } from "./proof-ledger.ts";
-import { type ClaimedJob, type Report, settle } from "./settle.ts";
+import { claim, complete, heartbeat, type Job, workerHeartbeat } from "../kernel.ts";
+import { type ClaimedJob, type Report, settle } from "../settle.ts";
+import { type Client, dedupe, idempotencyKeys, kept, payload, soon, tenants } from "./client.ts";
+import type { Run } from "./ledger.ts";
 
 const runOf = ({ id, attempts, type }: Job | ClaimedJob): Run => ({ id, attempt: attempts, type });
 

@@ -1,7 +1,7 @@
 /** Compares what the kernel shows with what the model believes: jobs, attempts, results, keys and the audit log. */
 import { createHash } from "node:crypto";
+import { type Fault, isOverdue, type Job, type Model } from "../state.ts";
 import { Divergence, type Stage } from "./stage.ts";
-import { type Fault, isOverdue, type Job, type Model } from "./state.ts";
 
 type Row = Record<string, unknown>;
 
@@ -11,7 +11,7 @@ interface Seen extends Row {
   results: Row[] | null;
 }
 
-const SEEN = `select to_jsonb(j) as job,
+const seenQuery = `select to_jsonb(j) as job,
     (select jsonb_agg(to_jsonb(a) order by a.attempt_no) from jobforge_job_attempts a where a.job_id = j.id) as attempts,
     (select jsonb_agg(to_jsonb(r)) from jobforge_job_results r where r.job_id = j.id) as results
   from jobforge_jobs j`;
@@ -23,14 +23,18 @@ export async function compareTouched(stage: Stage): Promise<void> {
   stage.shared.touched.clear();
   if (names.length === 0) return;
   const ids = names.map((name) => stage.idOf(name));
-  compareJobs(stage, names, await stage.kernel.query<Seen>(`${SEEN} where j.id = any ($1::uuid[])`, [ids]));
+  compareJobs(
+    stage,
+    names,
+    await stage.kernel.query<Seen>(`${seenQuery} where j.id = any ($1::uuid[])`, [ids]),
+  );
 }
 
 /** Compares everything there is. */
 export async function compareAll(stage: Stage): Promise<void> {
   await compareTouched(stage);
   const names = stage.base.jobs.entries().map(([name]) => name);
-  const seen = await stage.kernel.query<Seen>(SEEN, []);
+  const seen = await stage.kernel.query<Seen>(seenQuery, []);
   const isOurs = ({ job }: Seen): boolean => isComparable(stage, stage.nameOf(String(job["id"])) ?? "");
   compareJobs(
     stage,
@@ -120,13 +124,13 @@ function compareJob(model: Model, id: string, job: Job, row: Seen): void {
   compareResults(job, row);
 }
 
-const TIMES = /_at$/;
+const timeColumn = /_at$/;
 
 /** A row in the model's terms: times as numbers, payloads by their mark. */
 function readRow(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
-      if (TIMES.test(column) && typeof value === "string") return [column, Date.parse(value)];
+      if (timeColumn.test(column) && typeof value === "string") return [column, Date.parse(value)];
       if (column !== "payload") return [column, value];
       const { mark, text } = (value ?? {}) as { mark?: unknown; text?: unknown };
       return [column, { mark, large: text !== undefined }];

@@ -1,8 +1,8 @@
 /** What a client of a storm does as an application and as an operator. */
-import { maintain } from "./archive.ts";
-import { enqueueJobs } from "./bulk.ts";
-import { cancel, enqueue, reschedule, setPolicy } from "./kernel.ts";
-import { removeLimit, setLimit } from "./limits.ts";
+import { maintain } from "../archive.ts";
+import { enqueueJobs } from "../bulk.ts";
+import { cancel, enqueue, reschedule, setPolicy } from "../kernel.ts";
+import { removeLimit, setLimit } from "../limits.ts";
 import {
   anyJob,
   type Client,
@@ -17,8 +17,8 @@ import {
   soon,
   subjects,
   tenants,
-} from "./proof-client.ts";
-import { UNKEPT } from "./proof-ledger.ts";
+} from "./client.ts";
+import { unkept } from "./ledger.ts";
 
 /** Enters what was answered for a job. */
 function enter(client: Client, tenant: string, job: Draft, answer: { id: string; outcome: string }): void {
@@ -127,7 +127,7 @@ export async function read(client: Client): Promise<void> {
   ]);
   if (job === undefined) return;
   await db.query("select * from jobforge_get_job($1, $2)", [job.id, job.tenant]);
-  if (job.type !== UNKEPT) await db.query("select jobforge_watch_job($1, $2)", [job.id, job.tenant]);
+  if (job.type !== unkept) await db.query("select jobforge_watch_job($1, $2)", [job.id, job.tenant]);
 }
 
 export async function maintainOnce({ db, random }: Client): Promise<void> {

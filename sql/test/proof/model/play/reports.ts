@@ -1,13 +1,13 @@
 /** What a worker's process remembers of its runs, and how it reports their ends. */
 
-import { type End, plainEnd, type RunReference } from "./runs.ts";
-import { BOOM, bits, describeSpec, documentOf, specOf, time } from "./specs.ts";
+import { type End, plainEnd, type RunReference } from "../runs.ts";
+import type { Outcome } from "../state.ts";
+import { type DrawnEnd, typeNames } from "../steps.ts";
+import { bits, boomMessage, describeSpec, documentOf, specOf, time } from "./specs.ts";
 import type { Process, Report, Stage } from "./stage.ts";
-import type { Outcome } from "./state.ts";
-import { type DrawnEnd, TYPES } from "./steps.ts";
 
 /** Runs that somebody held once and that later steps may still speak of. */
-const REMEMBERED_RUNS = 12;
+const rememberedRuns = 12;
 
 export function shownRun(run: RunReference): string {
   return `${run.name}/${run.attempt ?? "?"}`;
@@ -19,13 +19,13 @@ export function forgetRuns(stage: Stage, process: Process, runs: readonly RunRef
     runs.some((other) => other.name === run.name && other.attempt === run.attempt);
   process.held = process.held.filter((run) => !isOver(run));
   stage.past.push(...runs);
-  stage.past.splice(0, stage.past.length - REMEMBERED_RUNS);
+  stage.past.splice(0, stage.past.length - rememberedRuns);
 }
 
 /** The types that a worker asks for: those of the bits that take part, or all of them. */
 export function typesOf(stage: Stage, types: number | null): readonly string[] | null {
   if (types === null) return null;
-  const taking = TYPES.slice(0, stage.breadth.types);
+  const taking = typeNames.slice(0, stage.breadth.types);
   const named = bits(taking, types);
   return named.length === 0 ? taking : named;
 }
@@ -37,7 +37,7 @@ export function endOf(stage: Stage, drawn: DrawnEnd): End {
   return {
     ...plainEnd,
     status: drawn.status,
-    message: drawn.message && drawn.status !== "succeeded" ? BOOM : null,
+    message: drawn.message && drawn.status !== "succeeded" ? boomMessage : null,
     retry: drawn.retry,
     at: hasTime && drawn.in !== null ? stage.now + drawn.in : null,
     counts: drawn.counts,

@@ -4,18 +4,18 @@ import { insertHistory, makeLeaves, tenantSql } from "./history.ts";
 import type { Sql } from "./kernel.ts";
 
 /** Days of history that there will be. */
-const SPAN = "8 days";
-export const TENANTS = 20;
+const historySpan = "8 days";
+export const tenantCount = 20;
 /** Jobs that run, under twenty workers that live. */
-export const RUNNING = 500;
-const OWNER = `(${tenantSql(`1 + n % ${TENANTS}`)})::uuid`;
+export const runningJobs = 500;
+const ownerSql = `(${tenantSql(`1 + n % ${tenantCount}`)})::uuid`;
 
 /**
  * Readies an empty database for `fillTables`: the leaves of the time behind, which maintenance would have made then. Switches
  * autovacuum off, so that nothing is analysed behind the test's back. Both would make sessions plan anew, hence before.
  */
 export async function prepareTables(db: Sql): Promise<void> {
-  await makeLeaves(db, SPAN);
+  await makeLeaves(db, historySpan);
   const tables = await db.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
      where c.relnamespace = 'jobforge'::regnamespace and c.relkind = 'r'`,
@@ -30,7 +30,7 @@ export async function prepareTables(db: Sql): Promise<void> {
 export async function fillTables(db: Sql, rows: number): Promise<void> {
   // Running jobs are older than those that wait for their turn.
   for (let n = 0; n < 20; n += 1) {
-    await load(db, { count: RUNNING / 20, tenants: TENANTS, worker: `worker ${n}` });
+    await load(db, { count: runningJobs / 20, tenants: tenantCount, worker: `worker ${n}` });
     await db.query("select jobforge_heartbeat_worker($1)", [`worker ${n}`]);
   }
   // No lease runs out meanwhile, however slow the machine is.
@@ -38,14 +38,14 @@ export async function fillTables(db: Sql, rows: number): Promise<void> {
     "update jobforge.workers set seen_at = seen_at + interval '1 hour' where id like 'worker %'",
   );
   const quarter = Math.floor(rows / 4);
-  await load(db, { count: quarter, tenants: TENANTS, due: "-3 hours" });
-  await load(db, { count: quarter, tenants: TENANTS, rich: true });
-  await load(db, { count: quarter, tenants: TENANTS, due: "1 day" });
-  await load(db, { count: quarter, type: "other", types: 20, tenants: TENANTS });
+  await load(db, { count: quarter, tenants: tenantCount, due: "-3 hours" });
+  await load(db, { count: quarter, tenants: tenantCount, rich: true });
+  await load(db, { count: quarter, tenants: tenantCount, due: "1 day" });
+  await load(db, { count: quarter, type: "other", types: 20, tenants: tenantCount });
   await insertHistory(db, {
     rows,
-    span: SPAN,
-    tenant: tenantSql(`1 + n % ${TENANTS}`),
+    span: historySpan,
+    tenant: tenantSql(`1 + n % ${tenantCount}`),
     type: "case n % 3 when 0 then 'b' else 'a' end",
     status: `case n / 20 % 10 when 1 then 'dead' when 2 then 'failed' when 3 then 'canceled' else 'succeeded' end`,
     subject: "case when n % 3 = 0 then 'subject ' || n % 1000 end",
@@ -62,18 +62,18 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
   );
   await db.query(
     `insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at)
-     select jobforge.new_id(), 1, ${OWNER}, 'failed', 'w', now(), now()
+     select jobforge.new_id(), 1, ${ownerSql}, 'failed', 'w', now(), now()
      from generate_series(1, $1::int) n`,
     [rows],
   );
   await db.query(
     `insert into jobforge.payloads (job_id, tenant_id, payload)
-     select jobforge.new_id(), ${OWNER}, '{}' from generate_series(1, $1::int) n`,
+     select jobforge.new_id(), ${ownerSql}, '{}' from generate_series(1, $1::int) n`,
     [rows],
   );
   await db.query(
     `insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id)
-     select now(), ${OWNER}, 'w', 'JOB_CANCELED', 'job', n::text
+     select now(), ${ownerSql}, 'w', 'JOB_CANCELED', 'job', n::text
      from generate_series(1, $1::int) n`,
     [rows],
   );

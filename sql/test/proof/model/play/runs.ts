@@ -1,12 +1,13 @@
 /** Steps of workers about runs they have: complete, defer, signs of life, crashes. */
-import { requireNextDue } from "./claiming.ts";
-import { beat, beatWorker } from "./leases.ts";
+
+import { beat, beatWorker } from "../leases.ts";
+import { type End, endRun, heldJob, plainEnd, type RunReference } from "../runs.ts";
+import type { Model } from "../state.ts";
+import type { StepOf } from "../steps.ts";
+import { requireNextDue } from "./claims.ts";
 import { describeReport, endOf, forgetRuns, shownRun, typesOf } from "./reports.ts";
-import { type End, endRun, heldJob, plainEnd, type RunReference } from "./runs.ts";
 import { time } from "./specs.ts";
-import { IDLE, type Stage, same } from "./stage.ts";
-import type { Model } from "./state.ts";
-import type { StepOf } from "./steps.ts";
+import { idle, type Stage, same } from "./stage.ts";
 
 /** What complete and defer answer. */
 function requireEnded(model: Model, name: string, row: unknown): string {
@@ -20,7 +21,7 @@ function requireEnded(model: Model, name: string, row: unknown): string {
 export async function playComplete(stage: Stage, step: StepOf<"complete">): Promise<string> {
   const process = stage.busyProcess(step.worker);
   const meant = stage.pickRun(process, step.run);
-  if (meant === undefined) return IDLE;
+  if (meant === undefined) return idle;
   const drawn = endOf(stage, step.end);
   const status = drawn.status === "succeeded" ? "succeeded" : "failed";
   const end: End = { ...drawn, status, children: [], at: status === "failed" ? drawn.at : null };
@@ -51,14 +52,14 @@ export async function playComplete(stage: Stage, step: StepOf<"complete">): Prom
     (model) => endRun(model, heldJob(model, process.name, run, bound), end),
     (after, [row], model) => requireEnded(model, after.name, row),
   );
-  if (!told.startsWith(IDLE)) forgetRuns(stage, process, [meant]);
+  if (!told.startsWith(idle)) forgetRuns(stage, process, [meant]);
   return told;
 }
 
 export async function playDefer(stage: Stage, step: StepOf<"defer">): Promise<string> {
   const process = stage.busyProcess(step.worker);
   const meant = stage.pickRun(process, step.run);
-  if (meant === undefined) return IDLE;
+  if (meant === undefined) return idle;
   const run = { name: meant.name, attempt: step.hasAttempt ? meant.attempt : null };
   const end: End = { ...plainEnd, status: "deferred", at: stage.now + step.in, counts: step.counts };
   stage.doing = `${process.name} defers ${describeReport(stage, { run, end })}`;
@@ -72,14 +73,14 @@ export async function playDefer(stage: Stage, step: StepOf<"defer">): Promise<st
     (model) => endRun(model, heldJob(model, process.name, run, process.bound), end),
     (after, [row], model) => requireEnded(model, after.name, row),
   );
-  if (!told.startsWith(IDLE)) forgetRuns(stage, process, [meant]);
+  if (!told.startsWith(idle)) forgetRuns(stage, process, [meant]);
   return told;
 }
 
 export async function playBeat(stage: Stage, step: StepOf<"beat">): Promise<string> {
   const process = stage.busyProcess(step.worker);
   const meant = stage.pickRun(process, step.run);
-  if (meant === undefined) return IDLE;
+  if (meant === undefined) return idle;
   const run = { name: meant.name, attempt: step.hasAttempt ? meant.attempt : null };
   const isPlain = step.progress === null;
   stage.doing = `${process.name} ${isPlain ? "beats for" : "tells progress of"} ${shownRun(run)}`;

@@ -1,11 +1,11 @@
 /** Steps of workers that claim: claim, settle, and a settle sent again. */
-import { claim, IllegalClaim, isNextDue, type Wanted } from "./claims.ts";
+import { claim, IllegalClaim, isNextDue, type Wanted } from "../claim.ts";
+import { type RunReference, settle } from "../runs.ts";
+import type { Model } from "../state.ts";
+import type { StepOf, Via } from "../steps.ts";
 import { describeReport, endOf, forgetRuns, reportDocument, shownRun, typesOf } from "./reports.ts";
-import { type RunReference, settle } from "./runs.ts";
 import { shown, tenantOf } from "./specs.ts";
-import { Divergence, IDLE, type Process, type Report, type Settle, type Stage, same } from "./stage.ts";
-import type { Model } from "./state.ts";
-import type { StepOf, Via } from "./steps.ts";
+import { Divergence, idle, type Process, type Report, type Settle, type Stage, same } from "./stage.ts";
 
 /** What the kernel says of a claimed job. */
 interface Claimed {
@@ -40,7 +40,7 @@ function adopt(stage: Stage, model: Model, wanted: Wanted, rows: readonly Claime
   });
 }
 
-function legally<Answer>(judge: () => Answer): Answer {
+function legally<Result>(judge: () => Result): Result {
   try {
     return judge();
   } catch (error) {
@@ -105,10 +105,10 @@ export async function playSettle(stage: Stage, step: StepOf<"settle">): Promise<
 export async function playRetrySettle(stage: Stage, step: StepOf<"retrySettle">): Promise<string> {
   const senders = stage.processes.filter((process) => process.sent !== null);
   const process = senders[step.worker % senders.length] ?? stage.process(step.worker);
-  return process.sent === null ? IDLE : await sendSettle(stage, process, process.sent, "direct", false);
+  return process.sent === null ? idle : await sendSettle(stage, process, process.sent, "direct", false);
 }
 
-interface SettleAnswer {
+interface SettleResult {
   readonly settled: readonly { id: string; attempt: number; outcome: string; status: string | null }[];
   readonly jobs: readonly Claimed[];
   readonly hint: unknown;
@@ -151,7 +151,7 @@ async function sendSettle(
     },
     (model) => settle(model, process.name, bound, sent.reports),
     (predicted, [row], model) => {
-      const answer = row as SettleAnswer;
+      const answer = row as SettleResult;
       same("the error of the claim", answer.claim_error ?? null, null);
       same(
         "settled",

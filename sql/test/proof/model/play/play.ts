@@ -1,4 +1,8 @@
 /** Plays a scenario, step by step, and compares after each. */
+
+import type { Kernel } from "../kernel.ts";
+import type { Scenario } from "../scenario.ts";
+import type { Step } from "../steps.ts";
 import {
   playCancel,
   playEnqueue,
@@ -7,9 +11,8 @@ import {
   playReschedule,
   playUpdate,
 } from "./application.ts";
-import { playClaim, playRetrySettle, playSettle } from "./claiming.ts";
+import { playClaim, playRetrySettle, playSettle } from "./claims.ts";
 import { adoptRetention, compareAll, compareTouched } from "./compare.ts";
-import type { Kernel } from "./kernel.ts";
 import {
   playFinish,
   playGate,
@@ -20,15 +23,13 @@ import {
   playTravel,
   playTrespass,
 } from "./operate.ts";
-import { playBeat, playBeatWorker, playComplete, playCrash, playDefer } from "./running.ts";
-import type { Scenario } from "./scenario.ts";
-import { Divergence, IDLE, Stage } from "./stage.ts";
-import type { Step } from "./steps.ts";
+import { playBeat, playBeatWorker, playComplete, playCrash, playDefer } from "./runs.ts";
+import { Divergence, idle, Stage } from "./stage.ts";
 
 /** How much time passes with every step, in milliseconds. */
-const STEP_TAKES = 7;
+const stepDuration = 7;
 /** Everything is compared after so many steps. */
-const COMPARE_ALL_EVERY = 20;
+const compareAllEvery = 20;
 
 /** A scenario that went wrong: what was done until then, in words, and what was wrong. */
 export class FailedScenario extends Error {
@@ -47,13 +48,13 @@ export async function play(kernel: Kernel, scenario: Scenario): Promise<number> 
   const story: string[] = [];
   try {
     for (const [index, step] of scenario.steps.entries()) {
-      stage.shared.now += STEP_TAKES;
+      stage.shared.now += stepDuration;
       stage.doing = step.kind;
       const told = await playStep(stage, step);
-      if (!told.startsWith(IDLE)) story.push(told === "" ? stage.doing : `${stage.doing} → ${told}`);
+      if (!told.startsWith(idle)) story.push(told === "" ? stage.doing : `${stage.doing} → ${told}`);
       stage.doing = "";
       if (["maintain", "beatWorker", "travel"].includes(step.kind)) await adoptRetention(stage);
-      await (index % COMPARE_ALL_EVERY === COMPARE_ALL_EVERY - 1 ? compareAll(stage) : compareTouched(stage));
+      await (index % compareAllEvery === compareAllEvery - 1 ? compareAll(stage) : compareTouched(stage));
     }
     for (const via of ["application", "handler"] as const) await stage.end(via, "rollback");
     await compareAll(stage);

@@ -46,9 +46,9 @@ class Tour {
   }
 
   /** A call that answers one document. */
-  async #ask<Answer>(name: string, sql: string, ...values: unknown[]): Promise<Answer> {
+  async #ask<Result>(name: string, sql: string, ...values: unknown[]): Promise<Result> {
     const [row] = await this.#call(name, `select ${sql} as answer`, ...values);
-    return row?.["answer"] as Answer;
+    return row?.["answer"] as Result;
   }
 
   async enqueue(): Promise<void> {

@@ -5,7 +5,7 @@ import { tenantSql, withoutIndexes, writeHistory } from "./history.ts";
 import type { Sql } from "./kernel.ts";
 
 /** What the database holds beside the jobs of type 'a' that a test claims. */
-export const BACKLOG = { finished: 500_000, scheduled: 200_000, paused: 200_000, other: 200_000 };
+export const backlogRows = { finished: 500_000, scheduled: 200_000, paused: 200_000, other: 200_000 };
 
 export interface Backlog {
   /** Where to clone it from. */
@@ -29,7 +29,7 @@ export async function buildBacklog(server: TestServerAddress): Promise<Backlog> 
 
 async function writeEnded(db: TestDatabase): Promise<void> {
   await writeHistory(db, {
-    rows: BACKLOG.finished,
+    rows: backlogRows.finished,
     span: "20 days",
     tenant: tenantSql("1 + n % 20"),
     type: "case n % 2 when 0 then 'a' else 'other' || n % 5 end",
@@ -42,9 +42,9 @@ async function writeEnded(db: TestDatabase): Promise<void> {
 
 async function writeLive(db: Sql): Promise<void> {
   await withoutIndexes(db, "jobforge.jobs", async () => {
-    await load(db, { count: BACKLOG.scheduled, type: "a", tenants: 20, due: "1 day" });
-    await load(db, { count: BACKLOG.paused, type: "paused", tenants: 20 });
-    await load(db, { count: BACKLOG.other, type: "other", types: 5, tenants: 20 });
+    await load(db, { count: backlogRows.scheduled, type: "a", tenants: 20, due: "1 day" });
+    await load(db, { count: backlogRows.paused, type: "paused", tenants: 20 });
+    await load(db, { count: backlogRows.other, type: "other", types: 5, tenants: 20 });
   });
 }
 

@@ -1,16 +1,23 @@
 /** What steps draw, as the model and the kernel take it: jobs to enqueue, filters, times and tenants. */
-import { LARGE } from "../../support/archive.ts";
-import { isValid } from "./enqueue.ts";
-import { BOUND, TENANTS } from "./kernel.ts";
+import { largePayload } from "../../../support/archive.ts";
+import { isValid } from "../enqueue.ts";
+import { boundTenant, tenantIds } from "../kernel.ts";
+import type { Payload, Spec, Status } from "../state.ts";
+import type { Filter } from "../steer.ts";
+import { type DrawnFilter, type DrawnJob, typeNames } from "../steps.ts";
 import type { Stage } from "./stage.ts";
-import type { Payload, Spec, Status } from "./state.ts";
-import type { Filter } from "./steering.ts";
-import { type DrawnFilter, type DrawnJob, TYPES } from "./steps.ts";
 
-export const TAGS = ["red", "green", "blue"] as const;
-export const STATUSES: readonly Status[] = ["queued", "running", "succeeded", "failed", "dead", "canceled"];
+export const tagNames = ["red", "green", "blue"] as const;
+export const statusNames: readonly Status[] = [
+  "queued",
+  "running",
+  "succeeded",
+  "failed",
+  "dead",
+  "canceled",
+];
 /** What handlers say when they fail, and what filters look for. */
-export const BOOM = "boom";
+export const boomMessage = "boom";
 
 /** The elements that a number's bits name. */
 export function bits<Element>(elements: readonly Element[], number: number): Element[] {
@@ -23,20 +30,20 @@ export function time(at: number | null): string | null {
 }
 
 export function tenantOf(stage: Stage, number: number): string {
-  return TENANTS[number % stage.breadth.tenants] ?? BOUND;
+  return tenantIds[number % stage.breadth.tenants] ?? boundTenant;
 }
 
 export function typeOf(stage: Stage, number: number): string {
-  return TYPES[number % stage.breadth.types] ?? "a";
+  return typeNames[number % stage.breadth.types] ?? "a";
 }
 
 /** A tenant's short name in the report. */
 export function shown(tenant: string): string {
-  return `t${TENANTS.findIndex((known) => tenant.startsWith(known))}`;
+  return `t${tenantIds.findIndex((known) => tenant.startsWith(known))}`;
 }
 
 export function payloadDocument(payload: Payload): Record<string, unknown> {
-  return payload.large ? { mark: payload.mark, ...LARGE } : { mark: payload.mark };
+  return payload.large ? { mark: payload.mark, ...largePayload } : { mark: payload.mark };
 }
 
 /** The job to enqueue that a step drew. */
@@ -51,7 +58,7 @@ export function specOf(stage: Stage, drawn: DrawnJob): Spec {
     idempotencyKey: drawn.key === null ? null : `k${drawn.key}`,
     dedupeKey: drawn.dedupe === null ? null : `d${drawn.dedupe}`,
     dedupeMode: drawn.mode,
-    tags: bits(TAGS, drawn.tags),
+    tags: bits(tagNames, drawn.tags),
     subject: drawn.subject === null ? null : `s${drawn.subject}`,
     expiresAt: drawn.expiresIn === null ? null : Math.max(stage.now, runAt ?? 0) + drawn.expiresIn,
   };
@@ -95,11 +102,11 @@ export function describeSpec(stage: Stage, spec: Spec): string {
 /** The filter that a step drew. */
 export function filterOf(drawn: DrawnFilter): Filter {
   return {
-    statuses: drawn.statuses === null ? null : bits(STATUSES, drawn.statuses),
-    types: drawn.types === null ? null : bits(TYPES, drawn.types),
-    tags: drawn.tags === null ? null : bits(TAGS, drawn.tags),
+    statuses: drawn.statuses === null ? null : bits(statusNames, drawn.statuses),
+    types: drawn.types === null ? null : bits(typeNames, drawn.types),
+    tags: drawn.tags === null ? null : bits(tagNames, drawn.tags),
     subject: drawn.subject === null ? null : `s${drawn.subject}`,
-    errorContains: drawn.error ? BOOM : null,
+    errorContains: drawn.error ? boomMessage : null,
   };
 }
 

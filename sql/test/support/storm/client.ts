@@ -1,9 +1,9 @@
 /** One client of a storm, and the jobs and keys that all of them share. */
 import type { TestConnection } from "@jobforge/testing";
-import { LARGE } from "./archive.ts";
-import { T, U, UNKNOWN } from "./kernel.ts";
-import { type Known, type Ledger, type Run, UNKEPT } from "./proof-ledger.ts";
-import type { Random } from "./proof-random.ts";
+import { largePayload } from "../archive.ts";
+import { T, U, unknownId } from "../kernel.ts";
+import type { Random } from "../random.ts";
+import { type Known, type Ledger, type Run, unkept } from "./ledger.ts";
 
 /** An application, a worker and an operator on one connection. Whatever it is told goes into the ledger. */
 export interface Client {
@@ -22,7 +22,7 @@ export interface Client {
   readonly limited: boolean;
 }
 
-export const tenants: readonly string[] = [T, U, UNKNOWN];
+export const tenants: readonly string[] = [T, U, unknownId];
 export const kept: readonly string[] = ["a", "b", "c", "d"];
 export const subjects: readonly string[] = ["s1", "s2", "s3"];
 
@@ -41,13 +41,13 @@ export const isLoose = (draft: Draft): boolean => !("idempotency_key" in draft |
 export function payload(client: Client): { token: string } {
   client.payloads += 1;
   const token = `${client.name} ${client.payloads}`;
-  return client.random.chance(0.1) ? { token, ...LARGE } : { token };
+  return client.random.chance(0.1) ? { token, ...largePayload } : { token };
 }
 
 /** A job with any of the options there are. */
 export function draft(client: Client): Draft {
   const { random } = client;
-  const job: Draft = { type: random.pick([...kept, UNKEPT]), payload: payload(client) };
+  const job: Draft = { type: random.pick([...kept, unkept]), payload: payload(client) };
   if (random.chance(0.3)) job["idempotency_key"] = random.pick(idempotencyKeys);
   if (random.chance(0.4)) Object.assign(job, dedupe(random));
   if (random.chance(0.3)) job["priority"] = random.below(4);
@@ -56,8 +56,8 @@ export function draft(client: Client): Draft {
   if (random.chance(0.2)) job["run_at"] = soon(random);
   if (client.limited && random.chance(0.5)) job["concurrency_key"] = random.pick(concurrencyKeys);
   // What keeps no history can be accounted for only when somebody is told of its end.
-  if (job.type !== UNKEPT && random.chance(0.5)) job["subject"] = random.pick(subjects);
-  if (job.type !== UNKEPT && random.chance(0.1))
+  if (job.type !== unkept && random.chance(0.5)) job["subject"] = random.pick(subjects);
+  if (job.type !== unkept && random.chance(0.1))
     job["expires_at"] = new Date(Date.now() + 60_000).toISOString();
   return job;
 }

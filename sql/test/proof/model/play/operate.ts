@@ -1,17 +1,17 @@
 /** Steps of operators, of time, of readers and of those who have no business here; and the ends of open transactions. */
 
-import { isPaused } from "./claims.ts";
-import { BOUND, START, TENANTS } from "./kernel.ts";
-import { maintain } from "./leases.ts";
+import { globalTenant } from "../../../support/kernel.ts";
+import { isPaused } from "../claim.ts";
+import { boundTenant, startTime, tenantIds } from "../kernel.ts";
+import { maintain } from "../leases.ts";
+import { defaultPolicy, type Model, type Policy } from "../state.ts";
+import { find, matching } from "../steer.ts";
+import type { DrawnPolicy, StepOf } from "../steps.ts";
 import { filterDocument, filterOf, shown, tenantOf, time, typeOf } from "./specs.ts";
-import { type Call, Divergence, IDLE, type Stage, same } from "./stage.ts";
-import { defaultPolicy, type Model, type Policy } from "./state.ts";
-import { find, matching } from "./steering.ts";
-import type { DrawnPolicy, StepOf } from "./steps.ts";
+import { type Call, Divergence, idle, type Stage, same } from "./stage.ts";
 
-const NOBODY = "00000000-0000-0000-0000-000000000000";
 /** Audit rows are kept for a year, and the model knows nothing of that. */
-const LONGEST_SCENARIO = 300 * 86_400_000;
+const longestScenario = 300 * 86_400_000;
 
 /** The presets of the documentation. */
 const presets: Record<NonNullable<DrawnPolicy["preset"]>, Partial<Policy>> = {
@@ -39,7 +39,7 @@ export async function playPolicy(stage: Stage, step: StepOf<"policy">): Promise<
       const before = type === "*" ? (model.policies.get("*") ?? defaultPolicy) : model.policyOf(type);
       const policy = { ...before, ...(preset === null ? {} : presets[preset]), ...values };
       model.policies.set(type, policy);
-      model.note("POLICY_SET", NOBODY, actor, type);
+      model.note("POLICY_SET", globalTenant, actor, type);
       return policy;
     },
     (policy, [row]) => {
@@ -80,7 +80,12 @@ export async function playGate(stage: Stage, step: StepOf<"gate">): Promise<stri
     (model) => {
       model.gates.set(gate, { until: isClosing ? until : stage.now });
       const tenant = scope === "tenant" ? key : undefined;
-      model.note(isClosing ? "GATE_PAUSED" : "GATE_RESUMED", tenant ?? NOBODY, actor, gate.replace(" ", ":"));
+      model.note(
+        isClosing ? "GATE_PAUSED" : "GATE_RESUMED",
+        tenant ?? globalTenant,
+        actor,
+        gate.replace(" ", ":"),
+      );
     },
     (_, [row]) => {
       same("paused", (row as { paused: unknown }).paused, isClosing);
@@ -104,7 +109,7 @@ async function maintenance(stage: Stage): Promise<string> {
 }
 
 export async function playTravel(stage: Stage, step: StepOf<"travel">): Promise<string> {
-  stage.shared.now = Math.min(stage.now + step.by, START + LONGEST_SCENARIO);
+  stage.shared.now = Math.min(stage.now + step.by, startTime + longestScenario);
   stage.doing = `${step.by / 1000} s pass${step.isMaintained ? ", then maintenance" : ""}`;
   return step.isMaintained ? await maintenance(stage) : "";
 }
@@ -116,11 +121,11 @@ export async function playSavepoint(stage: Stage, step: StepOf<"savepoint">): Pr
     back: "rolls back to its savepoint",
   };
   stage.doing = `${step.via} ${what[step.how]}`;
-  return (await stage.savepoint(step.via, step.how)) ? "" : IDLE;
+  return (await stage.savepoint(step.via, step.how)) ? "" : idle;
 }
 
 export async function playFinish(stage: Stage, step: StepOf<"finish">): Promise<string> {
-  if (stage.transaction(step.via) === undefined) return IDLE;
+  if (stage.transaction(step.via) === undefined) return idle;
   stage.doing = `${step.via} ${step.how === "commit" ? "commits" : "rolls back"}`;
   await stage.end(step.via, step.how);
   return "";
@@ -128,10 +133,10 @@ export async function playFinish(stage: Stage, step: StepOf<"finish">): Promise<
 
 /** Calls of logins that are bound to the first tenant, for another one. All of them are refused. */
 export async function playTrespass(stage: Stage, step: StepOf<"trespass">): Promise<string> {
-  const other = TENANTS[1 + (step.pick % (TENANTS.length - 1))] ?? NOBODY;
+  const other = tenantIds[1 + (step.pick % (tenantIds.length - 1))] ?? globalTenant;
   const strangers = stage.base.known().filter((job) => job.tenant === other && stage.hasId(job.name));
   const victim = strangers[step.pick % strangers.length];
-  const id = victim === undefined ? BOUND : stage.idOf(victim.name);
+  const id = victim === undefined ? boundTenant : stage.idOf(victim.name);
   const calls: Record<typeof step.what, Omit<Call, "tenant">> = {
     enqueue: { session: "tenant", sql: "select jobforge_enqueue_job($1, 'a') as answer", values: [other] },
     cancel: { session: "tenant", sql: "select jobforge_cancel_job($1, $2) as answer", values: [id, other] },
@@ -155,7 +160,7 @@ export async function playTrespass(stage: Stage, step: StepOf<"trespass">): Prom
 /** A list, and one job of it: what tenants and operators see. */
 export async function playRead(stage: Stage, step: StepOf<"read">): Promise<string> {
   const tenant = tenantOf(stage, step.tenant);
-  const session = step.byTenant && tenant === BOUND ? "tenant" : "operator";
+  const session = step.byTenant && tenant === boundTenant ? "tenant" : "operator";
   const filter = filterOf(step.filter);
   stage.doing = `${session} lists jobs of ${shown(tenant)} ${JSON.stringify(filterDocument(filter))} limit ${step.limit}`;
   const page = stage.newestFirst(matching(stage.base, tenant, filter)).slice(0, step.limit);

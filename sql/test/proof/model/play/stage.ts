@@ -2,12 +2,12 @@
  * Where a scenario is played: the kernel and the model side by side, what each worker's process remembers, and who has a
  * transaction open. Every call is predicted by the model first, then made, then compared.
  */
-import type { Kernel, KernelAnswer, Session, SessionName } from "./kernel.ts";
-import { BOUND, START } from "./kernel.ts";
-import type { End, RunReference } from "./runs.ts";
-import type { Breadth } from "./scenario.ts";
-import { type Job, Model, Refusal, Shared, type Transaction, Waits } from "./state.ts";
-import { BOUND_WORKER, type DrawnRun, type JobReference, type Via, WORKERS } from "./steps.ts";
+import type { Kernel, KernelResult, Session, SessionName } from "../kernel.ts";
+import { boundTenant, startTime } from "../kernel.ts";
+import type { End, RunReference } from "../runs.ts";
+import type { Breadth } from "../scenario.ts";
+import { type Job, Model, Refusal, Shared, type Transaction, Waits } from "../state.ts";
+import { boundWorker, type DrawnRun, type JobReference, type Via, workerCount } from "../steps.ts";
 
 /** The kernel did something that the model does not allow. */
 export class Divergence extends Error {}
@@ -53,12 +53,12 @@ export interface Call {
 }
 
 /** What a step that did nothing says of itself. */
-export const IDLE = "nothing to do";
+export const idle = "nothing to do";
 
 export class Stage {
   readonly kernel: Kernel;
   readonly breadth: Breadth;
-  readonly shared = new Shared(START);
+  readonly shared = new Shared(startTime);
   readonly base: Model = new Model(this.shared);
   readonly processes: readonly Process[];
   /** Runs that some process held once. */
@@ -73,10 +73,10 @@ export class Stage {
   constructor(kernel: Kernel, breadth: Breadth) {
     this.kernel = kernel;
     this.breadth = breadth;
-    this.processes = Array.from({ length: WORKERS }, (_, number) => ({
+    this.processes = Array.from({ length: workerCount }, (_, number) => ({
       name: `w${number}`,
-      bound: number === BOUND_WORKER ? BOUND : null,
-      session: number === BOUND_WORKER ? "bound" : "worker",
+      bound: number === boundWorker ? boundTenant : null,
+      session: number === boundWorker ? "bound" : "worker",
       instance: 1,
       held: [],
       hint: null,
@@ -94,7 +94,7 @@ export class Stage {
   }
 
   process(worker: number): Process {
-    const process = this.processes[worker % WORKERS];
+    const process = this.processes[worker % workerCount];
     if (process === undefined) throw new Error(`no worker ${worker}`);
     return process;
   }
@@ -227,7 +227,7 @@ export class Stage {
     try {
       predicted = { answer: predict(draft) };
     } catch (error) {
-      if (error instanceof Waits) return `${IDLE}: it would wait`;
+      if (error instanceof Waits) return `${idle}: it would wait`;
       if (!(error instanceof Refusal)) throw error;
       predicted = error;
     }
@@ -254,7 +254,7 @@ export class Stage {
   }
 
   /** Makes a call; a refusal leaves an open transaction as it was. */
-  async call(via: Via, call: Call): Promise<KernelAnswer> {
+  async call(via: Via, call: Call): Promise<KernelResult> {
     const session = this.kernel.sessions[call.session];
     if (via === "direct") return await session.call(this.now, call.sql, call.values, call.tenant);
     await session.run("savepoint step");
@@ -264,7 +264,7 @@ export class Stage {
   }
 }
 
-function requireRefusal(code: string, answer: KernelAnswer): void {
+function requireRefusal(code: string, answer: KernelResult): void {
   if (answer.code === code) return;
   const told =
     answer.code === null ? `accepted: ${JSON.stringify(answer.rows)}` : `refused with ${answer.code}`;

@@ -3,8 +3,8 @@
  * by between two calls, so time is told, not taken: the figures are the same on a fast and on a slow machine.
  */
 import type { TestDatabase } from "@jobforge/testing";
-import { costAndAnswer } from "./cost.ts";
-import { NOW, type Sql } from "./kernel.ts";
+import { costAndResult } from "./cost.ts";
+import { nowSql, type Sql } from "./kernel.ts";
 import type { Report, Settlement } from "./settle.ts";
 
 /** A clock that goes on when it is told to, for all the workers of a test. */
@@ -14,13 +14,13 @@ export interface Clock {
 }
 
 /** The time from one call to the next: ten thousand jobs a second, in batches of a hundred. */
-const BETWEEN_CALLS = 10;
+const betweenCalls = 10;
 
 /** Takes the place of the database's clock for sessions that are told the time; the others may travel as before. */
 export async function stopClock(db: TestDatabase): Promise<Clock> {
   await db.query(
     `create or replace function jobforge.now() returns timestamptz language sql volatile parallel safe as $$
-       select coalesce(nullif(current_setting('proof.now', true), '')::timestamptz, ${NOW})
+       select coalesce(nullif(current_setting('proof.now', true), '')::timestamptz, ${nowSql})
      $$`,
   );
   return { now: await db.value<number>("select (extract(epoch from clock_timestamp()) * 1000)::float8") };
@@ -59,10 +59,10 @@ export function flowWorker(session: Sql, name: string, clock: Clock, types: read
       hint = null;
     },
     step: async (end = succeed) => {
-      clock.now += BETWEEN_CALLS;
+      clock.now += betweenCalls;
       await tellTime(session, clock);
       const reports = jobs.map((job) => ({ id: job.id, attempt: job.attempts, ...end(job) }));
-      const { buffers, answer } = await costAndAnswer<Settlement & { hint: { at: string } }>(
+      const { buffers, answer } = await costAndResult<Settlement & { hint: { at: string } }>(
         session,
         "jobforge_settle_jobs($1, $2, 100, $3, null, $4)",
         [name, JSON.stringify(reports), types, hint === null ? null : JSON.stringify(hint)],

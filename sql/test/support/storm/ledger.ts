@@ -1,6 +1,6 @@
 /** What the clients of a storm were told, and whether the database agrees with it in the end. */
-import type { Sql } from "./kernel.ts";
-import type { Report, Settlement } from "./settle.ts";
+import type { Sql } from "../kernel.ts";
+import type { Report, Settlement } from "../settle.ts";
 
 /** A job that a client may try to change. Loose ones have no key, so that no call but a change by name waits for them. */
 export interface Known {
@@ -18,7 +18,7 @@ export interface Run {
 }
 
 /** Keeps no history: a job of it that succeeds or is canceled is gone. */
-export const UNKEPT = "unkept";
+export const unkept = "unkept";
 
 type JobRow = {
   id: string;
@@ -89,13 +89,13 @@ export class Ledger {
 
   /** Enters a cancel: a job that keeps no history is gone then, or when its run has ended, were it lost. */
   canceled(job: Known): void {
-    if (job.type === UNKEPT) this.#forgotten.add(job.id);
+    if (job.type === unkept) this.#forgotten.add(job.id);
   }
 
   #ended(name: string, run: Run, report: Report, status: string): void {
     if (this.#ends.has(name)) this.objections.push(`${name} was ended twice`);
     this.#ends.set(name, String(report["status"]));
-    if (run.type === UNKEPT && (status === "succeeded" || status === "canceled")) this.#forgotten.add(run.id);
+    if (run.type === unkept && (status === "succeeded" || status === "canceled")) this.#forgotten.add(run.id);
     if (status !== "succeeded" || !Array.isArray(report["children"])) return;
     for (const child of report["children"] as { payload: { token: string } }[]) {
       if ("idempotency_key" in child || "dedupe_key" in child) this.#keyedChildren += 1;

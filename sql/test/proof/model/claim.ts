@@ -2,7 +2,7 @@
  * The model of claiming. Which jobs a claim takes is the kernel's choice within rules: the model says whether a choice
  * was legal, and adopts it.
  */
-import { upkeep } from "./leases.ts";
+import { maintainJobs } from "./leases.ts";
 import type { Job, Model } from "./state.ts";
 
 export interface Wanted {
@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 /** A hint counts for so long. */
-const HINT_LIVES = 1000;
+const hintLifetime = 1000;
 
 /** A choice that no rule allows. */
 export class IllegalClaim extends Error {}
@@ -65,12 +65,12 @@ function isClaimable(model: Model, job: Job): boolean {
 
 /**
  * Judges a claim of the jobs with these marks and makes them running; answers them in the order they should come. A claim
- * that would come back short does upkeep first.
+ * that would come back short does maintainJobs first.
  */
 export function claim(model: Model, wanted: Wanted, marks: readonly number[]): Job[] {
   if (new Set(marks).size < marks.length) throw new IllegalClaim("a job was claimed twice");
   const taken = take(model, wanted, wanted.limit, marks);
-  if (taken.length < wanted.limit && upkeep(model, false)) {
+  if (taken.length < wanted.limit && maintainJobs(model, false)) {
     taken.push(...take(model, wanted, wanted.limit - taken.length, marks));
   }
   for (const mark of marks) {
@@ -128,7 +128,7 @@ function mayBeOverlooked(model: Model, wanted: Wanted, job: Job): boolean {
   if (!wanted.isHinted) return false;
   const opened = gatesOf(job).map((gate) => model.gates.get(gate)?.until ?? 0);
   const since = Math.max(model.shared.changedAt.get(job.name) ?? 0, job.runAt, ...opened);
-  return model.now - since <= HINT_LIVES;
+  return model.now - since <= hintLifetime;
 }
 
 /** Within a priority every waiting tenant gets an equal share of what is left, as far as it has so much. */

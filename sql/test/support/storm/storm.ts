@@ -1,14 +1,14 @@
 /** A storm: many clients that do everything there is to do at random, at once. */
 import type { TestDatabase } from "@jobforge/testing";
-import { maintain } from "./archive.ts";
-import { claim, connections, type KernelError, setPolicy, U } from "./kernel.ts";
-import { setWeight } from "./limits.ts";
-import * as application from "./proof-application.ts";
-import type { Client } from "./proof-client.ts";
-import { kept } from "./proof-client.ts";
-import { Ledger, UNKEPT } from "./proof-ledger.ts";
-import { randomFrom } from "./proof-random.ts";
-import * as worker from "./proof-worker.ts";
+import { maintain } from "../archive.ts";
+import { claim, connections, type KernelError, setPolicy, U } from "../kernel.ts";
+import { setWeight } from "../limits.ts";
+import { randomFrom } from "../random.ts";
+import * as application from "./application.ts";
+import type { Client } from "./client.ts";
+import { kept } from "./client.ts";
+import { Ledger, unkept } from "./ledger.ts";
+import * as worker from "./worker.ts";
 
 /** What clients do, and how often. */
 const actions: Record<string, readonly [weight: number, act: (client: Client) => Promise<void>]> = {
@@ -56,7 +56,7 @@ async function act(client: Client): Promise<void> {
 }
 
 /** What a storm must not leave behind when it is over. */
-export const LEFTOVERS = `select jsonb_build_object(
+export const leftovers = `select jsonb_build_object(
   'live jobs', (select count(*) from jobforge.jobs),
   'children not enqueued', (select count(*) from jobforge.outbox),
   'buckets to look at', (select count(*) from jobforge.unpark_requests),
@@ -79,7 +79,7 @@ export async function storm(
 ): Promise<Ledger> {
   const ledger = new Ledger();
   if (limited) await setWeight(db, U, 3);
-  await setPolicy(db, UNKEPT, { keep_history: false, base_ms: 0 });
+  await setPolicy(db, unkept, { keep_history: false, base_ms: 0 });
   for (const type of kept) await setPolicy(db, type, { base_ms: 10 });
   const clients = (await connections(db, count)).map(
     (connection, n): Client => ({

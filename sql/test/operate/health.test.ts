@@ -1,0 +1,60 @@
+/** jobforge_health: the health of the installation. */
+import { describe, expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { expectError, type Sql, setPolicy, T } from "../support/kernel.ts";
+import { boundLogin, login } from "../support/tenants.ts";
+
+describe("jobforge_health", () => {
+  const health = (db: Sql): Promise<Record<string, unknown>> => db.value("select jobforge_health()");
+
+  test("a fresh installation has no problems", async ({ db }) => {
+    expect(await health(db)).toMatchObject({
+      api_schema: "public",
+      grants: [],
+      open_tables: [],
+      lacks_shelf: false,
+      overdue_leaves: 0,
+      outbox: 0,
+      hot: { autovacuum: true },
+    });
+    expect(
+      await db.value(
+        "select bool_and((l ->> 'ahead_to')::timestamptz > clock_timestamp() + interval '1 day') from jsonb_array_elements(jobforge_health() -> 'leaves') l",
+      ),
+    ).toBe(true);
+  });
+
+  test("shows rights that were granted by hand, and tables without row security", async ({ db }) => {
+    await db.query("grant select on jobforge.jobs to jobforge_reader");
+    await db.query("revoke execute on function jobforge_maintain(integer) from jobforge_worker");
+    await db.query("alter table jobforge.gates disable row level security");
+    await db.query("alter table jobforge.jobs set (autovacuum_enabled = false)");
+    const { grants, open_tables, hot } = await health(db);
+    expect(grants).toMatchObject([{ object: "jobs" }, { object: "public.jobforge_maintain(integer)" }]);
+    expect(open_tables).toEqual(["gates"]);
+    expect(hot).toMatchObject({ autovacuum: false });
+  });
+
+  test("shows when maintenance last ran, and partitions that must be made or dropped", async ({ db }) => {
+    expect((await health(db))["maintained_at"]).toBeNull();
+    await db.query("select jobforge_maintain()");
+    expect(Object.keys((await health(db))["maintained_at"] ?? {})).toContain("jobs");
+    await setPolicy(db, "a", { retention_days: 1 });
+    expect(await health(db)).toMatchObject({ lacks_shelf: true });
+    await db.travel("90 days");
+    expect((await health(db))["overdue_leaves"]).toBeGreaterThan(0);
+  });
+
+  test("readers and operators may call it; tenants, workers and bound roles may not", async ({ db }) => {
+    for (const role of ["jobforge_reader", "jobforge_operator"]) {
+      await using allowed = await login(db, role);
+      expect(await health(allowed)).toHaveProperty("version");
+    }
+    for (const role of ["jobforge_tenant", "jobforge_worker", "jobforge_app"]) {
+      await using refused = await login(db, role);
+      await expect(health(refused)).rejects.toMatchObject({ code: "42501" });
+    }
+    await using bound = await boundLogin(db, T, "jobforge_reader");
+    await expectError(health(bound), "42501");
+  });
+});
