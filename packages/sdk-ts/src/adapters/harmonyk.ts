@@ -13,6 +13,7 @@ import { HeldJobs, type Hold } from "./held.ts";
 export type HarmonykJobStatus = "queued" | "running" | "success" | "failed";
 
 /** How many failures of a job are retried. The job is executed once more than that. */
+// biome-ignore lint/style/useNamingConvention: the name is part of the Harmonyk design
 export const DEFAULT_MAX_ATTEMPTS = 5;
 
 const longestDelayMs = 60_000;
