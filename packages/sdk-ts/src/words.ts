@@ -75,6 +75,25 @@ export const auditEntityTypes = [
 ] as const;
 export type AuditEntityType = (typeof auditEntityTypes)[number];
 
+/** The roles of callers. */
+export const clientRoles = [
+  "jobforge_tenant",
+  "jobforge_app",
+  "jobforge_worker",
+  "jobforge_operator",
+  "jobforge_reader",
+] as const;
+export type ClientRole = (typeof clientRoles)[number];
+
+/** The roles of a server's keys. jobforge_tenant is for logins that are bound to a tenant, and a key is not a login. */
+export const tokenRoles = [
+  "jobforge_app",
+  "jobforge_worker",
+  "jobforge_operator",
+  "jobforge_reader",
+] as const;
+export type TokenRole = (typeof tokenRoles)[number];
+
 /** Whether a worker still sends heartbeats. */
 export const workerStatuses = ["alive", "gone"] as const;
 export type WorkerStatus = (typeof workerStatuses)[number];

@@ -3,10 +3,11 @@
  * them, or one of JobForge's own keys. The database decides what the caller may do.
  */
 import { createHash } from "node:crypto";
+import { type ClientRole, clientRoles } from "@jobforge/sdk-ts";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Caller, type Credential, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
-import { type ClientRole, clientRoles, type Settings } from "./options.ts";
+import type { Settings } from "./options.ts";
 
 /** The form of a key created by `jobforge_create_token`. */
 const keyPattern = /^jf_[0-9a-f]{8}_[0-9a-f]{64}$/;

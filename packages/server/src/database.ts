@@ -3,9 +3,10 @@
  * only. So the database decides what the caller may see and do, and no state stays on the connection for the next
  * request.
  */
+import type { ClientRole } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
-import type { ClientRole, Settings } from "./options.ts";
+import type { Settings } from "./options.ts";
 
 /** The authenticated caller. */
 export interface Caller {

@@ -1,6 +1,7 @@
 /** /healthz shows whether the process is alive, /readyz whether it can serve requests. */
+
+import { clientRoles } from "@jobforge/sdk-ts";
 import { Hono } from "hono";
-import { clientRoles } from "./options.ts";
 import type { Environment, Services } from "./services.ts";
 
 export function healthRoutes(services: Services): Hono<Environment> {

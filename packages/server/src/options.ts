@@ -2,19 +2,9 @@
  * The options of a server. All have safe defaults, except the database and the way in which callers are
  * authenticated.
  */
+import type { ClientRole } from "@jobforge/sdk-ts";
 import type { TickHandler } from "@jobforge/worker-ts";
 import type { Logger } from "pino";
-
-/** The roles that a token may have. */
-export const clientRoles = [
-  "jobforge_tenant",
-  "jobforge_app",
-  "jobforge_worker",
-  "jobforge_operator",
-  "jobforge_reader",
-] as const;
-
-export type ClientRole = (typeof clientRoles)[number];
 
 export interface RateLimit {
   /** Requests per second, sustained. */

@@ -2,9 +2,10 @@
  * A database that accepts data and sends nothing back, as happens when its machine stops or the network silently
  * drops a connection.
  */
+
+import { clientRoles } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
 import { FaultProxy } from "../../../chaos/src/proxy/proxy.ts";
-import { clientRoles } from "../src/options.ts";
 import { appToken, test as base, type Running, startServer, T } from "./support/server.ts";
 
 const test = base.extend<{ proxy: FaultProxy; hanging: Running }>({

@@ -1,7 +1,8 @@
 /** A pooler in transaction mode: requests share few sessions, and leave no state on them. */
+
+import { clientRoles } from "@jobforge/sdk-ts";
 import { describe, expect } from "vitest";
 import { pgbouncer, startPooler } from "../../../test/pooler.ts";
-import { clientRoles } from "../src/options.ts";
 import { appToken, sign, startServer, T, test, U } from "./support/server.ts";
 
 describe.skipIf(pgbouncer === undefined)("a server behind pgbouncer", () => {

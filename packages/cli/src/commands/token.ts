@@ -1,5 +1,5 @@
 /** `jobforge token`: the keys of the HTTP server. A key is shown only once, when it is created. */
-import type { JobForge } from "@jobforge/sdk-ts";
+import { type JobForge, tokenRoles } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -13,7 +13,7 @@ import {
 import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Column } from "../output/table.ts";
 import { ago, choice, readTime } from "../output/values.ts";
-import { createToken, listTokens, revokeToken, stateOf, type Token, tokenRoles } from "../server/tokens.ts";
+import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
 
 interface CreateOptions extends CommonOptions {
   readonly role: string;

@@ -1,14 +1,6 @@
 /** The keys of the server, as the database returns them. A key itself is returned only once, when it is created. */
 import type { JobForge } from "@jobforge/sdk-ts";
 
-/** The roles that a key can have. */
-export const tokenRoles = [
-  "jobforge_app",
-  "jobforge_worker",
-  "jobforge_operator",
-  "jobforge_reader",
-] as const;
-
 export interface NewToken {
   readonly name: string;
   readonly role: string;

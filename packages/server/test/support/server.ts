@@ -1,11 +1,11 @@
 /** A server for a test's database, with the least rights that a server needs, and tokens for it. */
 import { createServer as createHttpServer } from "node:http";
+import { clientRoles } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
 import { SignJWT } from "jose";
 import { pino } from "pino";
 import { test as base } from "../../../../test/database.ts";
 import { createServer, type JobForgeServer, type ServerOptions } from "../../src/index.ts";
-import { clientRoles } from "../../src/options.ts";
 
 export const T = "11111111-1111-4111-8111-111111111111";
 export const U = "22222222-2222-4222-8222-222222222222";

@@ -1,10 +1,9 @@
 /** The keys of this API. */
 import { z } from "@hono/zod-openapi";
-import { clientRoles } from "../../options.ts";
+import { tokenRoles } from "@jobforge/sdk-ts";
 import { Id, Time } from "./basic.ts";
 
-/** A jobforge_tenant is a login that is bound to its tenant. A key is not a login, so it cannot have this role. */
-const TokenRole = z.enum(clientRoles).exclude(["jobforge_tenant"]);
+const TokenRole = z.enum(tokenRoles);
 
 export const NewToken = z
   .strictObject({
