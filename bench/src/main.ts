@@ -37,7 +37,7 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
     const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
     if (chosen.write) progress(`written: ${writeDocs(results, command).join(", ")}\n`);
     console.log(json ? JSON.stringify(jsonReport(results, command), null, 2) : textReport(results));
-    // A peer may fail in a workload that it was not made for. JobForge may not.
+    // A peer may fail in a workload that it was not made for. If JobForge fails, the exit code is 1.
     const broken = results.cells.some((cell) =>
       cell.results.some(({ contestant, failed }) => contestant === "jobforge" && failed !== undefined),
     );

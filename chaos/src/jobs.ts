@@ -1,4 +1,4 @@
-/** The work of a run: types, tenants, limits and schedules, chosen so that a bug could break every promise. */
+/** The work of a run: types, tenants, limits and schedules, chosen so that every promise is exercised. */
 import { defineJob, typed } from "@jobforge/sdk-ts";
 
 /**

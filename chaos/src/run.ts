@@ -116,7 +116,7 @@ async function check(world: World): Promise<void> {
   for (const each of checks) world.violations.push(...(await findViolations(world.direct, each)));
   const logged = world.server.errorsLogged();
   for (const [code, times] of Object.entries(logged)) {
-    // Internal errors, corrupted data, and deadlocks, which the lock rule rules out.
+    // Internal errors, corrupted data, and deadlocks, which the lock rule prevents.
     if (/^XX|^58|^40P01/.test(code)) world.violated("server log", `${code} was logged ${times} times`);
   }
 }

@@ -1,6 +1,6 @@
--- The list of all rights on JobForge's objects. Everything else is closed: a grantee that is not on the list loses its
--- rights. That includes grants by default privileges: Supabase grants every new object in public to anon, authenticated
--- and service_role.
+-- Returns the list of all rights on JobForge's objects. Everything else is closed: a grantee that is not on the list
+-- loses its rights. That includes grants by default privileges: Supabase grants every new object in public to anon,
+-- authenticated and service_role.
 create or replace function jobforge.rights() returns table (object text, kind text, grantees text[])
 language sql stable as $$
   values

@@ -1,12 +1,12 @@
 /** All checks at the end of a run. */
 import type { Check } from "./check.ts";
 import { cancelsHold, children, finishesOnce, keysOnce, nothingLost } from "./jobs.ts";
-import { serialKeys, tenantLimit, typeLimit } from "./order.ts";
+import { serialKeys, tenantLimit, typeLimit } from "./limits.ts";
 import { audit, leftovers, schedulesOnce, usage } from "./records.ts";
 import { attemptsComplete, effectsOnce, executionsEqualAttempts, fences } from "./runs.ts";
 
 export { type Check, findViolations } from "./check.ts";
-export { limitsNow } from "./order.ts";
+export { limitsNow } from "./limits.ts";
 
 export const checks: readonly Check[] = [
   finishesOnce,

@@ -65,7 +65,7 @@ export class JobForgeClient {
   readonly jobs: AllJobs;
   /** Pauses. */
   readonly gates: Gates;
-  /** How many jobs run at once, and how many start in a time. */
+  /** How many jobs run at once, and how many start in a span of time. */
   readonly limits: Limits;
   /** How the jobs of a type behave. */
   readonly policies: Policies;

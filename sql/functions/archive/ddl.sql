@@ -1,13 +1,13 @@
--- Sets the lock timeout for maintenance DDL in this transaction. A transaction that has changed jobs hardly waits:
--- others may wait for those jobs while they hold locks that the DDL needs. Two short waits are no deadlock, but on a
--- busy machine they become long.
+-- Sets the lock timeout for maintenance DDL in this transaction. A transaction that has changed jobs waits only
+-- briefly: another transaction may wait for those jobs while it holds a lock that the DDL needs. Both waits end, so
+-- this is not a deadlock, but on a busy machine they become long.
 create or replace function jobforge.set_ddl_lock_timeout(p_holds_jobs boolean) returns void
 language plpgsql as $$
 begin
   perform set_config('jobforge.ddl_lock_timeout', case when p_holds_jobs then '1ms' else '50ms' end, true);
 end $$;
 
--- The lock timeout for maintenance DDL: 50 ms unless set_ddl_lock_timeout has set another.
+-- Returns the lock timeout for maintenance DDL: 50 ms unless set_ddl_lock_timeout has set another.
 create or replace function jobforge.ddl_lock_timeout() returns text
 language sql stable as $$
   select case when current_setting('jobforge.ddl_lock_timeout', true) = '1ms' then '1ms' else '50ms' end

@@ -1,8 +1,8 @@
 -- How the archive is partitioned: a branch by status (finished_jobs, dead_jobs), in it a shelf by retention, in the
 -- shelf leaves by time of finish. Retention drops whole leaves.
 
--- The shelf for a retention, in days: the smallest that is long enough, so that a handful of shelves serve every
--- retention. 30 days unless a policy says otherwise; 3650 is the longest.
+-- Returns the shelf for a retention, in days: the smallest that is long enough, so that a handful of shelves serve
+-- every retention. 30 days unless a policy says otherwise; 3650 is the longest.
 create or replace function jobforge.shelf_for(p_retention_days integer) returns integer
 language sql immutable as $$
   select case
@@ -18,8 +18,8 @@ language sql immutable as $$
   end
 $$;
 
--- How many days one leaf of a shelf covers: a fifth of its retention, or half of it for failures, which are few. So a
--- shelf has about a dozen leaves whatever the retention; a search for a job reads each of them.
+-- Returns how many days one leaf of a shelf covers: a fifth of its retention, or half of it for failures, which are
+-- few. So a shelf has about a dozen leaves whatever the retention; a search for a job reads each of them.
 create or replace function jobforge.leaf_days(p_branch text, p_keep_days integer) returns integer
 language sql immutable as $$
   select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
@@ -112,7 +112,7 @@ begin
   end loop;
 end $$;
 
--- Whether a policy needs a shelf that has not been made yet.
+-- Returns whether a policy needs a shelf that has not been made yet.
 create or replace function jobforge.lacks_shelf() returns boolean
 language sql stable as $$
   select exists (
@@ -121,7 +121,7 @@ language sql stable as $$
       or to_regclass('jobforge.dead_jobs_' || jobforge.shelf_for(p.retention_days)) is null)
 $$;
 
--- The shelves that policies need, made or not.
+-- Returns the shelves that policies need, made or not.
 create or replace function jobforge.wanted_shelves() returns table (branch text, keep_days integer)
 language sql stable as $$
   select b.branch, s.keep_days

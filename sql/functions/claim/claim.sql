@@ -25,10 +25,16 @@
 --   2. within a rank, the one of the tenant whose turn comes first. Turns go from lane to lane, starting after the lane
 --      that was served last. Turns give equal shares of what the claim wants; a tenant of weight three has three turns;
 --   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
--- The index jobs_ready (type, rank, lane, run_at, seq) has this order for each type. find_streams implements 1 and 2,
--- order_by_turn 2 for claims without a hint, take 2, and lock_jobs 3. Limits follow it where jobs compete for one
--- bucket (admit, room_in, unpark), and explain_job counts by it. The jobs of one claim are returned by rank, run_at and
--- seq (claim_jobs, claim_documents); a worker starts those it holds by turns again (turns.ts of worker-ts).
+-- These places implement it, and change together:
+--   the index jobs_ready (type, rank, lane, run_at, seq)        the order within a type
+--   find_streams.sql 1, 2 · more_urgent.sql 1 with a hint       turns.sql 2 without a hint · take.sql 2 · lock_jobs.sql 3
+--   limits/admit.sql, buckets.sql (room_in), unpark.sql         jobs that compete for one bucket, with the indexes
+--                                                               jobs_parked and jobs_key_queue
+--   read/explain_job.sql (why_behind)                           the jobs that come first
+--   claim_jobs.sql, claim_documents.sql                         the jobs of one claim, by rank, run_at and seq
+--   turns.ts of worker-ts                                       the jobs that a worker holds
+--   sql/test/proof/model/claim.ts                               the model, which checks it
+--   docs/concepts/turns-and-fairness.md                         what users read
 --
 -- Queries for jobs follow an index in its own order. Functions that contain such queries switch sorting off: a table
 -- that was analyzed while it was empty has no rows as far as the planner knows, and then any index, read from end to

@@ -37,7 +37,7 @@ begin
   ) d;
 end $$;
 
--- What the handler of a scheduled run learns about its schedule: members of a JSON object, each after a comma.
+-- Returns what the handler of a scheduled run learns about its schedule: members of a JSON object, each after a comma.
 create or replace function jobforge.schedule_of_run(p_schedule_id uuid, p_scheduled_for timestamptz) returns text
 language plpgsql stable as $$
 begin

@@ -1,8 +1,8 @@
 -- What a search costs. It is counted in pages, because time would also measure what else the server does.
 
--- How many pages this transaction has read to find queued jobs and due schedules. For jobs these are the pages of the
--- indexes. For schedules they include those of the table, because many schedules are due at the same time, and one page
--- of their index holds a thousand entries.
+-- Returns how many pages this transaction has read to find queued jobs and due schedules. For jobs these are the pages
+-- of the indexes. For schedules they include those of the table, because many schedules are due at the same time, and
+-- one page of their index holds a thousand entries.
 create or replace function jobforge.index_pages_read() returns bigint
 language sql stable as $$
   select pg_stat_get_xact_blocks_fetched('jobforge.jobs_ready'::regclass)
@@ -11,13 +11,13 @@ language sql stable as $$
     + pg_stat_get_xact_blocks_fetched('jobforge.schedules'::regclass)
 $$;
 
--- The same and the pages of the jobs themselves: a dead index entry costs a look at its row.
+-- Returns index_pages_read() plus the pages of the table jobs, because each dead index entry costs a read of its row.
 create or replace function jobforge.all_pages_read() returns bigint
 language sql stable as $$
   select jobforge.index_pages_read() + pg_stat_get_xact_blocks_fetched('jobforge.jobs'::regclass)
 $$;
 
--- Whether a query about some types read so many pages that it must have met dead index entries, which a long
+-- Returns whether a query about some types read so many pages that it must have met dead index entries, which a long
 -- transaction keeps from being removed.
 create or replace function jobforge.is_costly(p_pages bigint, p_types integer) returns boolean
 language sql immutable as $$

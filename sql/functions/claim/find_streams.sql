@@ -58,9 +58,9 @@ begin
   end if;
 end $$;
 
--- The lanes that have ready jobs of one type and rank, in the order of the turns from p_from on and without paused
--- lanes: up to p_most of them, or the lane p_only alone. Returns their streams, and the distance from p_from at which
--- it stopped (null: it visited all lanes).
+-- Returns the lanes that have ready jobs of one type and rank, in the order of the turns from p_from on and without
+-- paused lanes: up to p_most of them, or the lane p_only alone. Returns their streams, and the distance from p_from at
+-- which it stopped (null: it visited all lanes).
 create or replace function jobforge.find_lanes(
   p_type text, p_rank integer, p_paused bigint[], p_from bigint, p_only bigint, p_most integer,
   out streams jobforge.stream[], out cut numeric

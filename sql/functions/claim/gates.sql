@@ -1,4 +1,4 @@
--- Whether a gate pauses this scope and key now.
+-- Returns whether a gate pauses this scope and key now.
 create or replace function jobforge.is_paused(p_scope text, p_key text, p_now timestamptz) returns boolean
 language plpgsql stable as $$
 begin
@@ -8,7 +8,7 @@ begin
       where g.scope = p_scope and g.key = p_key and (g.until is null or g.until > p_now)));
 end $$;
 
--- The lanes of the tenants that a gate pauses now.
+-- Returns the lanes of the tenants that a gate pauses now.
 create or replace function jobforge.paused_lanes(p_now timestamptz) returns bigint[]
 language plpgsql stable as $$
 begin

@@ -13,7 +13,7 @@
 -- remembered only if there are many of them, and for a tenth of a second. A hint is advice only: it is ignored when it
 -- is malformed, older than a second, or made for something else.
 
--- How long a hint remembers that there were more lanes than it holds.
+-- Returns how long a hint remembers that there were more lanes than it holds.
 create or replace function jobforge.many_lanes_lifetime() returns interval
 language sql immutable as $$
   select interval '10 seconds'

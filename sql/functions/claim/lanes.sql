@@ -1,7 +1,7 @@
 -- Lanes. A lane is a tenant's place in the turns: a hash of the tenant, so that their order favors no tenant. Turns go
 -- through the lanes in ascending order, and from the last lane to the first.
 
--- The lane of a tenant.
+-- Returns the lane of a tenant.
 create or replace function jobforge.lane_of(p_tenant_id uuid) returns bigint
 language sql immutable parallel safe as $$
   select uuid_hash_extended(p_tenant_id, 0)
@@ -17,13 +17,13 @@ language sql immutable parallel safe as $$
   select 9223372036854775807
 $$;
 
--- A lane at which a search may start. Workers that start at the same lane compete for the same rows.
+-- Returns a lane at which a search may start. Workers that start at the same lane compete for the same rows.
 create or replace function jobforge.random_lane() returns bigint
 language sql volatile as $$
   select (random() * 18446744073709549568 - 9223372036854774784)::bigint
 $$;
 
--- The lane at which a search starts after this one was served. Null for null.
+-- Returns the lane at which a search starts after this one was served. Null for null.
 create or replace function jobforge.lane_after(p_lane bigint) returns bigint
 language sql immutable as $$
   select case

@@ -86,9 +86,9 @@ begin
   end loop;
 end $$;
 
--- Whether a ready job may start for a claim: it belongs to the tenant (null: any), and has not expired. One expression,
--- so that Postgres inlines it. For that reason it does not ask for cancel requests: a function with a subquery is not
--- inlined.
+-- Returns whether a ready job may start for a claim: it belongs to the tenant (null: any), and has not expired. One
+-- expression, so that Postgres inlines it. For that reason it does not ask for cancel requests: a function with a
+-- subquery is not inlined.
 create or replace function jobforge.may_start(p_job jobforge.jobs, p_tenant_id uuid, p_now timestamptz) returns boolean
 language sql immutable as $$
   select (p_tenant_id is null or p_job.tenant_id = p_tenant_id)

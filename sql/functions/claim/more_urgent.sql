@@ -1,6 +1,6 @@
--- Whether a job of a better rank than the streams' is ready. Under a long transaction this walks the dead entries of
--- all better jobs that have been claimed. If it was costly, the question is not asked again before `ask`, a fifth of a
--- second later; until then the result is false.
+-- Returns whether a job of a better rank than the streams' is ready. Under a long transaction this walks the dead
+-- entries of all better jobs that have been claimed. If it was costly, the question is not asked again before `ask`, a
+-- fifth of a second later; until then the result is false.
 create or replace function jobforge.more_urgent(
   p_types text[], p_streams jobforge.stream[], p_ask timestamptz, p_now timestamptz,
   out urgent boolean, out ask timestamptz

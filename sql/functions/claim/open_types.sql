@@ -1,5 +1,5 @@
--- The types to claim from: p_types, or with null every type that has a queued job or a schedule. Without types that a
--- gate pauses; empty when everything is paused.
+-- Returns the types to claim from: p_types, or with null every type that has a queued job or a schedule. Without types
+-- that a gate pauses; empty when everything is paused.
 create or replace function jobforge.open_types(p_types text[], p_now timestamptz) returns text[]
 language plpgsql stable as $$
 begin
@@ -18,8 +18,8 @@ begin
     where t.type is not null and not jobforge.is_paused('type', t.type, p_now));
 end $$;
 
--- The types that have ready jobs, waiting jobs, or schedules that may become due ('scheduled'). Goes from type to type
--- through the index, so the cost depends on the number of types, not of rows.
+-- Returns the types that have ready jobs, waiting jobs, or schedules that may become due ('scheduled'). Goes from type
+-- to type through the index, so the cost depends on the number of types, not of rows.
 create or replace function jobforge.types_with(p_kind text) returns text[]
 language plpgsql stable
 set enable_sort = off as $$

@@ -33,7 +33,7 @@ begin
   due := jobforge.next_due(p_types, p_floor);
 end $$;
 
--- When the next waiting job or schedule of the types becomes due; null when there is none.
+-- Returns when the next waiting job or schedule of the types becomes due; null when there is none.
 create or replace function jobforge.next_due(p_types text[], p_floor timestamptz default '-infinity')
 returns timestamptz
 language plpgsql stable

@@ -1,15 +1,12 @@
 -- Takes up to p_limit jobs from streams of one rank, and starts them under the worker. A turn is a tenant with its
--- streams, which are side by side. Every turn gives an equal share of what is still wanted, the oldest jobs it has in
--- any type; what some turns do not have, the others give. A tenant of weight three gives three shares. Part 2 of the
--- claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and it looks further along the
--- streams.
--- Returns:
---   claimed     the places (ctid) of the running rows, valid until the transaction ends
---   streams     the streams with the positions where they continue; those that had their turn come last
---   last_lane   the lane that was served last
---   passed_over how many jobs did not fit a limit; full_types: the types that are full; again_at: when to ask again
---   gave_up     it passed over so many jobs that it stopped
--- Locks the jobs it starts and parks. Skips what another transaction has locked; never waits.
+-- streams, which are side by side. Each tenant supplies an equal share of the jobs that are still wanted: its oldest
+-- jobs of any type. If a tenant has fewer, the others supply the rest. A tenant of weight three supplies three shares.
+-- Part 2 of the claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and it looks
+-- further along the streams. Returns:   claimed     the places (ctid) of the running rows, valid until the transaction
+-- ends   streams     the streams with the positions where they continue; those that had their turn come last
+-- last_lane   the lane that was served last   passed_over how many jobs did not fit a limit; full_types: the types that
+-- are full; again_at: when to ask again   gave_up     it passed over so many jobs that it stopped Locks the jobs it
+-- starts and parks. Skips what another transaction has locked; never waits.
 create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_now timestamptz,
   p_rules jobforge.claim_rules,
@@ -27,7 +24,7 @@ declare
   v_shares integer[];
   v_asked integer;
   v_served integer := 0;
-  -- How many jobs are missing, and how many are locked to find them, which is more where limits refuse some.
+  -- The number of jobs still wanted, and the number to lock, which is larger where limits refuse some.
   v_missing integer := p_limit;
   v_wanted integer := p_limit;
   v_may_have_more integer[];
@@ -78,7 +75,7 @@ begin
       end if;
     end loop;
     v_served := greatest(v_served, v_lasts[v_turns[v_asked]]);
-    -- Turns that have not been asked yet come before those that have given.
+    -- Tenants that have not been searched yet come before tenants that have already supplied jobs.
     v_turns := v_turns[v_asked + 1:] || jobforge.repeat_by_weight(v_may_have_more, v_weights);
     if not v_limited then
       v_missing := p_limit - cardinality(v_locked);
@@ -118,8 +115,8 @@ begin
 
   -- 6. Move the turns that were served to the end ---------------------------------------------------------------------
   last_lane := (streams[v_served]).lane;
-  -- A claim of fewer jobs than the last tenant weighs repeats this tenant with a probability that gives it its weight
-  -- on average. Nothing remembers how many turns it has had.
+  -- If a claim wants fewer jobs than the weight of the last tenant, it serves this tenant again with a probability that
+  -- gives it its weight on average. The number of its turns is not stored.
   if v_weights[v_served] > p_limit and random() * v_weights[v_served] > p_limit then
     while (streams[v_served]).lane = last_lane loop
       v_served := v_served - 1;

@@ -1,6 +1,6 @@
--- The order of the turns for a claim without a hint: all waiting tenants' streams in the order of their lanes, starting
--- after as many lanes as earlier claims have served. The sequence jobforge.turns counts those claims. Part 2 of the
--- claim order (see claim.sql).
+-- Returns the order of the turns for a claim without a hint: all waiting tenants' streams in the order of their lanes,
+-- starting after as many lanes as earlier claims have served. The sequence jobforge.turns counts those claims. Part 2
+-- of the claim order (see claim.sql).
 create or replace function jobforge.order_by_turn(p_streams jobforge.stream[], p_limit integer, p_weighted boolean)
 returns jobforge.stream[]
 language plpgsql as $$

@@ -1,4 +1,4 @@
--- The weight of each stream's tenant.
+-- Returns the weight of each stream's tenant.
 create or replace function jobforge.weights_of(p_streams jobforge.stream[]) returns integer[]
 language plpgsql stable as $$
 begin
@@ -9,7 +9,7 @@ begin
     order by s.ord);
 end $$;
 
--- The turns, each repeated as often as its tenant weighs. Without weights (null) they stay as they are.
+-- Returns the turns, each repeated as often as its tenant weighs. Without weights (null) they stay as they are.
 create or replace function jobforge.repeat_by_weight(p_turns integer[], p_weights integer[]) returns integer[]
 language plpgsql immutable as $$
 begin

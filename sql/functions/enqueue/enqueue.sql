@@ -1,5 +1,5 @@
--- Enqueues the jobs of one call, as a set. Promises one row for each job: the id of the job that stands for it, and
--- whether that job was created, existing or replaced. Takes keys in sorted order, first idempotency keys and then
+-- Enqueues the jobs of one call, as a set. Promises one row for each job: the id of the new or existing job, and
+-- whether it was created, existing or replaced. Takes keys in sorted order, first idempotency keys and then
 -- dedupe keys, so two bulk calls cannot deadlock. Waits for another transaction only if that one holds the same key.
 -- Wakes sleeping workers if p_notify. p_seq is the seq of a single job whose place among those of its call is known.
 -- Callers have been authorized. Jobs without keys take the short paths of enqueue_new.sql.
@@ -36,7 +36,7 @@ begin
   on conflict do nothing;
 
   -- 3. Go one by one where jobs may be changed ------------------------------------------------------------------------
-  -- A call that may change an existing job must lock it in its place among the keys, not after all of them.
+  -- A call that may change existing jobs must take all locks in the order of the keys, so it goes job by job.
   if cardinality(p_jobs) > 1
     and exists (select from unnest(p_jobs) j where j.dedupe_key is not null and j.dedupe_mode <> 'skip')
   then

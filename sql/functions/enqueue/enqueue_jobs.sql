@@ -47,7 +47,7 @@ begin
   return coalesce(v_results, '[]');
 end $$;
 
--- The results of the jobs at p_places of a call of p_jobs, with a rejection in every other place.
+-- Returns the results of the jobs at p_places of a call of p_jobs, with a rejection in every other place.
 create or replace function jobforge.with_rejected(p_results jsonb, p_places integer[], p_jobs integer) returns jsonb
 language sql immutable as $$
   select jsonb_agg(coalesce(r.result, '{"id": null, "outcome": "rejected"}') order by o.ord)

@@ -40,7 +40,7 @@ begin
     and k.job_id = p_job.id;
 end $$;
 
--- Whether the idempotency key of a job to enqueue leads to another job.
+-- Returns whether the idempotency key of a job to enqueue leads to another job.
 create or replace function jobforge.leads_to_another_job(p_tenant_id uuid, p_job jobforge.new_job) returns boolean
 language plpgsql stable as $$
 begin

@@ -1,6 +1,6 @@
--- The part of a payload that is stored in the job's row: all of it, or null when it is over about 1.5 kB. Then it is
--- stored in jobforge.payloads, where the end of a run does not copy it. It is stable, as pg_column_size
--- is: Postgres would not inline it if it were declared immutable.
+-- Returns the part of a payload that is stored in the job's row: all of it, or null when it is over about 1.5 kB. Then
+-- it is stored in jobforge.payloads, where the end of a run does not copy it. It is stable, as pg_column_size is:
+-- Postgres would not inline it if it were declared immutable.
 create or replace function jobforge.inline_payload(p_payload jsonb) returns jsonb
 language sql stable as $$
   select case when pg_column_size(p_payload) <= 1500 then p_payload end

@@ -1,5 +1,5 @@
--- The jobs of a JSON array, in order. Raises JF002, which names the first job that is not an object, or has an unknown
--- key or a value of the wrong kind.
+-- Returns the jobs of a JSON array, in order. Raises JF002, which names the first job that is not an object, or has an
+-- unknown key or a value of the wrong kind.
 create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
 language plpgsql as $$
 declare
@@ -53,7 +53,7 @@ exception when data_exception or invalid_parameter_value then
   perform jobforge.fail_unreadable(p_jobs, sqlerrm);
 end $$;
 
--- The first key of a job whose value must be a text and is not. One expression, so that Postgres inlines it.
+-- Returns the first key of a job whose value must be a text and is not. One expression, so that Postgres inlines it.
 create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
 language sql immutable as $$
   select case

@@ -1,18 +1,18 @@
--- Whether a JSON document is over the cap of 1 MiB as text. A number such as 1e100000 is stored in a few bytes and
--- printed in 100 kB.
+-- Returns whether a JSON document is over the cap of 1 MiB as text. A number such as 1e100000 is stored in a few bytes
+-- and printed in 100 kB.
 create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
 language sql immutable as $$
   select octet_length(p_document::text) > 1048576
 $$;
 
--- Whether a caller may use a text as a key: null, or 1 to 1024 bytes.
+-- Returns whether a caller may use a text as a key: null, or 1 to 1024 bytes.
 create or replace function jobforge.is_key(p_text text) returns boolean
 language sql immutable as $$
   select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
 $$;
 
--- What is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that Postgres
--- inlines it.
+-- Returns what is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that
+-- Postgres inlines it.
 create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
 language sql stable as $$
   select case

@@ -30,7 +30,7 @@ begin
   return v;
 end $$;
 
--- Returns the keys of limits that apply to a job in a scope: its own key, then that of its type's tenants. The
+-- Returns the keys of limits that apply to a job in a scope: its own key, and for type_tenant also TYPE:*. The
 -- default '*' comes after them.
 create or replace function jobforge.limit_keys(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text)
 returns text[]
@@ -91,8 +91,8 @@ begin
   where num_nonnulls(l.max_running, l.rate) > 0;
 end $$;
 
--- Tries to take the lock of a bucket. There are 2,048 locks and 1,024 for types, so that a thousand keys in one claim
--- do not fill the server's lock table. Never waits.
+-- Tries to take the lock of a bucket. Buckets share 1,024 locks for types and 2,048 for all other scopes, so that a
+-- thousand keys in one claim do not fill the server's lock table. Never waits.
 create or replace function jobforge.try_lock_bucket(p_id bigint, p_scope text) returns boolean
 language plpgsql as $$
 begin

@@ -129,7 +129,7 @@ declare
   v_again_at timestamptz;
 begin
   for v_bucket in
-    -- Any job that is parked in a bucket tells what the bucket is.
+    -- Read the type, tenant and key of the bucket from any job that is parked in it.
     select i.id, l.bucket
     from unnest(p_buckets) i(id)
     cross join lateral (

@@ -95,8 +95,8 @@ language sql stable as $$
     and (g.until is null or g.until > p_now)
 $$;
 
--- The job is not due yet, because it was planned for later, was deferred, or failed and waits for its retry. A job
--- that failed says so also after its retry became due.
+-- The job is not due yet, because it was planned for later, was deferred, or failed and waits for its retry. A
+-- job that failed says so also after its retry became due.
 create or replace function jobforge.why_later(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare

@@ -9,16 +9,3 @@ begin
   perform require_tenant(p_tenant_id);
   return query select j.* from find_job(p_job_id) j where j.tenant_id = p_tenant_id;
 end $$;
-
--- Returns the jobs of all tenants, newest first. Filters are those of jobforge_list_jobs, and tenant_id.
--- Who: operators. Locks nothing.
-create or replace function :"api_schema".jobforge_search_jobs(p_filters jsonb default '{}')
-returns setof :"api_schema".jobforge_jobs
-language plpgsql stable
-security definer
-set search_path = jobforge, pg_temp as $$
-begin
-  perform require_operator();
-  return query
-  select * from read_page(filter_text(p_filters, 'tenant_id', 'id')::uuid, read_filters(p_filters, array['tenant_id']));
-end $$;

@@ -45,3 +45,16 @@ set enable_seqscan = off as $$
 begin
   return (select to_jsonb(s) from jobforge.all_schedules s where s.id = p_id);
 end $$;
+
+-- Locks a schedule until the caller's transaction ends, so that what the next statement reads is still true when it
+-- changes the schedule: jobforge_set_schedule_enabled(…, exists (select …)). Returns the schedule's columns.
+-- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Waits for other transactions that
+-- hold it; no worker waits for this lock.
+create or replace function :"api_schema".jobforge_lock_schedule(p_tenant_id uuid, p_type text, p_key text) returns jsonb
+language plpgsql
+security definer
+set search_path = jobforge, pg_temp as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return schedule_document((require_schedule_row(p_tenant_id, p_type, p_key)).id);
+end $$;

@@ -245,7 +245,7 @@ begin
   return v_outcomes;
 end $$;
 
--- Whether this worker has ended this very run before: the call is a repetition after a lost response.
+-- Returns whether this worker has ended this very run before: the call is a repetition after a lost response.
 create or replace function jobforge.was_ended_by(
   p_job_id uuid, p_worker_id text, p_attempt integer, p_tenant_id uuid
 ) returns boolean
@@ -262,7 +262,7 @@ language sql stable as $$
   )
 $$;
 
--- The cost of a job's earlier runs and of one more, without overflow.
+-- Returns the cost of a job's earlier runs and of one more, without overflow.
 create or replace function jobforge.add_cost(p_before integer, p_run integer) returns integer
 language sql immutable as $$
   select case

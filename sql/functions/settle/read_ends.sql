@@ -1,6 +1,6 @@
--- The ends of runs in a JSON array of objects. Never raises for one of them: an end whose id or attempt is malformed
--- matches no job. Checking each end before it is cast costs more than reading them all, so the check runs only if the
--- cast fails.
+-- Returns the ends of runs in a JSON array of objects. Never raises for one of them: an end whose id or attempt is
+-- malformed matches no job. Checking each end before it is cast costs more than reading them all, so the check runs
+-- only if the cast fails.
 create or replace function jobforge.read_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
 language plpgsql as $$
 begin
@@ -9,9 +9,9 @@ exception when data_exception then
   return jobforge.cast_ends(jobforge.blank_malformed_ends(p_results), p_now);
 end $$;
 
--- The ends of runs in a JSON array of objects, whose ids and attempts are well-formed. An object that is not an end (no
--- id, or an unknown status) gets a null id, so it matches no job. A success whose result or children cannot be stored
--- becomes a failure that is not retried: its work is done, and a retry would give the same result.
+-- Returns the ends of runs in a JSON array of objects, whose ids and attempts are well-formed. An object that is not an
+-- end (no id, or an unknown status) gets a null id, so it matches no job. A success whose result or children cannot be
+-- stored becomes a failure that is not retried: its work is done, and a retry would give the same result.
 create or replace function jobforge.cast_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
 language plpgsql as $$
 begin
@@ -75,13 +75,13 @@ exception when sqlstate 'JF002' or sqlstate 'JF008' then
   return jsonb_build_object('name', 'InvalidResult', 'message', sqlerrm);
 end $$;
 
--- Whether an artifact_ref is longer than 4096 bytes. Null for null.
+-- Returns whether an artifact_ref is longer than 4096 bytes. Null for null.
 create or replace function jobforge.is_long_ref(p_artifact_ref text) returns boolean
 language sql immutable parallel safe as $$
   select octet_length(p_artifact_ref) > 4096
 $$;
 
--- The children of a run as jobs to enqueue; null when there are none. Raises JF002 or JF008 like an enqueue.
+-- Returns the children of a run as jobs to enqueue; null when there are none. Raises JF002 or JF008 like an enqueue.
 create or replace function jobforge.read_children(p_children jsonb, p_now timestamptz) returns jobforge.new_job[]
 language plpgsql as $$
 declare

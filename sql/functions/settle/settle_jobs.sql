@@ -41,7 +41,7 @@ begin
   return settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint);
 end $$;
 
--- What both calls do. Returns the JSON as text.
+-- Does the work of both calls. Returns the JSON as text.
 create or replace function jobforge.settle_and_claim(
   p_worker_id text, p_results jsonb, p_claim_limit integer, p_types text[], p_tenant_id uuid, p_hint jsonb
 ) returns text

@@ -1,5 +1,5 @@
--- The status that the end of a run leads its job to. Three lost leases in a row make it dead. One expression, so that
--- Postgres inlines it.
+-- Returns the status that the end of a run leads its job to. Three lost leases in a row make it dead. One expression,
+-- so that Postgres inlines it.
 create or replace function jobforge.verdict(
   p_ended text, p_cancel boolean, p_retry boolean, p_counts boolean, p_exhausted boolean, p_losses integer
 ) returns text

@@ -27,7 +27,7 @@ begin
     'select ' || v_id);
 end $$;
 
--- A UUIDv7 of a time, for servers without uuidv7(): 48 bits of milliseconds, 12 bits of the fraction of the
+-- Returns a UUIDv7 of a time, for servers without uuidv7(): 48 bits of milliseconds, 12 bits of the fraction of the
 -- millisecond, and 62 random bits.
 create or replace function jobforge.uuid_at(p_at timestamptz) returns uuid
 language sql volatile parallel safe as $$
@@ -38,7 +38,7 @@ language sql volatile parallel safe as $$
   from (select (extract(epoch from p_at) * 1000000)::bigint as us) t
 $$;
 
--- The time in a UUIDv7: no later than the creation of the job, to the millisecond.
+-- Returns the time in a UUIDv7: no later than the creation of the job, to the millisecond.
 create or replace function jobforge.time_of(p_id uuid) returns timestamptz
 language sql immutable parallel safe as $$
   select to_timestamp(

@@ -14,7 +14,7 @@ begin
   end if;
 end $$;
 
--- The texts under a key that may hold one text or an array of texts. JF002 for anything else.
+-- Returns the texts under a key that may hold one text or an array of texts. JF002 for anything else.
 create or replace function jobforge.filter_texts(p_filters jsonb, p_key text) returns text[]
 language plpgsql immutable as $$
 declare
@@ -30,7 +30,7 @@ begin
   perform jobforge.fail_argument(p_key, format('%s must be a text or an array of texts', p_key));
 end $$;
 
--- The time, number or id under a key, as text. JF002 when it is not a valid one.
+-- Returns the time, number or id under a key, as text. JF002 when it is not a valid one.
 create or replace function jobforge.filter_text(p_filters jsonb, p_key text, p_kind text) returns text
 language plpgsql stable as $$
 declare
@@ -46,7 +46,7 @@ exception when data_exception then
   perform jobforge.fail_argument(p_key, format('%s must be a %s', p_key, p_kind));
 end $$;
 
--- The flag under a key; null when it is not given. JF002 for anything else.
+-- Returns the flag under a key; null when it is not given. JF002 for anything else.
 create or replace function jobforge.filter_flag(p_filters jsonb, p_key text) returns boolean
 language plpgsql immutable as $$
 begin
@@ -56,7 +56,7 @@ begin
   return (p_filters ->> p_key)::boolean;
 end $$;
 
--- How many rows a page has: 50 by default, at most 1000.
+-- Returns how many rows a page has: 50 by default, at most 1000.
 create or replace function jobforge.filter_limit(p_filters jsonb) returns integer
 language sql stable as $$
   select least(greatest(coalesce(jobforge.filter_text(p_filters, 'limit', 'number')::integer, 50), 1), 1000)

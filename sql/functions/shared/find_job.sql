@@ -1,4 +1,4 @@
--- A job by id, live or finished. Leaves of the archive that are older than the job are not read.
+-- Returns a job by id, live or finished. Leaves of the archive that are older than the job are not read.
 create or replace function jobforge.find_job(p_job_id uuid) returns setof jobforge.all_jobs
 language sql stable as $$
   select * from jobforge.live_jobs j where j.id = p_job_id
@@ -7,8 +7,8 @@ language sql stable as $$
   where j.id = p_job_id and j.finished_at >= jobforge.earliest_finish(p_job_id)
 $$;
 
--- A time before which a job cannot have finished: the day before its id was made. Conditions on finished_at that use it
--- keep older leaves of the archive from being read.
+-- Returns a time before which a job cannot have finished: the day before its id was made. Conditions on finished_at
+-- that use it keep older leaves of the archive from being read.
 create or replace function jobforge.earliest_finish(p_job_id uuid) returns timestamptz
 language sql stable parallel safe as $$
   select jobforge.time_of(p_job_id) - interval '1 day'

@@ -1,5 +1,5 @@
--- The jobs of a tenant (null: all tenants) that a filter selects, newest first. Only the rows of the page are read
--- whole.
+-- Returns the jobs of a tenant (null: all tenants) that a filter selects, newest first. Only the rows of the page are
+-- read whole.
 create or replace function jobforge.read_page(p_tenant_id uuid, p_filter jobforge.job_filter)
 returns setof jobforge.all_jobs
 language sql stable as $$
@@ -64,7 +64,8 @@ language sql stable as $$
   where p_filter.statuses is null or way.status = any (p_filter.statuses)
 $$;
 
--- The query for the ids and finish times of archived jobs, with the parameters of find_page. It depends on the filter:
+-- Returns the query for the ids and finish times of archived jobs, with the parameters of find_page. It depends on the
+-- filter:
 --   few candidates, by a rare tag or a short span of time: these, by id
 --   a subject: the index on subject
 --   an error's text or group, or canceled jobs: the index on these jobs, in the order of ids
@@ -98,9 +99,9 @@ language sql stable as $$
   end
 $$;
 
--- The ids of archived jobs that have the tags, or that finished within a span of at most an hour, if they are fewer
--- than 2,000. Null when the filter has neither condition, or there are more: then a scan of the newest jobs fills a
--- page soon.
+-- Returns the ids of archived jobs that have the tags, or that finished within a span of at most an hour, if they are
+-- fewer than 2,000. Null when the filter has neither condition, or there are more: then a scan of the newest jobs fills
+-- a page soon.
 create or replace function jobforge.few_archived(p_tenant_id uuid, p_filter jobforge.job_filter) returns uuid[]
 language plpgsql stable
 set search_path = jobforge, pg_temp
@@ -126,9 +127,9 @@ begin
   return case when cardinality(v_ids) < 2000 then v_ids end;
 end $$;
 
--- The pairs of type and tenant in which finished jobs of a tenant, or of some types, may be: the types of the archive
--- for a tenant, or the tenants of each type. Goes from value to value through the index. For types there are at most
--- 100 pairs; null when there are more.
+-- Returns the pairs of type and tenant in which finished jobs of a tenant, or of some types, may be: the types of the
+-- archive for a tenant, or the tenants of each type. Goes from value to value through the index. For types there are at
+-- most 100 pairs; null when there are more.
 create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[]) returns jsonb
 language plpgsql stable as $$
 declare
@@ -167,17 +168,17 @@ begin
   return v_pairs;
 end $$;
 
--- The conditions for the tenant and the types.
+-- Returns the conditions for the tenant and the types.
 create or replace function jobforge.owner_sql(p_tenant_id uuid, p_filter jobforge.job_filter) returns text
 language sql immutable as $$
   select case when p_tenant_id is null then 'true' else 'j.tenant_id = $1' end
     || case when p_filter.types is null then '' else ' and j.type = any (($2).types)' end
 $$;
 
--- The conditions of a filter on one table, as SQL with the parameters of jobforge.find_page. It consists of fixed
--- texts; every value is a parameter (a status is one of six words). Only conditions in use are written, so that each
--- list gets a plan of its own. Times also limit the id, which starts with the time of creation, at most a minute after
--- created_at.
+-- Returns the conditions of a filter on one table, as SQL with the parameters of jobforge.find_page. It consists of
+-- fixed texts; every value is a parameter (a status is one of six words). Only conditions in use are written, so that
+-- each list gets a plan of its own. Times also limit the id, which starts with the time of creation, at most a minute
+-- after created_at.
 create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_live boolean) returns text
 language sql immutable as $$
   select concat_ws(' and ',
@@ -202,7 +203,7 @@ language sql immutable as $$
     case when p_filter.before_id is not null then 'j.id < ($2).before_id' end)
 $$;
 
--- The smallest UUIDv7 of a time. Jobs with a smaller id were created before it.
+-- Returns the smallest UUIDv7 of a time. Jobs with a smaller id were created before it.
 create or replace function jobforge.id_floor(p_at timestamptz) returns uuid
 language sql immutable as $$
   select (
@@ -210,7 +211,8 @@ language sql immutable as $$
     || '70008000000000000000')::uuid
 $$;
 
--- A job that is live (p_finished_at null) or finished at exactly that time, which is in one leaf of the archive.
+-- Returns a job that is live (p_finished_at null) or finished at exactly that time, which is in one leaf of the
+-- archive.
 create or replace function jobforge.job_at(p_job_id uuid, p_finished_at timestamptz) returns setof jobforge.all_jobs
 language sql stable as $$
   select * from jobforge.live_jobs j where j.id = p_job_id and p_finished_at is null

@@ -1,19 +1,19 @@
--- The role that is calling. Inside a definer function current_user is the owner, so this is the role that was set, or
--- else the login.
+-- Returns the role that is calling. Inside a definer function current_user is the owner, so this is the role that was
+-- set, or else the login.
 create or replace function jobforge.caller() returns text
 language sql stable parallel safe as $$
   select case current_setting('role') when 'none' then session_user::text else current_setting('role') end
 $$;
 
--- Whether the caller has the rights of a role now. Checks USAGE, not membership: PostgREST's login is a member of every
--- role that it can switch to.
+-- Returns whether the caller has the rights of a role now. Checks USAGE, not membership: PostgREST's login is a member
+-- of every role that it can switch to.
 create or replace function jobforge.caller_is(p_role text) returns boolean
 language sql stable parallel safe as $$
   select pg_has_role(jobforge.caller(), p_role, 'USAGE')
 $$;
 
--- The tenant that the claims of a JWT name: tenant_id, or else app_metadata.tenant_id. Never user_metadata, which users
--- can edit. Null when it is malformed.
+-- Returns the tenant that the claims of a JWT name: tenant_id, or else app_metadata.tenant_id. Never user_metadata,
+-- which users can edit. Null when it is malformed.
 create or replace function jobforge.claimed_tenant(p_claims text) returns uuid
 language plpgsql immutable parallel safe as $$
 declare
@@ -25,8 +25,8 @@ exception when data_exception then
   return null;
 end $$;
 
--- The tenant to which the caller is bound; null when it is not bound. The binding of the login comes first, so SET ROLE
--- does not escape it.
+-- Returns the tenant to which the caller is bound; null when it is not bound. The binding of the login comes first, so
+-- SET ROLE does not escape it.
 create or replace function jobforge.bound_tenant() returns uuid
 language plpgsql stable
 security definer
@@ -45,8 +45,8 @@ begin
     limit 1);
 end $$;
 
--- The tenant that is calling; null for none. A bound role always acts as its tenant. Only members of jobforge_app may
--- name a tenant, because any role can change a custom setting.
+-- Returns the tenant that is calling; null for none. A bound role always acts as its tenant. Only members of
+-- jobforge_app may name a tenant, because any role can change a custom setting.
 create or replace function jobforge.caller_tenant() returns uuid
 language plpgsql stable
 security definer
@@ -65,8 +65,8 @@ begin
   return uuid_or_null(current_setting('app.tenant_id', true));
 end $$;
 
--- The first and the last tenant that the caller may see through a view. Both are its own tenant; an operator that is
--- not bound and names no tenant sees all tenants. Otherwise they are null, and no tenant is between them.
+-- Returns the first and the last tenant that the caller may see through a view. Both are its own tenant; an operator
+-- that is not bound and names no tenant sees all tenants. Otherwise they are null, and no tenant is between them.
 create or replace function jobforge.visible_from() returns uuid
 language sql stable
 security definer
@@ -127,8 +127,8 @@ begin
   end if;
 end $$;
 
--- The tenant for which a worker may claim: the one it is bound to, or else the one it asks for, or else null for all.
--- Raises 42501 when a bound worker asks for another.
+-- Returns the tenant for which a worker may claim: the one it is bound to, or else the one it asks for, or else null
+-- for all. Raises 42501 when a bound worker asks for another.
 create or replace function jobforge.claimable_tenant(p_tenant_id uuid) returns uuid
 language plpgsql stable
 set search_path = jobforge, pg_temp as $$

@@ -1,5 +1,5 @@
--- The error that is stored with a job and its attempt: always an object with message and attemptedAt, at most 16 kB,
--- and without secrets, whatever a handler reports. p_redact: the keys that the type's policy lists.
+-- Returns the error that is stored with a job and its attempt: always an object with message and attemptedAt, at most
+-- 16 kB, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy lists.
 create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
 language sql immutable as $$
   with normal as (
@@ -10,7 +10,7 @@ language sql immutable as $$
         else jsonb_strip_nulls(jsonb_build_object('details', p_error))
       end as error
   ), bounded as (
-    -- Cut again after the secrets are masked: a secret that the first cut halved lies beyond the second.
+    -- The first cut may split a secret, which is then not masked. The second cut is shorter and removes it.
     select case
         when octet_length(error::text) <= 16384 then jobforge.redact(error, p_redact)
         else jsonb_strip_nulls(jsonb_build_object(
@@ -28,8 +28,8 @@ language sql immutable as $$
   from bounded
 $$;
 
--- The group of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted texts. So
--- a thousand timeouts of a thousand hosts are one group. Null without an error.
+-- Returns the group of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted
+-- texts. So a thousand timeouts of a thousand hosts are one group. Null without an error.
 create or replace function jobforge.error_group(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select left(encode(sha256(convert_to(

@@ -1,4 +1,4 @@
--- The policy of a type: its own, or else the default ('*'). Postgres inlines it where it is joined.
+-- Returns the policy of a type: its own, or else the default ('*'). Postgres inlines it where it is joined.
 create or replace function jobforge.policy_of(p_type text) returns setof jobforge.policies
 language sql stable as $$
   select p.*
@@ -8,15 +8,15 @@ language sql stable as $$
   limit 1
 $$;
 
--- The rank of a priority. The type's policy caps the priority that a caller may ask for.
+-- Returns the rank of a priority. The type's policy caps the priority that a caller may ask for.
 create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
 language plpgsql stable as $$
 begin
   return (select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
 end $$;
 
--- How long a job waits after its n-th failed or lost run: least(cap, base * factor^(n-1)), changed by up to the share
--- of jitter in either direction. Clamped before the cast, so attempt 100,000 waits a year at most and does not
+-- Returns how long a job waits after its n-th failed or lost run: least(cap, base * factor^(n-1)), changed by up to the
+-- share of jitter in either direction. Clamped before the cast, so attempt 100,000 waits a year at most and does not
 -- overflow.
 create or replace function jobforge.backoff(p_policy jobforge.policies, p_failures integer) returns interval
 language sql volatile as $$
@@ -27,13 +27,13 @@ language sql volatile as $$
     * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
 $$;
 
--- The names of the presets.
+-- Returns the names of the presets.
 create or replace function jobforge.preset_names() returns text[]
 language sql immutable parallel safe as $$
   select array['jobforge', 'harmonyk', 'atlas', 'processing']
 $$;
 
--- The numbers of a preset; null for an unknown name.
+-- Returns the numbers of a preset; null for an unknown name.
 create or replace function jobforge.preset(p_name text) returns jsonb
 language sql immutable as $$
   select case p_name

@@ -2,15 +2,15 @@
 -- packages/worker-ts/src/reporting/redact.ts masks the worker's log by the same rules, and a test gives both the same
 -- cases.
 
--- Whether a key contains a well-known word for a secret.
+-- Returns whether a key contains a well-known word for a secret.
 create or replace function jobforge.names_secret(p_key text) returns boolean
 language sql immutable as $$
   select p_key ~* '(passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization'
     '|credential|cookie)'
 $$;
 
--- A text with its secrets masked: private keys, credentials in URLs, Authorization headers and bearer tokens, tokens of
--- a known form, and the values after key= or key: of keys that name a secret or that the type's policy lists
+-- Returns a text with its secrets masked: private keys, credentials in URLs, Authorization headers and bearer tokens,
+-- tokens of a known form, and the values after key= or key: of keys that name a secret or that the type's policy lists
 -- (p_listed).
 create or replace function jobforge.redact_text(p_text text, p_listed text[]) returns text
 language plpgsql immutable as $$
@@ -44,9 +44,10 @@ begin
   return v_text;
 end $$;
 
--- A JSON document with its secrets masked. Values of keys that the type's policy lists are masked whatever they are;
--- values of keys that name a secret, when they are texts. All other texts are searched for secrets. Stacks are cut to
--- 4,000 characters, and what is nested more than 16 levels deep becomes text. Never raises, because a settle must not.
+-- Returns a JSON document with its secrets masked. Values of keys that the type's policy lists are masked whatever they
+-- are; values of keys that name a secret, when they are texts. All other texts are searched for secrets. Stacks are cut
+-- to 4,000 characters, and what is nested more than 16 levels deep becomes text. Never raises, because a settle must
+-- not.
 create or replace function jobforge.redact(p_document jsonb, p_listed text[], p_depth integer default 0) returns jsonb
 language plpgsql immutable as $$
 begin

@@ -1,7 +1,7 @@
 -- Checks and conversions of values. Those that are one expression are inlined by Postgres.
 
--- The text as a uuid, or null when it is not a valid one. Never raises. Without a regular expression, which would cost
--- seven microseconds for every id of a settle.
+-- Returns the text as a uuid, or null when it is not a valid one. Never raises. Without a regular expression, which
+-- would cost seven microseconds for every id of a settle.
 create or replace function jobforge.uuid_or_null(p_text text) returns uuid
 language sql immutable parallel safe as $$
   select case
@@ -12,7 +12,7 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- The text as a time, or null when it is not a valid one.
+-- Returns the text as a time, or null when it is not a valid one.
 create or replace function jobforge.time_or_null(p_text text) returns timestamptz
 language plpgsql stable as $$
 begin
@@ -21,14 +21,16 @@ exception when data_exception then
   return null;
 end $$;
 
--- Whether every client can represent a time: finite, and from the year 1 to 9999, like dates in JSON. Null for null.
+-- Returns whether every client can represent a time: finite, and from the year 1 to 9999, like dates in JSON. Null for
+-- null.
 create or replace function jobforge.is_time(p_time timestamptz) returns boolean
 language sql immutable parallel safe as $$
   select p_time between timestamptz '0001-01-01 00:00:00+00' and timestamptz '9999-12-31 00:00:00+00'
 $$;
 
--- The whole milliseconds from one time to another; 0 when the second is earlier. Computed as a double, in a third of
--- the time that the numeric of extract takes. Half a microsecond makes up for the precision that a double lacks.
+-- Returns the whole milliseconds from one time to another; 0 when the second is earlier. Computed as a double, in a
+-- third of the time that the numeric of extract takes. Half a microsecond makes up for the precision that a double
+-- lacks.
 create or replace function jobforge.ms_between(p_from timestamptz, p_to timestamptz) returns bigint
 language sql immutable as $$
   select greatest(floor(date_part('epoch', p_to - p_from) * 1000 + 0.0005), 0)::bigint

@@ -63,7 +63,7 @@ language plpgsql stable as $$
 declare
   v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
 begin
-  -- Check what was read, not what was written: a client whose variable is null must not change every job.
+  -- Check the parsed filter: a key whose value is null does not count, or such a client would change every job.
   if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject,
     v_filter.error_contains,
     v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after,
@@ -109,71 +109,6 @@ begin
   if p_filter.statuses is distinct from '{}' then
     return query select p.id, p.finished_at from jobforge.find_page(p_tenant_id, p_filter) p;
   end if;
-end $$;
-
--- Cancels up to p_limit jobs of a tenant that a filter selects: queued jobs at once, running jobs when their run
--- ends. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them, or if
--- their cancellation was requested before.
--- Who: the tenant itself, operators. Never waits.
-create or replace function :"api_schema".jobforge_cancel_jobs(p_tenant_id uuid, p_filters jsonb,
-  p_limit integer default 1000)
-returns jsonb
-language plpgsql
-security definer
-set search_path = jobforge, pg_temp
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off as $$
-declare
-  v_now timestamptz := jobforge.now();
-  v_filter job_filter;
-  v_found uuid[];
-  v_result jsonb;
-begin
-  perform require_tenant(p_tenant_id);
-  v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('cancel'));
-  v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p);
-  v_result := jsonb_build_object('matched', cardinality(v_found),
-    'changed', request_cancels(v_found, v_now) + finish_queued(lock_queued_jobs(v_found), 'canceled', v_now));
-  perform audit_bulk(p_tenant_id, 'JOBS_CANCELED', p_filters, v_result);
-  return v_result;
-end $$;
-
--- Makes up to p_limit queued, failed or dead jobs of a tenant that a filter selects run now. Finished jobs get a
--- fresh budget. Returns {matched, changed}. Fewer jobs change than match if another transaction holds some of them,
--- or if a live job has taken the dedupe key.
--- Who: the tenant itself, operators.
-create or replace function :"api_schema".jobforge_reschedule_jobs(p_tenant_id uuid, p_filters jsonb,
-  p_limit integer default 1000)
-returns jsonb
-language plpgsql
-security definer
-set search_path = jobforge, pg_temp
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off as $$
-declare
-  v_now timestamptz := jobforge.now();
-  v_filter job_filter;
-  v_found uuid[];
-  v_queued uuid[];
-  v_revived uuid[];
-  v_result jsonb;
-begin
-  perform require_tenant(p_tenant_id);
-  v_filter := narrowed(read_bulk_filters(p_filters, p_limit), changeable('reschedule'));
-  v_found := array(select p.id from find_narrowed(p_tenant_id, v_filter) p order by p.id);
-  -- Take keys first, because that may wait. Lock rows after that, because that does not. So a waiting transaction
-  -- holds no row that another one waits for.
-  v_revived := array(select r.id from revive(v_found, p_tenant_id, v_now, null, v_now) r);
-  v_queued := lock_queued_jobs(array(select i from unnest(v_found) i where i <> all (v_revived)));
-  perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
-  perform wake(t.type, v_now, v_now)
-  from (select distinct j.type from jobs j where j.id = any (v_queued || v_revived)) t;
-  v_result := jsonb_build_object('matched', cardinality(v_found),
-    'changed', cardinality(v_queued) + cardinality(v_revived));
-  perform audit_bulk(p_tenant_id, 'JOBS_RESCHEDULED', p_filters, v_result);
-  return v_result;
 end $$;
 
 -- Records a bulk change in the audit log: the filter and the result.

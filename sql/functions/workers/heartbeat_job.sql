@@ -1,4 +1,4 @@
--- The heartbeat of one run, for workers that do not heartbeat as workers. It renews the lease. Returns
+-- Records the heartbeat of one run, for workers that do not heartbeat as workers. It renews the lease. Returns
 -- {cancel_requested}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the running row.
 create or replace function :"api_schema".jobforge_heartbeat_job(

@@ -1,4 +1,4 @@
--- The heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
+-- Records the heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
 --   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, metrics}
 -- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
 -- jobs that the worker no longer holds, and when the next waiting job becomes due. A worker whose role is bound to a
@@ -66,7 +66,7 @@ begin
     'now', v_now);
 end $$;
 
--- The types that a worker has handlers for, as it reports them; null for any.
+-- Returns the types that a worker has handlers for, as it reports them; null for any.
 create or replace function jobforge.worker_types(p_info jsonb) returns text[]
 language sql immutable as $$
   select case jsonb_typeof(p_info -> 'types') when 'array' then array(

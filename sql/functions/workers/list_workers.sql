@@ -1,4 +1,4 @@
--- The workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
+-- Returns the workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
 -- minute). It is forgotten after a day of silence. A role bound to a tenant sees the workers of that tenant.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_workers()

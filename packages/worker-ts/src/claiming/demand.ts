@@ -105,7 +105,7 @@ export class Demand {
     const least = Math.min(...open.map((type) => this.#room(type)));
     if (open.length === 0) return undefined;
     if (least >= want) return this.#request(want, open, true);
-    // Some type has less room than that. Alternate between all types up to the least room, and the others in full.
+    // Some types have less room. Alternate: claim all types up to the least room, then only those with enough room.
     this.#isNarrowTurn = !this.#isNarrowTurn;
     const wide = open.filter((type) => this.#room(type) >= want);
     if (this.#isNarrowTurn || wide.length === 0) return this.#request(least, open, true);

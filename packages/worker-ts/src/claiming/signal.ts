@@ -1,7 +1,7 @@
 /**
  * How the other parts of a worker reach the loop: the runner when a run has ended, idle and the notifications when a
- * job may be due. Work goes round in a circle (loop, intake, runner, settlements, loop), and this is the one place
- * where the circle is closed.
+ * job may be due. Work goes round in a circle (loop, intake, runner, settlements, loop), and only this class
+ * refers back to the loop.
  */
 export class LoopSignal {
   readonly #turn: () => void;
@@ -19,7 +19,7 @@ export class LoopSignal {
     return this.#mayBeDue;
   }
 
-  /** How often a job was reported as possibly due. If this grows during a claim, an empty response is no proof. */
+  /** How often a job was reported as possibly due. If this grows during a claim, an empty response does not show that no job is due. */
   get wakeUps(): number {
     return this.#wakeUps;
   }
