@@ -1,4 +1,4 @@
-/** Databases that JobForge is not in yet, and installations that look older than they are. */
+/** Databases without JobForge, and installations that look older than they are. */
 import { type MigrateResult, migrate } from "@jobforge/sql";
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { inject } from "vitest";
@@ -17,20 +17,20 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return await cloneDatabase({ ...inject("server"), template: "template0" });
 }
 
-/** Makes the installation look as if a file of functions had changed since. */
+/** Makes the installation look as if a file of functions had changed since it was installed. */
 export async function outdate(db: TestDatabase): Promise<void> {
   await db.query(
     "update jobforge.repeatables set checksum = 'of an older file' where name = 'functions/shared/errors.sql'",
   );
 }
 
-/** What happens to a database when a release with other functions arrives. */
+/** Migrates a database as if a release with changed functions were installed. */
 export async function refresh(db: TestDatabase): Promise<MigrateResult> {
   await outdate(db);
   return await migrate({ database: db.url });
 }
 
-/** Where functions and views of the API are: schema and number of each. */
+/** Returns the schemas with functions and views of the API, and their number. */
 export async function apiObjects(
   db: TestDatabase,
 ): Promise<{ schema: string; kind: string; objects: number }[]> {
