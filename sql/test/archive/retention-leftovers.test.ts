@@ -1,4 +1,6 @@
-/** Rows outside the archive that maintenance deletes: keys without history, audit rows, watches, idle marks, workers. */
+/**
+ * Rows outside the archive that maintenance deletes: keys without history, audit rows, watches, idle marks, workers.
+ */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {

@@ -1,4 +1,7 @@
-/** The meaning of cron expressions on a clock that is never changed, and the promises of the functions that evaluate them. */
+/**
+ * The meaning of cron expressions on a clock that is never changed, and the promises of the functions that evaluate
+ * them.
+ */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { next, runs } from "../support/cron.ts";

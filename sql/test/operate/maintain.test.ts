@@ -1,7 +1,7 @@
 /** A maintenance call is bounded and never waits. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { endedToday, maintain } from "../support/archive.ts";
+import { finishedToday, maintain } from "../support/archive.ts";
 import {
   claim,
   codeOf,
@@ -16,7 +16,7 @@ import {
 } from "../support/kernel.ts";
 
 test("a call does at most its limit of each kind of work", async ({ db }) => {
-  await endedToday(db, 12);
+  await finishedToday(db, 12);
   for (let i = 0; i < 12; i += 1) {
     await enqueue(db, { type: `later ${i % 3}`, in: "1 hour" });
     await enqueue(db, { type: "expiring", expires_in: "1 hour" });

@@ -1,4 +1,6 @@
-/** Cost is counted in buffers and rows, not by a clock: what a call touches must not grow with what it does not want. */
+/**
+ * Cost is counted in buffers and rows, not in time: the cost of a call must not grow with jobs that it does not want.
+ */
 import { cloneDatabase, type Row, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -9,16 +11,16 @@ import { tenantSql } from "../support/history.ts";
 import { claim, type Sql } from "../support/kernel.ts";
 
 const claimCall = "select * from jobforge_claim_jobs('w', $1, $2)";
-/** A hand full, of which those that tell who calls and what is paused are half. */
+/** A small number of buffers. Half of them are for the caller's identity and the gates. */
 const handful = 30;
 
-/** Runs that make the plans, and those that are counted. */
+/** Calls that create the cached plans, and calls that are measured. */
 const warmUps = 8;
 const runCount = 9;
 
 /**
- * The least that a call costs in some runs. Whatever is created and dropped in other databases makes a session read its catalog
- * again now and then, which is thousands of buffers and not the call's doing.
+ * Returns the lowest cost of several calls. Objects created and dropped in other databases sometimes make a session
+ * read its catalog again, which costs thousands of buffers and is not caused by the call.
  */
 async function least(run: (n: number) => Promise<number>): Promise<number> {
   const costs: number[] = [];
@@ -26,7 +28,7 @@ async function least(run: (n: number) => Promise<number>): Promise<number> {
   return Math.min(...costs.slice(warmUps));
 }
 
-/** The cost of a claim that gets as many jobs as told. */
+/** Returns the cost of a claim, which must get this number of jobs. */
 async function costOfClaim(db: Sql, types: readonly string[] | null, jobs: number): Promise<number> {
   return await least(async () => {
     const { buffers, rows } = await cost(db, claimCall, [10, types]);
@@ -35,20 +37,20 @@ async function costOfClaim(db: Sql, types: readonly string[] | null, jobs: numbe
   });
 }
 
-/** The cost of ending ten runs and claiming the next ten in one call, with a hint, as workers do. */
+/** Returns the cost of ending ten runs and claiming the next ten in one call, with a hint, as workers do. */
 async function costOfSettle(db: Sql): Promise<number> {
   let held: { id: string; attempts: number }[] = [];
   let hint: unknown = null;
   return await least(async () => {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndResult<{ jobs: typeof held; hint: unknown }>(
+    const { buffers, result } = await costAndResult<{ jobs: typeof held; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],
     );
-    expect(answer.jobs).toHaveLength(10);
-    held = answer.jobs;
-    hint = answer.hint;
+    expect(result.jobs).toHaveLength(10);
+    held = result.jobs;
+    hint = result.hint;
     return buffers;
   });
 }
@@ -60,7 +62,7 @@ async function costOfEnqueue(db: Sql): Promise<number> {
   });
 }
 
-describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused type and 200,000 of others", () => {
+describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused type and 200,000 of other types,", () => {
   let backlog: Backlog;
   beforeAll(async () => {
     backlog = await buildBacklog(inject("server"));
@@ -68,9 +70,9 @@ describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused typ
   }, 600_000);
 
   /**
-   * The cost in an otherwise empty database and in the full one. Both hold 400 jobs of type 'a' of four tenants that are due:
-   * those that the test is about to claim, and as many again. So few that the indexes of the first have two levels or one,
-   * where those of the other have three. That is all that may grow, with the logarithm: a buffer for every descent.
+   * Returns the cost in an otherwise empty database and in the full one. Both hold 400 due jobs of type 'a' of four
+   * tenants: twice as many as the test claims. With so few jobs, the indexes of the first database have one or two
+   * levels, and those of the other have three. Only this logarithmic growth is allowed: one buffer for each descent.
    */
   async function compare(measure: (db: Sql) => Promise<number>): Promise<{ alone: number; full: number }> {
     const figure = async (db: TestDatabase): Promise<number> => {
@@ -83,28 +85,28 @@ describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused typ
     return { alone: await figure(alone), full: await figure(full) };
   }
 
-  test("claiming ten jobs costs at most half more than in an otherwise empty database", async () => {
+  test("a claim of ten jobs costs at most 50% more than in an otherwise empty database", async () => {
     const { alone, full } = await compare((db) => costOfClaim(db, ["a"], 10));
     expect(full).toBeLessThan(1.5 * alone);
   });
 
-  test("ending ten runs and claiming the next ten costs at most half more", async () => {
+  test("a settle of ten runs that claims the next ten costs at most 50% more", async () => {
     const { alone, full } = await compare(costOfSettle);
     expect(full).toBeLessThan(1.5 * alone);
   });
 
-  test("enqueueing a job with keys costs at most half more", async () => {
+  test("an enqueue with keys costs at most 50% more", async () => {
     const { alone, full } = await compare(costOfEnqueue);
     expect(full).toBeLessThan(1.5 * alone);
   });
 
-  test("an empty poll costs a handful of buffers, whatever it asks for", async () => {
+  test("an empty poll costs a few buffers, whatever types it asks for", async () => {
     await using db = await cloneDatabase(backlog.address);
     const session = await db.connect();
     const polls = {
       "an unknown type": await costOfClaim(session, ["none"], 0),
       "a paused type": await costOfClaim(session, ["paused"], 0),
-      "a type that is scheduled for later": await costOfClaim(session, ["a"], 0),
+      "a type whose jobs are scheduled for later": await costOfClaim(session, ["a"], 0),
     };
     await db.query("select jobforge_set_gate('all', '', true)");
     const paused = { "everything paused": await costOfClaim(session, null, 0) };
@@ -113,16 +115,14 @@ describe("with 500,000 finished jobs, 200,000 scheduled, 200,000 of a paused typ
   });
 });
 
-test("a type whose due jobs are all of a paused tenant is polled for two handfuls of buffers", async ({
-  db,
-}) => {
+test("a poll of a type whose due jobs all belong to a paused tenant costs a few buffers", async ({ db }) => {
   await load(db, { count: 50_000, firstTenant: 900, due: "-2 hours" });
   await db.query("select jobforge_set_gate('tenant', $1, true)", [tenant(900)]);
-  // It looks, finds one lane, which is closed, and looks behind it.
+  // The claim finds one lane, which is paused, and looks for lanes after it.
   expect(await costOfClaim(db, ["a"], 0)).toBeLessThan(2 * handful);
 });
 
-test("a table that was analysed while it was empty, as of a queue that keeps up, does not mislead a claim", async ({
+test("a claim is cheap even if the table was analyzed while it was empty, as in a queue that keeps up", async ({
   db,
 }) => {
   await db.query("alter table jobforge.jobs set (autovacuum_enabled = off)");
@@ -138,7 +138,7 @@ test("a table that was analysed while it was empty, as of a queue that keeps up,
   expect(await costOfSettle(await db.connect())).toBeLessThan(400);
 });
 
-test("a paused tenant costs a claim one hop, however many jobs it has waiting", async ({ db }) => {
+test("a paused tenant costs a claim one index descent, however many waiting jobs it has", async ({ db }) => {
   await load(db, { count: 2000, tenants: 4 });
   const alone = await costOfClaim(db, ["a"], 10);
   await load(db, { count: 10_000, tenants: 1000, firstTenant: 1000 });
@@ -154,7 +154,7 @@ test("a paused tenant costs a claim one hop, however many jobs it has waiting", 
   expect(await costOfClaim(db, ["a"], 10)).toBeLessThan(1.5 * paused);
 });
 
-/** Rows of the hot table that a claim of ten visits, and its buffers. */
+/** Returns how many rows of the hot table a claim of ten jobs visits, and its buffers. */
 async function visits(session: TestConnection, types: readonly string[] | null) {
   const explaining = await explainEverything(session);
   let [rows, buffers] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -169,15 +169,15 @@ async function visits(session: TestConnection, types: readonly string[] | null) 
 }
 
 const typeNames = Array.from({ length: 200 }, (_, n) => `t${n}`);
-/** What waits, for which types a claim asks, and how many rows it may visit: some for every lane, or for every type. */
+/** The waiting jobs, the types of the claim, and how many rows it may visit: some for each lane or each type. */
 const manyLanes: readonly (readonly [string, Omit<Load, "count">, readonly string[] | null, number])[] = [
   ["2,000 tenants", { tenants: 2000 }, ["a"], 4 * 64],
   ["200 types, by name", { type: "t", types: 200, tenants: 5 }, typeNames, 20 * 200],
-  ["200 types, by asking for any", { type: "t", types: 200, tenants: 5 }, null, 20 * 200],
+  ["200 types, by a claim of all types", { type: "t", types: 200, tenants: 5 }, null, 20 * 200],
 ];
 
 for (const [title, jobs, types, rows] of manyLanes) {
-  test(`with ${title}, a claim of ten visits lanes, not jobs`, async ({ db }) => {
+  test(`with ${title}, a claim of ten jobs visits lanes, not jobs`, async ({ db }) => {
     await load(db, { ...jobs, count: 10_000 });
     await db.query("vacuum (analyze) jobforge.jobs");
     const few = await visits(await db.connect(), types);
@@ -186,12 +186,12 @@ for (const [title, jobs, types, rows] of manyLanes) {
     const many = await visits(await db.connect(), types);
     expect(few.rows).toBeLessThan(rows);
     expect(many.rows).toBeLessThan(1.1 * few.rows);
-    // A row costs a descent of three levels and its page; ten jobs are written.
+    // A row costs a descent of three levels and its page. In addition, ten jobs are written.
     expect(many.buffers).toBeLessThan(4 * many.rows + 300);
   });
 }
 
-test("a sign of life of one run visits one job, however many its worker holds", async ({ db }) => {
+test("a heartbeat of one run visits one job, however many its worker holds", async ({ db }) => {
   await load(db, { count: 1000 });
   await db.query("vacuum (analyze) jobforge.jobs");
   const [job] = await claim(db, "w", { limit: 1000 });
@@ -200,7 +200,7 @@ test("a sign of life of one run visits one job, however many its worker holds", 
   expect(rowsVisited(beat, "jobs")).toBe(1);
 });
 
-test("claims, ends and reads visit what they are about, however many other jobs run", async ({ db }) => {
+test("claims, ends and reads visit only their own jobs, however many other jobs run", async ({ db }) => {
   await load(db, { count: 1000, tenants: 4 });
   await db.query("vacuum (analyze) jobforge.jobs");
   const explaining = await explainEverything(await db.connect());

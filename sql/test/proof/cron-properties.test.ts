@@ -1,6 +1,6 @@
 /**
- * Random expressions, zones and instants. JOBFORGE_CRON_CASES asks for more of them, JOBFORGE_CRON_SEED for others. The
- * time zones are those of which Node and Postgres know the same.
+ * Random cron expressions, zones and instants. JOBFORGE_CRON_CASES sets their number, JOBFORGE_CRON_SEED the seed. Only
+ * time zones are used for which Node and Postgres have the same data.
  */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -14,12 +14,14 @@ const cases = Number(process.env["JOBFORGE_CRON_CASES"] ?? 5000);
 const seed = Number(process.env["JOBFORGE_CRON_SEED"] ?? 1);
 const timeout = 60_000 + cases * 20;
 
-/** The odd zones, and as many others as the cases are worth. */
+/** Returns the odd zones, and a number of others that depends on the number of cases. */
 async function chooseZones(db: Sql, random: Random): Promise<string[]> {
   const others = random.some(Intl.supportedValuesOf("timeZone"), Math.ceil(cases / 300));
   const zones = [...new Set([...oddZones, ...others])];
   const agreed = await agreedZones(db, zones);
-  expect(agreed.length, "zones of which Node and Postgres know the same").toBeGreaterThan(zones.length / 2);
+  expect(agreed.length, "zones for which Node and Postgres have the same data").toBeGreaterThan(
+    zones.length / 2,
+  );
   return agreed;
 }
 
@@ -28,8 +30,8 @@ function randomCase(random: Random, zones: readonly string[]): CronCase {
   return { expression: randomExpression(random), zone, after: randomInstant(random, zone) };
 }
 
-/** The kernel's answers in milliseconds, a thousand cases a call; null where it refuses. */
-async function answers(db: Sql, asked: readonly CronCase[]): Promise<(number | null)[]> {
+/** Returns the kernel's next runs in milliseconds, or null for a refusal. Each call has a thousand cases. */
+async function nextRuns(db: Sql, asked: readonly CronCase[]): Promise<(number | null)[]> {
   await db.query(`
     create or replace function pg_temp.next_or_null(p_expression text, p_zone text, p_after timestamptz) returns timestamptz
     language plpgsql as $$
@@ -57,31 +59,34 @@ async function answers(db: Sql, asked: readonly CronCase[]): Promise<(number | n
 const time = (at: number | null | undefined): string =>
   at === null || at === undefined ? "never" : new Date(at).toISOString();
 
-/** Whether croner, whose rule for changes of the clock is another one, means the same: every hour is named, or no change near. */
+/**
+ * Returns whether croner must give the same result. Its rule for clock changes is different, so either every hour is
+ * named or no change is near.
+ */
 function isComparable({ expression, zone, after }: CronCase, until: number): boolean {
   if (namesEveryHour(expression)) return true;
   return !spansOf(zone).some(({ to }) => to > after - 86_400_000 && to <= until + 86_400_000);
 }
 
-/** What is wrong with an answer in croner's eyes. */
+/** Returns how croner's result differs, or undefined if it does not. */
 function objection(asked: CronCase, got: number | null): string | undefined {
   const cron = readCron(asked.expression, asked.zone);
   const next = cron.nextRun(new Date(asked.after))?.getTime() ?? null;
   if (next === got) return undefined;
   if (next === null || got === null) return `croner says ${time(next)}`;
   if (!isComparable(asked, next)) return undefined;
-  // After it has looked for the 30th of February, croner misses the 1st of March. It knows it when asked.
+  // After searching for 30 February, croner misses 1 March. `match` confirms that the time is right.
   const overlooked = got > asked.after && got < next && cron.match(new Date(got));
   return overlooked ? undefined : `croner says ${time(next)}`;
 }
 
-test(`${cases} random expressions run when croner and an independent reading of the rule say`, {
+test(`${cases} random expressions run when croner and an independent implementation of the rule say`, {
   timeout,
 }, async ({ db }) => {
   const random = randomFrom(seed);
   const zones = await chooseZones(db, random);
   const asked = Array.from({ length: cases }, () => randomCase(random, zones));
-  const got = await answers(db, asked);
+  const got = await nextRuns(db, asked);
   const wrong = asked.flatMap((each, n) => {
     const answer = got[n] ?? null;
     const wanted = answer === null ? undefined : expectedNext(each);
@@ -93,14 +98,14 @@ test(`${cases} random expressions run when croner and an independent reading of 
   expect(wrong.slice(0, 10), `${wrong.length} are wrong, seed ${seed}`).toEqual([]);
 });
 
-test("what is accepted of random nonsense means the same to croner", { timeout }, async ({ db }) => {
+test("random nonsense that is accepted means the same to croner", { timeout }, async ({ db }) => {
   const random = randomFrom(seed);
   const asked = Array.from({ length: cases }, () => ({
     expression: randomNonsense(random),
     zone: "UTC",
     after: Date.UTC(2026, 0, 31, 12),
   }));
-  const got = await answers(db, asked);
+  const got = await nextRuns(db, asked);
   const accepted = asked.flatMap((each, n) => {
     const answer = got[n] ?? null;
     return answer === null ? [] : [[each.expression, time(answer)]];

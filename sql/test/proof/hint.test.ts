@@ -1,4 +1,4 @@
-/** The hint that settle+claim hands out and takes back: advice that speeds a claim up and never changes what it promises. */
+/** The hint that a settle returns and takes back: it makes a claim faster and never changes its guarantees. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { tenant } from "../support/cost.ts";
@@ -19,43 +19,46 @@ import { hintedWorker, idsOf, settle, success } from "../support/settle.ts";
 
 type Hint = Record<string, unknown>;
 
-/** Hints as a careless or hostile client might send them, made from one that the kernel gave. */
+/** Hints as a faulty or malicious client might send them, made from one that the kernel returned. */
 const doctored: Record<string, (hint: Hint) => unknown> = {
-  "as it was given": (hint) => hint,
+  unchanged: (hint) => hint,
   "a JSON null": () => null,
   "a text": () => "hint",
   "a number": () => 5,
   "an array": (hint) => [hint],
   "an empty object": () => ({}),
   "a huge text": () => "x".repeat(1_000_000),
-  "huge in all its parts": (hint) =>
+  "huge in all fields": (hint) =>
     Object.fromEntries(Object.keys(hint).map((key) => [key, "x".repeat(100_000)])),
-  "numbers in all its parts": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, 5])),
-  "objects in all its parts": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, { a: 1 }])),
-  "arrays in all its parts": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, [1]])),
-  "nulls in all its parts": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, null])),
+  "numbers in all fields": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, 5])),
+  "objects in all fields": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, { a: 1 }])),
+  "arrays in all fields": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, [1]])),
+  "nulls in all fields": (hint) => Object.fromEntries(Object.keys(hint).map((key) => [key, null])),
   ...Object.fromEntries(
     ["key", "at", "from", "due", "streams"].flatMap((part) => [
       [`without ${part}`, (hint: Hint) => ({ ...hint, [part]: undefined })],
-      [`${part} is nonsense`, (hint: Hint) => ({ ...hint, [part]: "nonsense" })],
+      [`with nonsense as ${part}`, (hint: Hint) => ({ ...hint, [part]: "nonsense" })],
     ]),
   ),
-  "a due time far ahead": (hint) => ({ ...hint, due: "2999-01-01T00:00:00Z" }),
-  "a due time without end": (hint) => ({ ...hint, due: "infinity" }),
-  "a time far ahead": (hint) => ({ ...hint, at: "2999-01-01T00:00:00Z" }),
-  "a lane beyond all lanes": (hint) => ({ ...hint, from: "99999999999999999999999" }),
+  "a due time in the far future": (hint) => ({ ...hint, due: "2999-01-01T00:00:00Z" }),
+  "an infinite due time": (hint) => ({ ...hint, due: "infinity" }),
+  "a time in the far future": (hint) => ({ ...hint, at: "2999-01-01T00:00:00Z" }),
+  "a lane out of range": (hint) => ({ ...hint, from: "99999999999999999999999" }),
   "the last lane": (hint) => ({ ...hint, from: "9223372036854775807" }),
   "streams of scalars": (hint) => ({ ...hint, streams: [1, "a", null, true] }),
   "streams of objects": (hint) => ({ ...hint, streams: [{ type: "a" }] }),
   "streams of nulls": (hint) => ({ ...hint, streams: [[null, null, null, null, null]] }),
-  "streams that are empty": (hint) => ({ ...hint, streams: [[]] }),
+  "empty streams": (hint) => ({ ...hint, streams: [[]] }),
   "no streams": (hint) => ({ ...hint, streams: [] }),
-  "streams of a lane that nobody has": (hint) => ({ ...hint, streams: [["a", 0, "1", hint["at"], "1"]] }),
-  "streams of a worse rank": (hint) => ({ ...hint, streams: [["a", 99, "1", hint["at"], "1"]] }),
-  "streams of a better rank": (hint) => ({ ...hint, streams: [["a", -99, "1", hint["at"], "1"]] }),
-  "streams far ahead": (hint) => ({ ...hint, streams: [["a", 0, "1", "2999-01-01", "9223372036854775807"]] }),
+  "streams of a lane without a tenant": (hint) => ({ ...hint, streams: [["a", 0, "1", hint["at"], "1"]] }),
+  "streams of a lower priority": (hint) => ({ ...hint, streams: [["a", 99, "1", hint["at"], "1"]] }),
+  "streams of a higher priority": (hint) => ({ ...hint, streams: [["a", -99, "1", hint["at"], "1"]] }),
+  "streams in the far future": (hint) => ({
+    ...hint,
+    streams: [["a", 0, "1", "2999-01-01", "9223372036854775807"]],
+  }),
   "streams of unknown types": (hint) => ({ ...hint, streams: [["nope", 0, "1", hint["at"], "1"]] }),
-  "a number out of range in its streams": (hint) => ({
+  "streams with a number out of range": (hint) => ({
     ...hint,
     streams: [["a", 1e12, "1", hint["at"], "1"]],
   }),
@@ -63,14 +66,14 @@ const doctored: Record<string, (hint: Hint) => unknown> = {
 };
 
 test.for(Object.keys(doctored))(
-  "a hint that is %s hides no work and raises nothing",
+  "a modified hint hides no work and raises no error: %s",
   async (name, { db }) => {
     const app = await db.connect();
     await db.travel("10 seconds");
     const first = await enqueue(app);
     const { hint, jobs } = await settle(db, [], { claim: 1, hint: {} });
     expect(jobs.map((job) => job.id)).toEqual([first.id]);
-    // For the application the last one lies ahead, for the worker it is due.
+    // For the application the last job is due in the future, for the worker it is due now.
     const ids = await enqueueAll(app, [
       {},
       { tenant_id: U },
@@ -88,7 +91,7 @@ test.for(Object.keys(doctored))(
 );
 
 test.for(Object.keys(doctored))(
-  "a hint that is %s does not disturb a call that only settles",
+  "a modified hint does not affect a call that only settles: %s",
   async (name, { db }) => {
     const [id] = await enqueueAll(db, [{}, {}, { in: "1 hour" }]);
     const { hint } = await settle(db, [], { claim: 1, hint: {} });
@@ -99,8 +102,8 @@ test.for(Object.keys(doctored))(
   },
 );
 
-test("a hint survives the way through a client's JSON, lanes of 64 bits included", async ({ db }) => {
-  // So many that they are remembered where looking is cheap, too.
+test("a hint survives the JSON of a client, including lanes of 64 bits", async ({ db }) => {
+  // Enough tenants that the hint keeps the streams even though a full look is cheap.
   for (let n = 1; n <= 20; n += 1) await enqueueMany(db, 3, { tenant_id: tenant(n) });
   const text = await db.value<string>(
     "select (jobforge_settle_jobs('w1', null, 1, p_hint => '{}') -> 'hint')::text",
@@ -114,7 +117,7 @@ test.for<[string, Parameters<typeof settle>[2]]>([
   ["other types", { types: ["b", "a"] }],
   ["fewer types", { types: ["a"] }],
   ["one tenant", { tenant_id: T }],
-])("a hint used for %s hides nothing and gives nothing away", async ([, other], { db }) => {
+])("a hint used for %s hides no job and reveals none", async ([, other], { db }) => {
   await enqueueAll(db, [{}, { tenant_id: U }, { type: "b" }]);
   const { hint } = await settle(db, [], { claim: 1, types: ["a", "b"], hint: {} });
   const expected = await db.query<{ id: string }>(
@@ -125,7 +128,9 @@ test.for<[string, Parameters<typeof settle>[2]]>([
   expect(idsOf(answer).sort()).toEqual(expected.map((row) => row.id).sort());
 });
 
-test("a hint older than a second is forgotten: a tenant that came meanwhile has its turn", async ({ db }) => {
+test("a hint older than a second is ignored: a tenant that was added in the meantime gets its turn", async ({
+  db,
+}) => {
   await enqueueMany(db, 20);
   const worker = hintedWorker(db, "w1");
   await worker.call(1);
@@ -135,9 +140,7 @@ test("a hint older than a second is forgotten: a tenant that came meanwhile has 
   expect(served).toContain(id);
 });
 
-test("a tenant's first job is in the very next call, however busy another keeps the worker", async ({
-  db,
-}) => {
+test("a tenant's first job is in the next call, however many jobs another tenant has", async ({ db }) => {
   await enqueueMany(db, 100);
   const worker = hintedWorker(db, "w1");
   await worker.call(10);
@@ -146,7 +149,7 @@ test("a tenant's first job is in the very next call, however busy another keeps 
   expect(idsOf(await worker.call(10))).toContain(id);
 });
 
-test("among many tenants a new one's first job is in the next call after a tenth of a second", async ({
+test("with many tenants, the first job of a new one is in the next call after a tenth of a second", async ({
   db,
 }) => {
   for (let n = 1; n <= 20; n += 1) await enqueueMany(db, 20, { tenant_id: tenant(n) });
@@ -163,9 +166,9 @@ const arrivals: Record<string, (db: Sql) => Promise<string>> = {
   "a job of another type": async (db) => (await enqueue(db, { type: "b" })).id,
   "a less urgent job": async (db) => (await enqueue(db, { priority: -5 })).id,
   "an older job of the same tenant": async (db) => (await enqueue(db, { in: "-1 day" })).id,
-  "a retry": async (db) => await comesBack(db, { status: "failed", retry_at: "2020-01-01" }),
-  "a released job": async (db) => await comesBack(db, { status: "released" }),
-  "a deferred job": async (db) => await comesBack(db, { status: "deferred", run_at: "2020-01-01" }),
+  "a retry": async (db) => await runAndRequeue(db, { status: "failed", retry_at: "2020-01-01" }),
+  "a released job": async (db) => await runAndRequeue(db, { status: "released" }),
+  "a deferred job": async (db) => await runAndRequeue(db, { status: "deferred", run_at: "2020-01-01" }),
   "a reclaimed job": async (db) => {
     const { id } = await enqueue(db, { type: "c" });
     await workerHeartbeat(db, "w9", { instance: "old" });
@@ -181,15 +184,15 @@ const arrivals: Record<string, (db: Sql) => Promise<string>> = {
   },
 };
 
-/** A job that worker w9 claimed and that is due again. */
-async function comesBack(db: Sql, end: Record<string, unknown>): Promise<string> {
+/** Returns a job that worker w9 claimed and ended, and that is due again. */
+async function runAndRequeue(db: Sql, end: Record<string, unknown>): Promise<string> {
   const { id } = await enqueue(db, { type: "c" });
   await settle(db, [], { worker: "w9", claim: 1, types: ["c"] });
   await settle(db, [{ id, attempt: 1, ...end }], { worker: "w9" });
   return id;
 }
 
-test.for(Object.keys(arrivals))("a hinted call that comes back short finds %s", async (name, { db }) => {
+test.for(Object.keys(arrivals))("a hinted call that cannot fill its limit finds %s", async (name, { db }) => {
   const [, second] = await enqueueAll(db, [{}, {}]);
   const worker = hintedWorker(db, "w1");
   await worker.call(1);
@@ -197,7 +200,7 @@ test.for(Object.keys(arrivals))("a hinted call that comes back short finds %s", 
   expect(idsOf(await worker.call(10)).sort()).toEqual([second, id].sort());
 });
 
-test("a job that became due while its transaction was open is found, however often the worker asked meanwhile", async ({
+test("a job that became due while its transaction was open is found, however often the worker polled before", async ({
   db,
 }) => {
   const [app, other] = await connections(db, 2);
@@ -211,7 +214,7 @@ test("a job that became due while its transaction was open is found, however oft
   expect(idsOf(await worker.call(10))).toEqual([id]);
 });
 
-test("an urgent job is in the next hinted claim, of whatever tenant and type", async ({ db }) => {
+test("an urgent job of any tenant and type is in the next hinted claim", async ({ db }) => {
   await enqueueMany(db, 20);
   const worker = hintedWorker(db, "w1");
   await worker.call(1);
@@ -226,21 +229,24 @@ test.for([
   ["everything", "all", null, []],
   ["the type", "type", "a", ["b"]],
   ["the tenant", "tenant", T, ["a", "b"]],
-] as const)("a gate that pauses %s after the hint was given holds", async ([, scope, key, open], { db }) => {
-  for (const tenant_id of [T, U]) {
-    for (const type of ["a", "b"]) await enqueueMany(db, 5, { tenant_id, type });
-  }
-  const worker = hintedWorker(db, "w1", { types: ["a", "b"] });
-  await worker.call(1);
-  await db.query("select jobforge_set_gate($1, $2, true)", [scope, key]);
-  const { jobs } = await worker.call(20);
-  expect([...new Set(jobs.map((job) => job.type))].sort()).toEqual(open);
-  if (scope === "tenant") expect(new Set(jobs.map((job) => job.tenant_id))).toEqual(new Set([U]));
-  await db.query("select jobforge_set_gate($1, $2, false)", [scope, key]);
-  expect(jobs.length + (await worker.call(20)).jobs.length).toBe(19);
-});
+] as const)(
+  "a gate that pauses %s after the hint was returned holds",
+  async ([, scope, key, open], { db }) => {
+    for (const tenant_id of [T, U]) {
+      for (const type of ["a", "b"]) await enqueueMany(db, 5, { tenant_id, type });
+    }
+    const worker = hintedWorker(db, "w1", { types: ["a", "b"] });
+    await worker.call(1);
+    await db.query("select jobforge_set_gate($1, $2, true)", [scope, key]);
+    const { jobs } = await worker.call(20);
+    expect([...new Set(jobs.map((job) => job.type))].sort()).toEqual(open);
+    if (scope === "tenant") expect(new Set(jobs.map((job) => job.tenant_id))).toEqual(new Set([U]));
+    await db.query("select jobforge_set_gate($1, $2, false)", [scope, key]);
+    expect(jobs.length + (await worker.call(20)).jobs.length).toBe(19);
+  },
+);
 
-test("a job that was canceled after the hint was given does not start", async ({ db }) => {
+test("a job that was canceled after the hint was returned does not start", async ({ db }) => {
   const [, gone, kept] = await enqueueAll(db, [{}, {}, {}]);
   const worker = hintedWorker(db, "w1");
   await worker.call(1);
@@ -248,7 +254,7 @@ test("a job that was canceled after the hint was given does not start", async ({
   expect(idsOf(await worker.call(10))).toEqual([kept]);
 });
 
-test("two workers that keep their own hints never get the same job, and leave none", async ({ db }) => {
+test("two workers with their own hints never get the same job, and leave none", async ({ db }) => {
   await db.query(
     "select count(jobforge_enqueue_job(md5((n % 20)::text)::uuid, 'a')) from generate_series(1, 400) n",
   );

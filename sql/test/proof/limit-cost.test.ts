@@ -1,4 +1,4 @@
-/** What limits cost, counted in buffers: nothing where there are none, and little for what they hold back. */
+/** The cost of limits, counted in buffers: none without limits, and little for parked jobs. */
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -11,13 +11,13 @@ const warmUps = 8;
 const runCount = 8;
 const keyCount = 100_000;
 
-/** Puts jobs into the queue, each of a key of which nothing runs. */
+/** Enqueues jobs, each with a concurrency key of which no job runs. */
 async function loadFree(db: Pick<Sql, "query">): Promise<void> {
   await load(db, { count: 800, tenants: 4 });
   await db.query("update jobforge.jobs set concurrency_key = 'free ' || seq where state = 'ready'");
 }
 
-/** A run and two parked jobs of each of many keys, as they are after some claims. */
+/** Writes a run and two parked jobs for each of many keys, as some claims leave them. */
 async function loadBlocked(db: TestDatabase): Promise<void> {
   await db.query(
     `insert into jobforge.jobs
@@ -35,20 +35,20 @@ async function loadBlocked(db: TestDatabase): Promise<void> {
   await db.query("vacuum (analyze) jobforge.jobs");
 }
 
-/** The least that ending ten runs and claiming the next ten costs, with a hint, as workers do. */
+/** Returns the lowest cost of a settle of ten runs that claims the next ten with a hint, as workers do. */
 async function costOfSettle(db: Sql): Promise<number> {
   let held: ClaimedJob[] = [];
   let hint: unknown = null;
   const costs: number[] = [];
   for (let n = 0; n < warmUps + runCount; n += 1) {
     const results = held.map(({ id, attempts }) => ({ id, attempt: attempts, status: "succeeded" }));
-    const { buffers, answer } = await costAndResult<{ jobs: ClaimedJob[]; hint: unknown }>(
+    const { buffers, result } = await costAndResult<{ jobs: ClaimedJob[]; hint: unknown }>(
       db,
       "jobforge_settle_jobs('w', $1, 10, array['a'], null, $2)",
       [JSON.stringify(results), JSON.stringify(hint)],
     );
-    expect(answer.jobs).toHaveLength(10);
-    ({ jobs: held, hint } = answer);
+    expect(result.jobs).toHaveLength(10);
+    ({ jobs: held, hint } = result);
     costs.push(buffers);
   }
   return Math.min(...costs.slice(warmUps));
@@ -60,23 +60,23 @@ async function figure(db: TestDatabase): Promise<number> {
   return await costOfSettle(await db.connect());
 }
 
-describe("with 100,000 keys at their limit and two jobs parked for each", () => {
+describe("with 100,000 keys at their limit and two parked jobs for each,", () => {
   let blocked: TestDatabase;
   beforeAll(async () => {
     blocked = await cloneDatabase(inject("server"));
     await setLimit(blocked, "key", "*", { max: 1 });
-    // The first claim after a change looks for what it may release.
+    // The first claim after a change looks for jobs to unpark.
     await claim(blocked);
     await loadBlocked(blocked);
     return () => blocked.drop();
   }, 300_000);
 
-  test("ending ten runs of ten free keys and claiming the next ten costs less than twice as much as with no limit at all", async ({
+  test("a settle of ten runs of ten free keys that claims the next ten costs less than twice as much as without limits", async ({
     db,
   }) => {
     const without = await figure(db);
-    const beside = await figure(blocked);
-    expect(beside).toBeLessThan(2 * without);
+    const withBlocked = await figure(blocked);
+    expect(withBlocked).toBeLessThan(2 * without);
   });
 });
 
@@ -88,7 +88,7 @@ const scopes: [scope: Scope, key: string][] = [
 ];
 
 test.for(scopes)(
-  "a limit by %s that is not reached costs less than half more",
+  "a limit by %s that is not reached adds less than 50% to the cost",
   async ([scope, key], { db }) => {
     await using without = await cloneDatabase(inject("server"));
     await setLimit(db, scope, key, { max: 1000 });
@@ -99,7 +99,7 @@ test.for(scopes)(
   },
 );
 
-test("a poll of types that are full, and of tenants whose jobs are parked, costs a hundred buffers", async ({
+test("a poll of types at their limit, and of tenants whose jobs are parked, costs less than a hundred buffers", async ({
   db,
 }) => {
   await setLimit(db, "type", "a", { max: 10 });

@@ -1,4 +1,4 @@
-/** Limits hold at every moment, whatever twenty workers do at once. */
+/** Limits hold at every moment, whatever twenty workers do concurrently. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -10,10 +10,10 @@ import { type ClaimedJob, settle } from "../support/settle.ts";
 const workerCount = 20;
 const jobCount = 240;
 
-/** What may run at once, by what the limits count. */
+/** How many jobs may run at the same time, by the scope of the limit. */
 const most: Record<string, number> = { type: 5, tenant: 4, type_tenant: 3, key: 2, "key one": 1 };
 
-/** The names of all that a run counts for. */
+/** Returns the names of all buckets in which a run counts. */
 function countsFor(job: { type: string; tenant_id: string; concurrency_key: string | null }): string[] {
   const { type, tenant_id, concurrency_key: key } = job;
   const names = [`type/${type}`, `tenant/${tenant_id}`, `type_tenant/${type}/${tenant_id}`];
@@ -46,7 +46,9 @@ async function produce(db: Sql, from: number, count: number): Promise<void> {
   }
 }
 
-/** What workers hold, from the answer to their claim to the report of its end: it runs for longer than that. */
+/**
+ * Counts the runs that workers hold, from the result of a claim to the report of the end. A run lasts longer than that.
+ */
 class Held {
   readonly exceeded: string[] = [];
   readonly highest = new Map<string, number>();
@@ -62,7 +64,7 @@ class Held {
   }
 }
 
-/** A worker: some of its runs succeed, some fail and are retried, some are handed back. */
+/** Works as a worker: some runs succeed, some fail and are retried, some are released. */
 async function work(db: TestConnection, name: string, held: Held, going: () => boolean): Promise<void> {
   let jobs: ClaimedJob[] = [];
   let hint: unknown = null;
@@ -82,7 +84,7 @@ async function work(db: TestConnection, name: string, held: Held, going: () => b
   }
 }
 
-/** The most that ran at once by each thing that counts, as the database shows it. */
+/** Records the highest number of concurrent runs of each bucket, as the database shows them. */
 async function sample(db: Sql, highest: Map<string, number>): Promise<void> {
   const rows = await db.query<{ type: string; tenant_id: string; concurrency_key: string | null }>(
     "select type, tenant_id, concurrency_key from jobforge.jobs where state = 'running'",
@@ -92,7 +94,7 @@ async function sample(db: Sql, highest: Map<string, number>): Promise<void> {
   for (const [name, count] of counts) highest.set(name, Math.max(count, highest.get(name) ?? 0));
 }
 
-test("twenty workers never run more than the limits allow, use them up, and leave nothing behind", {
+test("twenty workers never run more jobs than the limits allow, reach the limits, and leave no job", {
   timeout: 120_000,
 }, async ({ db }) => {
   await prepare(db);
@@ -116,7 +118,7 @@ test("twenty workers never run more than the limits allow, use them up, and leav
   ]);
   expect(held.exceeded).toEqual([]);
   expect([...sampled].filter(([name, count]) => count > mayRun(name))).toEqual([]);
-  // The storm reached the limits, or it would prove nothing.
+  // The storm must reach the limits, otherwise it proves nothing.
   for (const [what, count] of Object.entries(most)) {
     const reached = [...sampled, ...held.highest]
       .filter(([name]) => name.startsWith(`${what}/`))
@@ -129,7 +131,7 @@ test("twenty workers never run more than the limits allow, use them up, and leav
   ).toBe(0);
 });
 
-test("the jobs of a key of which one may run end in their order, retries and all", async ({ db }) => {
+test("jobs of a key with a limit of one finish in order, including retries", async ({ db }) => {
   await setLimit(db, "key", "*", { max: 1 });
   await setPolicy(db, "a", { base_ms: 1, cap_ms: 5, max_attempts: 100 });
   await db.query(

@@ -1,6 +1,6 @@
 /**
- * Who may install. Roles belong to a whole cluster, so these tests have a server of their own, whose roles they drop
- * after each test.
+ * Which roles may install JobForge. Roles belong to a whole cluster, so these tests have their own server, whose roles
+ * they drop after each test.
  */
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -60,7 +60,7 @@ async function kernelRoles(): Promise<string[]> {
   return await rolesLike("jobforge\\_%");
 }
 
-/** A database and the login that owns it. */
+/** Creates a database and the login that owns it. */
 async function ownedDatabase(attributes: string): Promise<{ role: string; url: string; database: string }> {
   const name = randomBytes(4).toString("hex");
   const role = `owner_${name}`;
@@ -73,7 +73,7 @@ async function ownedDatabase(attributes: string): Promise<{ role: string; url: s
   return { role, url: url.href, database };
 }
 
-/** Uses the installation from end to end, as its owner: no further grant is needed. */
+/** Uses the installation from enqueue to list, as its owner: no further grant is needed. */
 async function useEverything(url: string): Promise<void> {
   await run(url, `select jobforge_set_policy('mail', '{"preset": "atlas"}')`);
   const [job] = await run(url, `select jobforge_enqueue_job('${tenant}', 'mail') ->> 'id' as id`);
@@ -85,8 +85,8 @@ async function useEverything(url: string): Promise<void> {
   ]);
 }
 
-describe("an owner who may create roles but is no superuser", () => {
-  test("installs JobForge and can use all of it at once", async () => {
+describe("an owner that may create roles but is not a superuser", () => {
+  test("installs JobForge and can use all of it immediately", async () => {
     const owner = await ownedDatabase("createrole");
     expect(await migrate({ database: owner.url })).toMatchObject({ refreshed: true });
     await useEverything(owner.url);
@@ -111,7 +111,7 @@ describe("an owner who may create roles but is no superuser", () => {
     await useEverything(owner.url);
   });
 
-  test("can hand the roles on: a login of his is a tenant", async () => {
+  test("can grant the roles: a login of the owner is a tenant", async () => {
     const owner = await ownedDatabase("createrole");
     await migrate({ database: owner.url });
     await run(owner.url, `create role ${owner.role}_app login password 'secret'`);
@@ -123,7 +123,7 @@ describe("an owner who may create roles but is no superuser", () => {
     expect(await run(app.href, "select tenant_id from jobforge_jobs")).toEqual([{ tenant_id: tenant }]);
   });
 
-  test("leaves no right to create objects in the API schema behind", async () => {
+  test("leaves no privilege to create objects in the API schema", async () => {
     const owner = await ownedDatabase("createrole");
     await migrate({ database: owner.url });
     expect(
@@ -135,8 +135,8 @@ describe("an owner who may create roles but is no superuser", () => {
   });
 });
 
-describe("an owner who may not create roles", () => {
-  test("is told what is missing when the cluster has no roles yet, and nothing is left behind", async () => {
+describe("an owner that may not create roles", () => {
+  test("gets an error that names the missing privilege if the cluster has no roles yet, and nothing is left behind", async () => {
     const owner = await ownedDatabase("nocreaterole");
     const error = await refusal(migrate({ database: owner.url }));
     expect(error.code).toBe("insufficient_privilege");
@@ -148,7 +148,7 @@ describe("an owner who may not create roles", () => {
     expect(await migrationStatus({ database: owner.url })).toMatchObject({ installedVersion: null });
   });
 
-  test("is told to ask for the roles when another owner has installed JobForge in the cluster", async () => {
+  test("gets a hint to request the roles if another owner has installed JobForge in the cluster", async () => {
     const first = await ownedDatabase("createrole");
     await migrate({ database: first.url });
     const second = await ownedDatabase("nocreaterole");
@@ -167,13 +167,13 @@ describe("an owner who may not create roles", () => {
     await useEverything(second.url);
   });
 
-  test("is told so when a superuser ran the printed script for him and he may not look", async () => {
+  test("gets an error if a superuser ran the printed script and the owner has no access", async () => {
     const owner = await ownedDatabase("nocreaterole");
     await run(server.urlFor(owner.database), migrationScript());
     expect(await refusal(migrate({ database: owner.url }))).toMatchObject({ code: "insufficient_privilege" });
   });
 
-  test("can use what a superuser's script installed once he has the roles", async () => {
+  test("can use an installation of a superuser once the roles are granted", async () => {
     const owner = await ownedDatabase("nocreaterole");
     await run(server.urlFor(owner.database), migrationScript());
     await run(server.url, `grant jobforge_owner, jobforge_operator, jobforge_worker to ${owner.role}`);
@@ -182,7 +182,7 @@ describe("an owner who may not create roles", () => {
   });
 });
 
-test("the first migrations of several databases of a new cluster do not disturb each other", async () => {
+test("concurrent first migrations of several databases of a new cluster succeed", async () => {
   const databases = ["app_one", "app_two", "app_three"];
   for (const database of databases) await run(server.url, `create database ${database}`);
   await Promise.all(

@@ -1,7 +1,7 @@
 /**
- * Random work of several workers and tenants, checked step by step against a small reference model. The seeds are fixed, so
- * that every run does the same. JOBFORGE_MODEL_RUNS plays that many scenarios of a new seed instead, JOBFORGE_MODEL_SEED of
- * a given one; with JOBFORGE_MODEL_PATH, from a reproduction, only that scenario.
+ * Random work of several workers and tenants, checked step by step against a small reference model. The seeds are
+ * fixed, so that every test run does the same. JOBFORGE_MODEL_RUNS plays that many scenarios of a new seed instead, and
+ * JOBFORGE_MODEL_SEED those of a given seed. JOBFORGE_MODEL_PATH, from a reproduction, plays only that scenario.
  */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -23,7 +23,7 @@ const fresh: readonly number[] = [Date.now() % 2 ** 31];
 const seeds = seed !== undefined ? [seed] : runs !== undefined ? fresh : usual;
 
 test.for([...seeds])(
-  "random work of seed %i goes as the model says",
+  "the kernel does random work of seed %i as the model predicts",
   { timeout: 3_600_000 },
   async (drawn, { db }) => {
     const kernel = await prepareKernel(db);
@@ -34,7 +34,7 @@ test.for([...seeds])(
       ...(path === undefined ? {} : { path }),
     });
     expect(result.reproduction, result.reproduction ?? "").toBeNull();
-    // A scenario whose steps find nothing to do would prove nothing.
+    // Scenarios whose steps are all idle would prove nothing.
     if (path === undefined && runs === undefined) expect(result.steps).toBeGreaterThan(1000);
   },
 );

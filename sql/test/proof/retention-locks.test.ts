@@ -1,9 +1,9 @@
-/** Retention and leaf creation among readers, workers and other callers: nobody waits for long, and all is done once. */
+/** Retention and leaf creation next to readers and workers: no caller waits for long, and each task is done once. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
-  endedToday,
+  finishedToday,
   largePayload,
   leafOf,
   leaves,
@@ -27,7 +27,7 @@ import {
   workerHeartbeat,
 } from "../support/kernel.ts";
 
-/** Connections that wait for no lock longer than this, their clocks moved. */
+/** Opens connections that wait at most `patience` for a lock, with their clocks moved. */
 async function crew(
   db: TestDatabase,
   count: number,
@@ -42,7 +42,7 @@ async function crew(
   return all;
 }
 
-/** Settles and claims until there is nothing left of a type, or it is told to stop. Answers the errors met. */
+/** Settles and claims until no job of the type is left, or `going` returns false. Returns the errors. */
 async function drain(
   worker: TestConnection,
   name: string,
@@ -67,7 +67,7 @@ async function drain(
   }
 }
 
-/** Does maintenance again and again as long as something goes on. Answers the errors met. */
+/** Runs maintenance repeatedly while `going` returns true. Returns the errors. */
 async function keepMaintaining(worker: TestConnection, going: () => boolean): Promise<string[]> {
   const errors: string[] = [];
   do {
@@ -77,10 +77,10 @@ async function keepMaintaining(worker: TestConnection, going: () => boolean): Pr
   return errors;
 }
 
-test("a long reader of the history delays no claim, no settle and no maintenance, which is finished when it is gone", async ({
+test("a long reader of the history delays no claim, settle or maintenance, and retention completes after it", async ({
   db,
 }) => {
-  const old = await endedToday(db, 30);
+  const old = await finishedToday(db, 30);
   const leaf = await leafOf(db, old[0] as string);
   const before = (await leaves(db)).length;
   await enqueueMany(db, 600, { type: "short" });
@@ -101,7 +101,9 @@ test("a long reader of the history delays no claim, no settle and no maintenance
     ...maintainers.map((maintainer) => keepMaintaining(maintainer, () => working > 0)),
   ]);
   expect(errors.flat()).toEqual([]);
-  expect(await reader.value("select count(*)::int from jobforge.archive"), "what the reader sees").toBe(30);
+  expect(await reader.value("select count(*)::int from jobforge.archive"), "rows that the reader sees").toBe(
+    30,
+  );
   expect((await leaves(db)).map(({ name }) => name)).toContain(leaf.name);
 
   await reader.query("commit");
@@ -117,21 +119,24 @@ test("a long reader of the history delays no claim, no settle and no maintenance
   ]);
 });
 
-test("maintenance that cannot get one lock does not keep others waiting for what it has", async ({ db }) => {
-  await endedToday(db, 3);
+test("maintenance that cannot get one lock does not make others wait for the locks it has", async ({
+  db,
+}) => {
+  await finishedToday(db, 3);
   for (const days of [3, 7, 14, 90, 365]) await setPolicy(db, `keep ${days}`, { retention_days: days });
   await makeLeaves(db);
-  // As maintenance leaves them when a reader let it empty the leaves but not drop them.
+  // The state after maintenance could empty the leaves but, because of a reader, not drop them.
   await db.query(
     "update jobforge.leaves set emptied_at = from_at where branch = 'finished_jobs' and keep_days < 10",
   );
   await load(db, { count: 10_000, type: "short" });
-  // Failures of all times are read, successes are not: leaves of these can go, some twenty new ones of those cannot be made.
+  // The reader holds the dead jobs of all times, not the finished ones: leaves of the latter can be dropped, but about
+  // twenty new leaves of the former cannot be created.
   const reader = await db.connect();
   await reader.query("begin");
   await reader.query("select count(*) from jobforge.dead_jobs");
 
-  // One try of maintenance takes 50 ms.
+  // Maintenance waits 50 ms for a lock.
   const [worker, maintainer] = await crew(db, 2, "20 days", "800ms");
   if (worker === undefined || maintainer === undefined) throw new Error("no connection");
   const before = (await leaves(db)).length;
@@ -150,11 +155,11 @@ test("maintenance that cannot get one lock does not keep others waiting for what
     await db.value("select count(*)::int from jobforge.jobs where type = 'short'"),
     "jobs left",
   ).toBeGreaterThan(0);
-  expect((await leaves(db)).length, "leaves dropped meanwhile").toBeLessThan(before);
+  expect((await leaves(db)).length, "leaves dropped in the meantime").toBeLessThan(before);
 });
 
-test("ten callers at once do everything that is due once, while workers claim and settle", async ({ db }) => {
-  const old = await endedToday(db, 40);
+test("ten concurrent callers do each due task once, while workers claim and settle", async ({ db }) => {
+  const old = await finishedToday(db, 40);
   await setPolicy(db, "unkept", { keep_history: false });
   const due = { expired: [] as string[], lost: [] as string[], later: [] as string[] };
   for (let i = 0; i < 30; i += 1) {
@@ -193,11 +198,11 @@ test("ten callers at once do everything that is due once, while workers claim an
     }),
   ]);
   expect(errors.flat()).toEqual([]);
-  // Callers leave to each other what one of them is at, so forty rounds may have been too few for all of it.
+  // A caller skips a task that another caller is doing, so forty rounds may be too few for all tasks.
   await db.travel("3 days");
   await maintainAll(db, 10, count);
   const made = (await leaves(db)).filter(({ name }) => before.every((leaf) => leaf.name !== name));
-  // Forgotten: thirty keys and the silent worker. Promoted: those due later, and lost ones after their backoff.
+  // Forgotten: thirty keys and the silent worker. Promoted: the jobs due later, and lost jobs after their backoff.
   expect(sums).toMatchObject({ retired: old.length, forgotten: 31, leaves: made.length });
   expect(made.length).toBeGreaterThan(0);
   expect(sums.promoted).toBeGreaterThanOrEqual(30);

@@ -1,4 +1,4 @@
-/** Jobs that come back, or are still meant by a key, when their time of keeping is over. */
+/** Dead jobs that are rescheduled, or that a key still refers to, when their retention ends. */
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -28,14 +28,14 @@ import {
   T,
 } from "../support/kernel.ts";
 
-/** A dead job with a large payload, and how to move a clock to a little before or after the time it is forgotten. */
+/** A dead job with a large payload, and functions that move a clock to shortly before or after its retention ends. */
 interface Case {
   readonly id: string;
   before(db: Sql): Promise<void>;
   after(db: Sql): Promise<void>;
 }
 
-/** A dead job in a leaf of its own time, which is kept as long as the last job that may lie in it. */
+/** Creates a dead job in a leaf of its time span, which is kept as long as the last job that may be in it. */
 async function inALeaf(db: TestDatabase): Promise<Case> {
   const id = await runWithTraces(db, { idempotency_key: "back" }, "dead");
   const leaf = await leafOf(db, id);
@@ -47,11 +47,11 @@ async function inALeaf(db: TestDatabase): Promise<Case> {
   };
 }
 
-/** A dead job that ended when no leaf had been made for its time. */
+/** Creates a dead job that finished when no leaf existed for its time. */
 async function inADefaultLeaf(db: TestDatabase): Promise<Case> {
   await db.travel("400 days");
   const id = await runWithTraces(db, { idempotency_key: "back" }, "dead");
-  await expect(leafOf(db, id)).rejects.toThrow("not a leaf that maintenance made");
+  await expect(leafOf(db, id)).rejects.toThrow("not a leaf that maintenance created");
   return {
     id,
     before: (session) => session.travel("429 days"),
@@ -63,7 +63,7 @@ for (const [where, prepare] of [
   ["a leaf", inALeaf],
   ["a default leaf", inADefaultLeaf],
 ] as const) {
-  test(`a dead job that came back before its time was over stays whole when it is cleared: ${where}`, async ({
+  test(`a dead job that is rescheduled before its retention ends stays complete afterwards: ${where}`, async ({
     db,
   }) => {
     const { id, before, after } = await prepare(db);
@@ -80,13 +80,11 @@ for (const [where, prepare] of [
     expect((await leafOf(db, id)).branch).toBe("finished_jobs");
   });
 
-  test(`a dead job never comes back in part, only with all it has or not at all: ${where}`, async ({
-    db,
-  }) => {
+  test(`a dead job is rescheduled with its payload and attempts or not at all: ${where}`, async ({ db }) => {
     const { id, after } = await prepare(db);
     await after(db);
     const parts: unknown[] = [];
-    // Slices of one: first the job's traces go, in a later one its row.
+    // Slices of one row: the job's traces are deleted first, its row in a later slice.
     for (let slices = 0; (await remembered(db, [id])).length > 0; slices += 1) {
       expect(slices).toBeLessThan(50);
       await db.query("begin");
@@ -99,11 +97,11 @@ for (const [where, prepare] of [
     expect(parts).toEqual([]);
   });
 
-  test(`a dead job that an open transaction brings back is neither waited for nor cleared: ${where}`, async ({
+  test(`maintenance neither waits for nor deletes a dead job that an open transaction reschedules: ${where}`, async ({
     db,
   }) => {
     const { id, before, after } = await prepare(db);
-    // What is due before it is out of the way.
+    // Does the maintenance that is due before the job's retention ends.
     await before(db);
     await maintainAll(db);
     const application = await db.connect();
@@ -125,7 +123,7 @@ for (const [where, prepare] of [
     expect(await tracesOf(db, [id])).toEqual({ keys: 1, payloads: 1, attempts: 2 });
   });
 
-  test(`a dead job that was almost brought back is forgotten all the same: ${where}`, async ({ db }) => {
+  test(`a dead job whose reschedule was rolled back is deleted: ${where}`, async ({ db }) => {
     const { id, before, after } = await prepare(db);
     await before(db);
     await maintainAll(db);
@@ -143,7 +141,9 @@ for (const [where, prepare] of [
   });
 }
 
-test("a job that came back, ran and ended again is kept from its new end on", async ({ db }) => {
+test("the retention of a job that was rescheduled and finished again starts at its new end", async ({
+  db,
+}) => {
   const { id, before, after } = await inALeaf(db);
   const old = await leafOf(db, id);
   await before(db);
@@ -162,7 +162,7 @@ test("a job that came back, ran and ended again is kept from its new end on", as
   expect(await tracesOf(db, [id])).toEqual({ keys: 0, payloads: 0, attempts: 0 });
 });
 
-test("every key that leads to a job is forgotten with it, also one that met its dedupe key", async ({
+test("every key of a job is deleted with it, including a key that was merged by its dedupe key", async ({
   db,
 }) => {
   const first = await enqueue(db, { dedupe_key: "d" });
@@ -175,7 +175,7 @@ test("every key that leads to a job is forgotten with it, also one that met its 
   expect(await enqueue(db, { idempotency_key: "k" })).toMatchObject({ outcome: "created", tenant_id: T });
 });
 
-test("a live job is never touched, however old it is", async ({ db }) => {
+test("a live job is never deleted, however old it is", async ({ db }) => {
   const queued = await enqueue(db, { payload: largePayload, idempotency_key: "old", in: "1000 days" });
   await runJob(db);
   for (const days of [50, 400, 900]) {

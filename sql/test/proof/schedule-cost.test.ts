@@ -1,4 +1,4 @@
-/** What schedules cost: nothing to speak of where there is nothing to fire. Counted in buffers and rows. */
+/** The cost of schedules, counted in buffers and rows: almost none while no schedule is due. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { costAndResult, load, warmCost } from "../support/cost.ts";
@@ -9,7 +9,7 @@ import { manyDue } from "../support/schedules.ts";
 import { type Settlement, settle, success } from "../support/settle.ts";
 
 describe("the cost of schedules", () => {
-  test("is a few buffers for a claim that has nothing to fire, however many wait", async ({ db }) => {
+  test("is a few buffers for a claim if no schedule is due, however many schedules exist", async ({ db }) => {
     const poll = "select * from jobforge_claim_jobs('w', 10, array['fetch'])";
     const none = (await warmCost(await db.connect(), poll)).buffers;
     await db.query(
@@ -25,7 +25,7 @@ describe("the cost of schedules", () => {
     expect(many).toBeLessThanOrEqual(none + 8);
   });
 
-  test("is a probe for a type whose schedules all run or are disabled", async ({ db }) => {
+  test("is one index probe for a type whose schedules are all running or disabled", async ({ db }) => {
     await db.query(
       `select count(jobforge_ensure_schedule($1, 'fetch', n::text, '{"dynamic": true, "enabled": false}'))
        from generate_series(1, 2000) n`,
@@ -40,13 +40,13 @@ describe("the cost of schedules", () => {
     expect(visited).toBe(0);
   });
 
-  test("is not the dead entries of all that has fired under an open snapshot, for a worker of any type", async ({
+  test("does not include dead index entries of fired schedules under an open snapshot, for a worker of all types", async ({
     db,
   }) => {
     await manyDue(db, 500);
     await load(db, { count: 200, tenants: 3 });
     const worker = await db.connect();
-    // A hint lives for a second, which a busy machine may take for a call.
+    // A hint is valid for a second, and a call may take that long on a busy machine.
     const { now } = await stopClock(db);
     await worker.query("select set_config('proof.now', $1, false)", [new Date(now).toISOString()]);
     const ask = async (hint: unknown) =>
@@ -59,18 +59,18 @@ describe("the cost of schedules", () => {
         "update jobforge.schedules set (next_run_at, due_at) = (next_run_at + interval '1 hour', next_run_at + interval '1 hour')",
       );
     await db.query("update jobforge.schedules set (next_run_at, due_at) = ('2100-01-01', '2100-01-01')");
-    let { answer } = await ask(null);
+    let { result } = await ask(null);
     const costs: number[] = [];
     for (let call = 0; call < 8; call += 1) {
-      const next = await ask(answer.hint);
-      expect(next.answer.jobs).toHaveLength(1);
+      const next = await ask(result.hint);
+      expect(next.result.jobs).toHaveLength(1);
       costs.push(next.buffers);
-      answer = next.answer;
+      result = next.result;
     }
     expect(Math.max(...costs.slice(2)), costs.join()).toBeLessThan(150);
   });
 
-  test("never is a sequential scan, with plans made on empty tables", async ({ db }) => {
+  test("never includes a sequential scan, with plans made on empty tables", async ({ db }) => {
     const session = await db.connect();
     const explaining = await explainEverything(session);
     const scans: string[] = [];

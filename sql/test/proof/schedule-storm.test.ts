@@ -1,4 +1,4 @@
-/** Workers and applications at the same few schedules at once: nothing waits in a circle, nothing is lost, nothing runs twice. */
+/** Workers and applications concurrently use a few schedules: no deadlock occurs, no run is lost or runs twice. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -18,7 +18,7 @@ const definitions = [
   { dynamic: true, retry_runs: true, max_attempts: 2 },
 ];
 
-/** One call of an application, in a transaction of its own or with a lock before it. */
+/** Makes one call of an application, in its own transaction or with a lock before it. */
 async function change(db: TestConnection, random: Random): Promise<void> {
   const which = { key: random.pick(keys) };
   switch (random.below(8)) {
@@ -50,7 +50,7 @@ async function change(db: TestConnection, random: Random): Promise<void> {
   }
 }
 
-/** Changes schedules again and again. That one is not there is no failure. */
+/** Changes schedules repeatedly. A missing schedule is not a failure. */
 async function application(db: TestConnection, random: Random): Promise<string[]> {
   const failures: string[] = [];
   for (let step = 0; step < stepCount; step += 1) {
@@ -62,7 +62,7 @@ async function application(db: TestConnection, random: Random): Promise<string[]
   return failures;
 }
 
-/** Claims and ends runs again and again, some of them badly, and answers what failed. */
+/** Claims and ends runs repeatedly, some of them as failed. Returns the failures of its calls. */
 async function worker(
   db: TestConnection,
   name: string,
@@ -93,7 +93,7 @@ async function worker(
   return failures;
 }
 
-/** The schedules that have more than one live run, though none allows it. */
+/** Returns the schedules with more than one live run, which none of them allows. */
 async function overlapping(db: Sql): Promise<unknown[]> {
   return await db.query(
     "select schedule_id from jobforge.jobs where schedule_id is not null group by 1 having count(*) > 1",
@@ -108,8 +108,8 @@ async function watch(db: Sql, done: () => boolean): Promise<unknown[]> {
   return [];
 }
 
-/** Ends what is live, and answers whether every schedule that is told to run does. */
-async function settled(db: TestDatabase): Promise<void> {
+/** Ends all live runs, and expects that every schedule then runs on request. */
+async function expectCalm(db: TestDatabase): Promise<void> {
   await db.travel("10 minutes");
   for (let round = 0; round < 50; round += 1) {
     const runs = (await claim(db, "last", { limit: 100 })) as Run[];
@@ -130,7 +130,7 @@ async function settled(db: TestDatabase): Promise<void> {
   }
 }
 
-test.for([1, 2, 3])("a storm of applications and workers, of the seed %i", async (seed, { db }) => {
+test.for([1, 2, 3])("a storm of applications and workers with seed %i loses no run", async (seed, { db }) => {
   for (const key of keys) await ensure(db, { dynamic: true }, { key });
   const clients = await connections(db, 8);
   let running = true;
@@ -148,6 +148,6 @@ test.for([1, 2, 3])("a storm of applications and workers, of the seed %i", async
   expect(failures.flat()).toEqual([]);
   expect(await watched, "schedules with two live runs").toEqual([]);
   const runs = "select count(*)::int from jobforge_jobs where schedule_id is not null and attempts > 0";
-  expect(await db.value(runs), "runs that ran").toBeGreaterThan(0);
-  await settled(db);
+  expect(await db.value(runs), "runs that started").toBeGreaterThan(0);
+  await expectCalm(db);
 });

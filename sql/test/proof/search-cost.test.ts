@@ -1,4 +1,4 @@
-/** Lists and searches in a long history: right, and without reading it all. */
+/** Lists and searches in a long history: correct, and without reading all of it. */
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -6,7 +6,7 @@ import { leastCost, tenant, warmCost } from "../support/cost.ts";
 import { tenantSql, writeHistory } from "../support/history.ts";
 import { cancel, claim, complete, enqueue, fail, type Job, T, U } from "../support/kernel.ts";
 
-/** Twenty tenants, one of them with half of all jobs; eight types and a rare one; ends other than success are few. */
+/** Twenty tenants, one of them with half of all jobs, eight types and a rare one, and few jobs that did not succeed. */
 const history = {
   rows: 1_000_000,
   span: "28 days",
@@ -22,10 +22,10 @@ const bigTenant = tenant(5);
 const lastTenant = tenant(20);
 const emptyTenant = tenant(99);
 
-/** A scan of the archive would be over 25,000 pages, one in the order of an index a million. */
+/** A scan of the archive would read over 25,000 pages, and a scan in index order a million. */
 const fewBuffers = 5000;
 
-/** Filters, and the same in plain SQL. Times are in days from the end of the last job. */
+/** Filters, and the same conditions in plain SQL. Times are in days relative to the end of the last job. */
 const filters: readonly (readonly [Record<string, unknown>, string])[] = [
   [{}, "true"],
   [{ status: "succeeded" }, "status = 'succeeded'"],
@@ -81,7 +81,7 @@ describe("in a history of a million jobs", () => {
     await writeHistory(db, history);
     session = await db.connect();
     now = await db.value<Date>("select max(finished_at) from jobforge.archive");
-    // The session has read the catalog and keeps its plans: what is counted is the search.
+    // The session has then read the catalog and cached its plans, so only the search is measured.
     for (let i = 0; i < 8; i += 1) {
       await session.query("select from jobforge_list_jobs($1)", [bigTenant]);
       await session.query("select from jobforge_search_jobs()");
@@ -100,7 +100,7 @@ describe("in a history of a million jobs", () => {
       ),
     );
 
-  /** The ids that the plain SQL of a filter finds. */
+  /** Returns the ids that the plain SQL of a filter finds. */
   async function expected(where: string, scope: string | null): Promise<string[]> {
     const sql = where.replace(/day\((.*?)\)/g, (_, days: string) => `'${day(days)}'::timestamptz`);
     const rows = await db.query<{ id: string }>(
@@ -110,13 +110,13 @@ describe("in a history of a million jobs", () => {
     return rows.map((row) => row.id);
   }
 
-  /** Runs all filters; answers the wrong answers and the cost of each that is over the bound. */
+  /** Runs all filters. Returns those with wrong results and those that cost more than `fewBuffers`. */
   async function check(
     call: string,
     scope: string | null,
-  ): Promise<{ wrong: string[]; dear: string[]; found: number }> {
+  ): Promise<{ wrong: string[]; costly: string[]; found: number }> {
     const wrong: string[] = [];
-    const dear: string[] = [];
+    const costly: string[] = [];
     let found = 0;
     for (const [filter, where] of filters) {
       const json = withTimes(filter);
@@ -124,38 +124,42 @@ describe("in a history of a million jobs", () => {
       const ids = (await session.query<Job>(`select id from ${call}`, values)).map((job) => job.id);
       if (JSON.stringify(ids) !== JSON.stringify(await expected(where, scope))) wrong.push(json);
       const { buffers } = await leastCost(session, `select * from ${call}`, values);
-      if (buffers >= fewBuffers) dear.push(`${json}: ${buffers} buffers`);
+      if (buffers >= fewBuffers) costly.push(`${json}: ${buffers} buffers`);
       found += ids.length;
     }
-    return { wrong, dear, found };
+    return { wrong, costly, found };
   }
 
-  test("every filter finds the big tenant's jobs, and touches few buffers", async () => {
-    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", bigTenant);
+  test("every filter finds the big tenant's jobs and touches few buffers", async () => {
+    const { wrong, costly, found } = await check("jobforge_list_jobs($1, $2)", bigTenant);
     expect(found).toBeGreaterThan(800);
     expect(wrong).toEqual([]);
-    expect(dear).toEqual([]);
+    expect(costly).toEqual([]);
   });
 
-  test("every filter finds a small tenant's jobs, and touches few buffers, wherever its id lies", async () => {
-    const { wrong, dear, found } = await check("jobforge_list_jobs($1, $2)", lastTenant);
+  test("every filter finds a small tenant's jobs and touches few buffers, whatever the tenant's id", async () => {
+    const { wrong, costly, found } = await check("jobforge_list_jobs($1, $2)", lastTenant);
     expect(found).toBeGreaterThan(400);
     expect(wrong).toEqual([]);
-    expect(dear).toEqual([]);
+    expect(costly).toEqual([]);
   });
 
-  test("a tenant without jobs is told so for few buffers", async () => {
-    expect(await check("jobforge_list_jobs($1, $2)", emptyTenant)).toEqual({ wrong: [], dear: [], found: 0 });
+  test("every filter returns nothing for a tenant without jobs and touches few buffers", async () => {
+    expect(await check("jobforge_list_jobs($1, $2)", emptyTenant)).toEqual({
+      wrong: [],
+      costly: [],
+      found: 0,
+    });
   });
 
   test("every filter finds jobs across tenants, with and without a type, and touches few buffers", async () => {
-    const { wrong, dear, found } = await check("jobforge_search_jobs($1)", null);
+    const { wrong, costly, found } = await check("jobforge_search_jobs($1)", null);
     expect(found).toBeGreaterThan(1000);
     expect(wrong).toEqual([]);
-    expect(dear).toEqual([]);
+    expect(costly).toEqual([]);
   });
 
-  test("a page deep in the list costs no more than the first", async () => {
+  test("a page deep in the list does not cost more than the first", async () => {
     const rows = await db.query<{ id: string; status: string }>(
       `select distinct on (status) id, status from jobforge.archive
        where tenant_id = $1 and seq > 400000 order by status, seq`,
@@ -180,7 +184,7 @@ describe("in a history of a million jobs", () => {
     }
   });
 
-  test("a job is found by its id in a few buffers, the newest and the oldest", async () => {
+  test("a job is found by its id with few buffers, whether it is new or old", async () => {
     const jobs = await db.query<{ id: string; tenant_id: string }>(
       "select id, tenant_id from jobforge.archive where seq in (1, 500000, 999999) order by seq",
     );
@@ -193,7 +197,7 @@ describe("in a history of a million jobs", () => {
       expect(rows).toBe(1);
       costs.push(buffers);
     }
-    // Three for each of two dozen leaves at most; the newest lies in the last leaves.
+    // At most three for each of two dozen leaves. The newest job is in the last leaves.
     expect(Math.max(...costs)).toBeLessThan(100);
     expect(costs.at(-1)).toBeLessThan(40);
   });
@@ -207,9 +211,9 @@ test("a search across a thousand tenants touches few buffers, with and without a
     type: "case when n % 20000 = 8 then 'rare' else 'type' || n / 1000 % 3 end",
     status: "case when n % 100 = 0 then 'dead' when n % 500 = 1 then 'canceled' else 'succeeded' end",
   });
-  // A few for each tenant, of whom no list knows which has the newest.
+  // A few for each tenant, because no index tells which tenant has the newest job.
   const most = 8 * 1000;
-  const dear: string[] = [];
+  const costly: string[] = [];
   for (const filter of [
     {},
     { type: "type1" },
@@ -219,19 +223,19 @@ test("a search across a thousand tenants touches few buffers, with and without a
   ]) {
     const values = [JSON.stringify(filter)];
     const { buffers } = await warmCost(db, "select * from jobforge_search_jobs($1)", values);
-    if (buffers >= most) dear.push(`${values}: ${buffers} buffers`);
+    if (buffers >= most) costly.push(`${values}: ${buffers} buffers`);
   }
   for (const status of ["succeeded", "dead", "canceled"]) {
     const { buffers, rows } = await warmCost(db, "select * from jobforge_search_jobs($1)", [
       JSON.stringify({ status }),
     ]);
     expect(rows).toBe(50);
-    if (buffers >= most) dear.push(`${status}: ${buffers} buffers`);
+    if (buffers >= most) costly.push(`${status}: ${buffers} buffers`);
   }
-  expect(dear).toEqual([]);
+  expect(costly).toEqual([]);
 });
 
-test("pages by cursor show every job once while jobs start, end and come back between them", async ({
+test("pages by cursor show every job once while jobs start, finish and are rescheduled between them", async ({
   db,
 }) => {
   const worker = await db.connect();
@@ -241,7 +245,7 @@ test("pages by cursor show every job once while jobs start, end and come back be
     const { id } = await enqueue(worker, { tenant_id: owner, type: `t${i % 4}`, max_attempts: 1 });
     ids[owner]?.push(id);
   }
-  /** Ends some running jobs in every way there is, brings a dead one back and starts others, oldest and newest first. */
+  /** Claims some jobs and ends them in different ways, reschedules a dead job and cancels the newest queued one. */
   const move = async (round: number): Promise<void> => {
     const jobs = await claim(worker, "w1", { limit: 12, types: [`t${round % 4}`] });
     for (const [i, job] of jobs.entries()) {
@@ -256,7 +260,7 @@ test("pages by cursor show every job once while jobs start, end and come back be
     );
     if (newest !== undefined) await cancel(worker, newest.id, U);
   };
-  /** Walks all pages; jobs move between any two, and while a page is read. */
+  /** Reads all pages. Jobs change between pages and while a page is read. */
   const walk = async (call: string, scope: readonly string[]): Promise<string[]> => {
     const seen: string[] = [];
     for (let cursor: string | null = null, round = 0; ; round += 1) {

@@ -1,10 +1,12 @@
-/** Tenants take turns: with k of them waiting and l places in a claim, each is served within ceil(k / l) claims. */
+/**
+ * Tenants take turns: with k waiting tenants and a claim limit of l, each tenant is served within ceil(k / l) claims.
+ */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, enqueueAll, type Sql, T, U } from "../support/kernel.ts";
 import { hintedWorker, settle, success } from "../support/settle.ts";
 
-/** Gives each of k tenants the same number of jobs: tenant by tenant, or round after round. */
+/** Gives each tenant the same number of jobs, enqueued tenant by tenant or round by round. */
 async function enqueueFor(db: Sql, tenants: number, jobs: number, order: "tenant" | "round" = "tenant") {
   await db.query(
     `select jobforge_enqueue_job(md5(t::text)::uuid, 'a')
@@ -14,7 +16,7 @@ async function enqueueFor(db: Sql, tenants: number, jobs: number, order: "tenant
   );
 }
 
-/** Checks that every run of as many claims as it takes serves every tenant. */
+/** Expects that every ceil(tenants / limit) consecutive claims serve every tenant. */
 function expectTurns(claims: readonly (readonly string[])[], tenants: number, limit: number): void {
   const cycle = Math.ceil(tenants / limit);
   for (let start = 0; start + cycle <= claims.length; start += 1) {
@@ -23,14 +25,14 @@ function expectTurns(claims: readonly (readonly string[])[], tenants: number, li
   }
 }
 
-/** Claims for two cycles and a bit; `next` answers the tenants that one claim served. */
+/** Claims for two cycles and one claim more. `next` returns the tenants that one claim served. */
 async function watch(tenants: number, limit: number, next: () => Promise<string[]>): Promise<void> {
   const claims: string[][] = [];
   for (let n = 0; n < 2 * Math.ceil(tenants / limit) + 1; n += 1) claims.push(await next());
   expectTurns(claims, tenants, limit);
 }
 
-/** Jobs enough for every tenant to be waiting through all the claims of `watch`. */
+/** Returns a number of jobs per tenant that is enough for all claims of `watch`. */
 const enough = (tenants: number, limit: number): number => 4 + 4 * Math.ceil(limit / tenants);
 
 test.for([
@@ -48,17 +50,20 @@ test.for([
   [200, 64],
   [200, 150],
   [200, 500],
-] as const)("with the hint, %i tenants and %i places", async ([tenants, limit], { db }) => {
-  await enqueueFor(db, tenants, enough(tenants, limit));
-  const worker = hintedWorker(db, "w1");
-  let ended: Record<string, unknown>[] = [];
-  await watch(tenants, limit, async () => {
-    const { jobs } = await worker.call(limit, ended);
-    expect(jobs).toHaveLength(limit);
-    ended = jobs.map((job) => success(job.id));
-    return jobs.map((job) => job.tenant_id);
-  });
-});
+] as const)(
+  "with a hint, each of %i tenants is served in turn by claims of %i jobs",
+  async ([tenants, limit], { db }) => {
+    await enqueueFor(db, tenants, enough(tenants, limit));
+    const worker = hintedWorker(db, "w1");
+    let ended: Record<string, unknown>[] = [];
+    await watch(tenants, limit, async () => {
+      const { jobs } = await worker.call(limit, ended);
+      expect(jobs).toHaveLength(limit);
+      ended = jobs.map((job) => success(job.id));
+      return jobs.map((job) => job.tenant_id);
+    });
+  },
+);
 
 const few = [
   [2, 1, "tenant"],
@@ -73,7 +78,7 @@ const few = [
 ] as const;
 
 test.for(few)(
-  "without a hint, %i tenants and %i places, jobs enqueued by %s",
+  "without a hint, each of %i tenants is served in turn by claims of %i jobs, enqueued by %s",
   async ([tenants, limit, order], { db }) => {
     await enqueueFor(db, tenants, enough(tenants, limit), order);
     await watch(tenants, limit, async () => (await claim(db, "w1", { limit })).map((job) => job.tenant_id));
@@ -81,7 +86,7 @@ test.for(few)(
 );
 
 test.for(few)(
-  "in a settle+claim that forgets its hint, %i tenants and %i places, jobs enqueued by %s",
+  "in a settle without a hint, each of %i tenants is served in turn by claims of %i jobs, enqueued by %s",
   async ([tenants, limit, order], { db }) => {
     await enqueueFor(db, tenants, enough(tenants, limit), order);
     await watch(tenants, limit, async () =>
@@ -90,7 +95,7 @@ test.for(few)(
   },
 );
 
-test("one place at a time, two tenants alternate", async ({ db }) => {
+test("two tenants alternate when jobs are claimed one at a time", async ({ db }) => {
   await enqueueAll(db, [{}, {}, {}, { tenant_id: U }, { tenant_id: U }, { tenant_id: U }]);
   const worker = hintedWorker(db, "w1");
   const served: (string | undefined)[] = [];
@@ -99,7 +104,7 @@ test("one place at a time, two tenants alternate", async ({ db }) => {
   expect(served).toEqual([first, second, first, second, first, second]);
 });
 
-test("several workers that keep their own hints leave no tenant out", async ({ db }) => {
+test("several workers with their own hints skip no tenant", async ({ db }) => {
   await enqueueFor(db, 100, 6);
   const workers = ["w1", "w2", "w3"].map((name) => hintedWorker(db, name));
   const served = new Set<string>();

@@ -11,10 +11,10 @@ import { hintedWorker, idsOf, type Settlement, settle, success } from "../suppor
 
 const tenantCount = 2000;
 const laneCount = 64;
-/** The claims of 64 lanes that it takes to go round. */
+/** The number of claims of 64 jobs after which every tenant has had its turn. */
 const turnsPerCycle = Math.ceil(tenantCount / laneCount);
 
-test("a new tenant's job is in the next claim, whatever another one has waiting, for a few buffers", {
+test("a new tenant's job is in the next claim and costs few buffers, however many jobs another tenant has", {
   timeout: 120_000,
 }, async ({ db }) => {
   await load(db, { count: proofJobs(100_000) });
@@ -29,11 +29,11 @@ test("a new tenant's job is in the next claim, whatever another one has waiting,
         "a plain claim",
       ).toContain(id);
     } else if (n < 8) {
-      const { answer, buffers } = await costAndResult<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
-      expect(idsOf(answer), "a settle+claim without a hint").toContain(id);
+      const { result, buffers } = await costAndResult<Settlement>(db, "jobforge_settle_jobs('w3', null, 10)");
+      expect(idsOf(result), "a settle without a hint").toContain(id);
       if (n > 5) expect(buffers).toBeLessThan(1000);
     } else {
-      // A hint may hide a new tenant for as long as it lives.
+      // A hint may hide a new tenant for as long as it is valid.
       await db.travel(`${n * 1100} milliseconds`);
       expect(idsOf(await hinted.call(10)), "a hinted claim, a second later").toContain(id);
     }
@@ -41,10 +41,10 @@ test("a new tenant's job is in the next claim, whatever another one has waiting,
 });
 
 test.for([1, 3])(
-  "%i types: each of two thousand tenants is served within 32 claims of 64, again and again",
+  "with %i types, any 32 consecutive claims of 64 jobs serve each of two thousand tenants",
   async (count, { db }) => {
     await load(db, { count: 3 * tenantCount * count, tenants: tenantCount, types: count });
-    // Some tenants have far more, and older, than the others.
+    // Some tenants have far more and older jobs than the others.
     await load(db, { count: 5000, tenants: 5, types: count, due: "-2 hours" });
     await db.query("analyze jobforge.jobs");
     const worker = hintedWorker(db, "w1");
@@ -69,8 +69,8 @@ interface Claim {
 }
 
 /**
- * Lets workers with hints claim side by side, each as long as it is told to by the number of its claims and the size of
- * the last. Begun and ended count the events of all of them.
+ * Lets workers with hints claim concurrently. Each continues while `going` returns true for the number of its claims
+ * and the size of the last one. `begun` and `ended` count the events of all workers.
  */
 async function claimTogether(
   db: TestDatabase,
@@ -97,7 +97,7 @@ async function claimTogether(
   return claims;
 }
 
-test("with twenty workers, too, no worker goes round once without each of two thousand tenants being served", {
+test("with twenty workers, each of two thousand tenants is served during every cycle of each worker", {
   timeout: 120_000,
 }, async ({ db }) => {
   const workers = 20;
@@ -122,12 +122,12 @@ test("with twenty workers, too, no worker goes round once without each of two th
       const last = own[n + turnsPerCycle - 1] ?? first;
       const meanwhile = claims.filter((other) => other.ended > first.begun && other.begun < last.ended);
       const served = new Set(meanwhile.flatMap(({ jobs }) => jobs.map((job) => job.tenant_id)));
-      expect(served.size, `tenants served while worker ${worker} went round`).toBe(tenantCount);
+      expect(served.size, `tenants served while worker ${worker} did one cycle`).toBe(tenantCount);
     }
   }
 });
 
-/** Enqueues jobs of every priority, tenant and type, in no order. */
+/** Enqueues jobs of all priorities, tenants and types, in random order. */
 async function enqueueJumble(db: Sql, count: number): Promise<void> {
   const random = randomFrom(count);
   for (let n = 1; n <= 30; n += 1) {
@@ -140,7 +140,7 @@ async function enqueueJumble(db: Sql, count: number): Promise<void> {
 }
 
 test.for(["with a hint", "without a hint"])(
-  "one worker %s starts jobs in the order of their priority, across types and tenants",
+  "one worker %s starts jobs in order of priority, across types and tenants",
   async (how, { db }) => {
     await enqueueJumble(db, 1500);
     const worker = hintedWorker(db, "w1");
@@ -154,21 +154,21 @@ test.for(["with a hint", "without a hint"])(
   },
 );
 
-test("of twenty workers none starts a job while a more urgent one is waiting", async ({ db }) => {
+test("none of twenty workers starts a job while a more urgent one is waiting", async ({ db }) => {
   await enqueueJumble(db, 3000);
   const claims = await claimTogether(db, 20, 11, (_, last) => last > 0);
   const started = claims.flatMap(({ begun, ended, jobs }) =>
     jobs.map(({ priority }) => ({ begun, ended, priority })),
   );
   expect(started).toHaveLength(3000);
-  // What is more urgent was claimed before, or is being claimed by somebody at the same time.
+  // More urgent jobs were claimed before, or are being claimed by another worker at the same time.
   const passedOver = started.filter(({ ended, priority }) =>
     started.some((other) => other.priority > priority && other.begun > ended),
   );
   expect(passedOver).toEqual([]);
 });
 
-/** The ways to ask for a priority; each makes a job of the type 'capped'. */
+/** The ways to request a priority. Each creates a job of the type 'capped'. */
 const asking: Record<string, (db: Sql, priority: number) => Promise<unknown>> = {
   "an enqueue": (db, priority) => enqueue(db, { type: "capped", priority }),
   "a bulk enqueue": (db, priority) => enqueueJobs(db, [{ type: "capped", priority }]),
@@ -192,7 +192,7 @@ const asking: Record<string, (db: Sql, priority: number) => Promise<unknown>> = 
 };
 
 test.for(Object.keys(asking).flatMap((way) => ["capped", "*"].map((type) => [way, type] as const)))(
-  "%s gets no higher than the cap of the policy '%s', below what is more urgent and beside its equals",
+  "the priority of %s is capped by the policy '%s', below more urgent jobs and next to equal ones",
   async ([way, type], { db }) => {
     await setPolicy(db, type, { max_priority: 4 });
     await setPolicy(db, "free", { max_priority: null });

@@ -1,50 +1,50 @@
 /**
- * An open snapshot keeps dead entries at the head of every index. The hint of settle+claim spares claims the walk over
- * them, and hides nothing for longer than it lives. Cost is counted in buffers.
+ * An open snapshot keeps dead entries at the head of every index. With the hint of a settle, claims need not walk over
+ * them, and the hint hides no job for longer than it is valid. Cost is counted in buffers.
  */
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { endedToday, leafOf, leaves, maintain, maintainAll, remembered } from "../support/archive.ts";
+import { finishedToday, leafOf, leaves, maintain, maintainAll, remembered } from "../support/archive.ts";
 import { load, mean, median, tenant } from "../support/cost.ts";
 import {
-  askedFor,
   type Clock,
   type FlowWorker,
   flow,
   flowWorker,
   pinSnapshot,
   proofJobs,
+  requestedJobs,
   type Step,
   stopClock,
 } from "../support/flow.ts";
 import { codeOf, connections, enqueue, type Sql, setPolicy } from "../support/kernel.ts";
 import { settle, success } from "../support/settle.ts";
 
-/** How many jobs flow through under an open snapshot. */
+/** How many jobs are processed under an open snapshot. */
 const jobs = proofJobs(10_000);
 const timeout = 60_000 + jobs * 5;
 
-/** What most calls cost, and what they cost on average, with the full looks that are due once a second. */
+/** The median cost of calls, and the average, which includes the full looks once a second. */
 const typical = (steps: readonly Step[]): number => median(steps.map((step) => step.buffers));
 const average = (steps: readonly Step[]): number => mean(steps.map((step) => step.buffers));
 
 /**
- * Expects calls to cost what they cost before, with room for indexes that grew by a level. On average they cost more: a full
- * look walks over all that is dead, but each worker has only one a second.
+ * Expects calls to cost as much as before, with a margin for indexes that grew by a level. The average is higher: a
+ * full look walks over all dead entries, but each worker does only one a second.
  */
-function expectNoDearer(after: readonly Step[], before: readonly Step[]): void {
+function expectSameCost(after: readonly Step[], before: readonly Step[]): void {
   const [was, is] = [before, after].map(
     (steps) => `${typical(steps)} (on average ${Math.round(average(steps))})`,
   );
   const figures = `buffers of a call: ${was} before, ${is} after`;
-  if (askedFor) console.log(figures);
+  if (requestedJobs) console.log(figures);
   expect(typical(after), figures).toBeLessThan(1.25 * typical(before));
   expect(average(after), figures).toBeLessThan(3 * average(before));
 }
 
-/** The least time between two full looks of the same worker, in milliseconds. */
-function pauseBetweenLooks(steps: readonly Step[]): number {
+/** Returns the shortest time between two full looks of the same worker, in milliseconds. */
+function timeBetweenLooks(steps: readonly Step[]): number {
   const last = new Map<string, Date>();
   let least = Number.POSITIVE_INFINITY;
   for (const { worker, looked, at } of steps) {
@@ -55,25 +55,25 @@ function pauseBetweenLooks(steps: readonly Step[]): number {
   return least;
 }
 
-/** A worker on each connection, which have made their plans. */
+/** Creates a worker on each connection, with cached plans. */
 async function crew(db: TestDatabase, clock: Clock, count: number): Promise<[FlowWorker, ...FlowWorker[]]> {
   const [first, ...others] = (await connections(db, count)).map((connection, n) =>
     flowWorker(connection, `w${n}`, clock, ["a", "b"]),
   );
-  if (first === undefined) throw new Error("a crew of none");
+  if (first === undefined) throw new Error("a crew needs at least one worker");
   await load(db, { count: 300 * count, tenants: 10 });
   await flow([first, ...others], Number.POSITIVE_INFINITY);
   return [first, ...others];
 }
 
-/** Fills the queue with jobs of type 'a' that are due. */
+/** Fills the queue with due jobs of type 'a'. */
 async function fill(db: TestDatabase, count: number, tenants = 10): Promise<void> {
   await load(db, { count, tenants });
   await db.query("vacuum (analyze) jobforge.jobs");
 }
 
 test.for([10, 200])(
-  "under an open snapshot a claim costs the same after all the jobs of %i tenants that flowed through",
+  "under an open snapshot a claim costs the same after all jobs of %i tenants were processed",
   { timeout },
   async (tenants, { db }) => {
     const workers = await crew(db, await stopClock(db), 3);
@@ -81,14 +81,14 @@ test.for([10, 200])(
     await pinSnapshot(db);
     const steps = await flow(workers, jobs);
     expect(new Set(steps.flatMap((step) => step.jobs.map((job) => job.id))).size).toBe(jobs);
-    // The first calls have no hint yet; in the last ones lanes run dry, which means a full look for each.
+    // The first calls have no hint yet. In the last calls lanes become empty, which causes a full look for each.
     const [begun, part] = [steps.slice(15, -20), Math.floor(steps.length / 4)];
-    expectNoDearer(begun.slice(-part), begun.slice(0, part));
-    expect(pauseBetweenLooks(begun)).toBeGreaterThanOrEqual(1000);
+    expectSameCost(begun.slice(-part), begun.slice(0, part));
+    expect(timeBetweenLooks(begun)).toBeGreaterThanOrEqual(1000);
   },
 );
 
-test("under an open snapshot a claim costs the same when one run in five has failed and come back", {
+test("under an open snapshot a claim costs the same when one run in five has failed and was retried", {
   timeout,
 }, async ({ db }) => {
   const clock = await stopClock(db);
@@ -98,7 +98,7 @@ test("under an open snapshot a claim costs the same when one run in five has fai
   const steps: Step[] = [];
   for (let step = await worker.step(); step.jobs.length === 100; ) {
     steps.push(step);
-    // They wait for a moment first, so that the index of waiting jobs has a dead head, too.
+    // The jobs wait for a moment first, so that the index of waiting jobs also has dead entries at its head.
     const retry_at = new Date(clock.now + 25);
     step = await worker.step(({ id, attempts }) =>
       attempts === 1 && Number.parseInt(id.slice(-2), 16) % 5 === 0
@@ -107,10 +107,10 @@ test("under an open snapshot a claim costs the same when one run in five has fai
     );
   }
   const begun = steps.slice(10);
-  expectNoDearer(begun.slice(-15), begun.slice(0, 15));
+  expectSameCost(begun.slice(-15), begun.slice(0, 15));
 });
 
-/** Ends jobs of type 'b', a thousand at a time. */
+/** Claims and completes jobs of type 'b', a thousand at a time. */
 async function workOff(session: Sql, count: number): Promise<void> {
   let reports: ReturnType<typeof success>[] = [];
   for (let done = 0; done <= count; done += 1000) {
@@ -119,7 +119,7 @@ async function workOff(session: Sql, count: number): Promise<void> {
   }
 }
 
-test("under an open snapshot a claim costs the same after a flood of urgent jobs as before it", {
+test("under an open snapshot a claim costs the same after many urgent jobs as before them", {
   timeout,
 }, async ({ db }) => {
   const clock = await stopClock(db);
@@ -133,10 +133,10 @@ test("under an open snapshot a claim costs the same after a flood of urgent jobs
   await db.query("select jobforge_set_gate('type', 'b', false)");
   await workOff(db, jobs / 2);
   const after = await flow([worker], 4000);
-  expectNoDearer(after.slice(5), before.slice(5));
+  expectSameCost(after.slice(5), before.slice(5));
 });
 
-test("under an open snapshot an urgent job is in the next call, a new lane and a retry once the hint is a second old", async ({
+test("under an open snapshot an urgent job is in the next call, and a new lane or a retry once the hint is a second old", async ({
   db,
 }) => {
   const clock = await stopClock(db);
@@ -161,7 +161,7 @@ test("under an open snapshot an urgent job is in the next call, a new lane and a
   expect(await has(urgent.id), "an urgent job, with a new hint").toBe(true);
 });
 
-test("without an open snapshot a hint costs nothing, whether one worker is busy or ten", async ({ db }) => {
+test("without an open snapshot a hint adds almost no cost, for one worker and for ten", async ({ db }) => {
   const workers = await crew(db, await stopClock(db), 10);
   await fill(db, 17_000);
   const figures = { kept: [] as Step[], forgotten: [] as Step[] };
@@ -181,7 +181,7 @@ test("without an open snapshot a hint costs nothing, whether one worker is busy 
   compare();
 });
 
-/** Reads as pg_dump does: one snapshot, and every table of the schema locked against being dropped. */
+/** Reads as pg_dump does: with one snapshot, and a lock on every table of the schema against being dropped. */
 async function dump(db: TestDatabase): Promise<Sql> {
   const reader = await db.connect();
   await reader.query("begin isolation level repeatable read");
@@ -192,13 +192,13 @@ async function dump(db: TestDatabase): Promise<Sql> {
   return reader;
 }
 
-const countEnded = async (reader: Sql): Promise<number> =>
+const countFinished = async (reader: Sql): Promise<number> =>
   await reader.value<number>("select count(*)::int from jobforge.archive");
 
-test("dumps that relieve each other delay no worker while old partitions are due, which go when the last has ended", async ({
+test("consecutive dumps delay no worker while old partitions are due, and these are dropped after the last dump", async ({
   db,
 }) => {
-  const old = await endedToday(db, 20);
+  const old = await finishedToday(db, 20);
   const leaf = await leafOf(db, old[0] ?? "");
   await setPolicy(db, "a", { retention_days: 1 });
   const clock = await stopClock(db);
@@ -218,10 +218,10 @@ test("dumps that relieve each other delay no worker while old partitions are due
   };
   let reader = await dump(db);
   for (let shift = 0; shift < 3; shift += 1) {
-    const seen = await countEnded(reader);
+    const seen = await countFinished(reader);
     const [work] = await Promise.all([flow(workers, 1500), maintenance()]);
     steps.push(...work);
-    expect(await countEnded(reader), "what a dump sees").toBe(seen);
+    expect(await countFinished(reader), "rows that a dump sees").toBe(seen);
     const next = await dump(db);
     await reader.query("commit");
     reader = next;
@@ -229,7 +229,7 @@ test("dumps that relieve each other delay no worker while old partitions are due
   expect(codes).toEqual(Array(9).fill("ok"));
   expect(await dropped()).toBe(false);
   const begun = steps.slice(10);
-  expectNoDearer(begun.slice(-10), begun.slice(0, 10));
+  expectSameCost(begun.slice(-10), begun.slice(0, 10));
 
   await reader.query("commit");
   await maintainAll(maintainer);

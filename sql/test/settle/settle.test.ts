@@ -67,14 +67,14 @@ test("claimed jobs have everything that a handler needs, including large payload
 });
 
 test("reports that the fence refuses are stale, each separately, and change nothing", async ({ db }) => {
-  const [held, others, queued, ended] = await enqueueAll(db, [{}, {}, {}, {}]);
+  const [held, others, queued, finished] = await enqueueAll(db, [{}, {}, {}, {}]);
   await claim(db, "w1", { limit: 1 });
   await claim(db, "w2", { limit: 1 });
   await claim(db, "w3", { limit: 1 });
   await settle(db, [{ id: queued, attempt: 1, status: "released" }], { worker: "w3" });
-  await cancel(db, ended);
+  await cancel(db, finished);
   const before = await everything(db);
-  const refused = [success(others), success(queued), success(ended), success(unknownId)];
+  const refused = [success(others), success(queued), success(finished), success(unknownId)];
   expect(outcomes(await settle(db, [...refused, { ...success(held), attempt: 2 }]))).toEqual(
     Array(5).fill("stale"),
   );
@@ -185,10 +185,10 @@ test.for<[string, unknown]>([
 ])(
   "a claim that fails, with %s, does not undo the settle and returns the error",
   async ([, hint], { db }) => {
-    const [ended, next] = await enqueueAll(db, [{}, {}]);
+    const [finished, next] = await enqueueAll(db, [{}, {}]);
     await claim(db, "w1", { limit: 1 });
     await breakClaims(db);
-    const call = [success(ended, { result: 1, children: [{ type: "child" }] })];
+    const call = [success(finished, { result: 1, children: [{ type: "child" }] })];
     const answer = await settle(db, call, { claim: 5, hint });
     expect(outcomes(answer)).toEqual(["ok"]);
     expect(answer.jobs).toEqual([]);
@@ -196,7 +196,7 @@ test.for<[string, unknown]>([
       code: "P0042",
       message: expect.stringContaining("no claim today"),
     });
-    expect(await find(db, ended)).toMatchObject({ status: "succeeded" });
+    expect(await find(db, finished)).toMatchObject({ status: "succeeded" });
     expect(await find(db, next)).toMatchObject({ status: "queued", attempts: 0 });
     expect(await countJobs(db)).toBe(3);
     await db.query("drop trigger refuse_claim on jobforge.jobs");
@@ -236,14 +236,14 @@ test("invalid arguments are refused and settle nothing", async ({ db }) => {
 });
 
 test("a settle that is rolled back has no effect", async ({ db }) => {
-  const [ended, next] = await enqueueAll(db, [{}, {}]);
+  const [finished, next] = await enqueueAll(db, [{}, {}]);
   await claim(db, "w1", { limit: 1 });
   const before = await everything(db);
   await db.query("begin");
-  await settle(db, [success(ended, { children: [{ type: "child" }] })], { claim: 1 });
+  await settle(db, [success(finished, { children: [{ type: "child" }] })], { claim: 1 });
   await db.query("rollback");
   expect(await everything(db)).toEqual(before);
-  expect(idsOf(await settle(db, [success(ended)], { claim: 1 }))).toEqual([next]);
+  expect(idsOf(await settle(db, [success(finished)], { claim: 1 }))).toEqual([next]);
 });
 
 test("results, references and costs are kept as jobforge_complete_job keeps them", async ({ db }) => {

@@ -1,4 +1,4 @@
-/** Everything at once, at random, from twenty connections: nobody deadlocks, and every job and every run is accounted for. */
+/** Random calls of all kinds from twenty connections: no deadlock occurs, and every job and run is accounted for. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect, onTestFailed } from "vitest";
 import { test } from "../../../test/database.ts";
@@ -10,22 +10,22 @@ import { seedOfRun } from "../support/random.ts";
 import { outcomes, settle, success } from "../support/settle.ts";
 import { leftovers, storm } from "../support/storm/storm.ts";
 
-/** For how long, when somebody asks for more than `npm test` does. */
+/** The duration of the storm. Without it the storm has a fixed number of calls, as in `npm test`. */
 const seconds = Number(process.env["JOBFORGE_PROOF_SECONDS"] ?? 0);
 
 const storms: [title: string, limited: boolean][] = [
   ["", false],
-  [", with concurrency keys and limits that come and go,", true],
+  [", with concurrency keys and changing limits,", true],
 ];
 
 test.for(storms)(
-  "twenty clients that do everything at random%s meet no deadlock and lose no job and no run",
+  "twenty clients that make random calls%s cause no deadlock and lose no job or run",
   {
     timeout: seconds * 2000 + 120_000,
   },
   async ([, limited], { db }) => {
     const seed = seedOfRun();
-    onTestFailed(() => console.error(`JOBFORGE_PROOF_SEED=${seed} makes the same choices again`));
+    onTestFailed(() => console.error(`JOBFORGE_PROOF_SEED=${seed} repeats the same choices`));
     const end = Date.now() + seconds * 1000;
     const ledger = await storm(db, {
       clients: 20,
@@ -37,18 +37,18 @@ test.for(storms)(
     expect(await db.value(leftovers)).toEqual({
       "live jobs": 0,
       "children not enqueued": 0,
-      "buckets to look at": 0,
+      "buckets to unpark": 0,
       "requests to cancel": 0,
       deadlocks: 0,
     });
   },
 );
 
-/** A list of jobs that replace the live ones with their keys. */
+/** Returns jobs that replace the live jobs with these keys. */
 const replacing = (...keys: string[]): NewJob[] =>
   keys.map((key) => ({ type: "a", dedupe_key: key, dedupe_mode: "replace" }));
 
-/** Opens a transaction that holds new keys: whoever wants one of them waits until it is closed. */
+/** Opens a transaction that holds new keys: a caller that uses one of them waits until the transaction ends. */
 async function holdKeys(db: TestDatabase, ...keys: string[]): Promise<TestConnection> {
   const holder = await db.connect();
   await holder.query("begin");
@@ -56,7 +56,7 @@ async function holdKeys(db: TestDatabase, ...keys: string[]): Promise<TestConnec
   return holder;
 }
 
-test("a bulk call that replaces and a reschedule by filter that brings a key back do not deadlock", async ({
+test("a bulk enqueue that replaces and a reschedule by filter that takes a key again do not deadlock", async ({
   db,
 }) => {
   const dead = await enqueue(db, { dedupe_key: "d1", subject: "s", max_attempts: 1 });
@@ -66,7 +66,7 @@ test("a bulk call that replaces and a reschedule by filter that brings a key bac
   const holder = await db.connect();
   await holder.query("begin");
   await holder.query("select jobforge_update_job($1, $2, '{\"priority\": 1}')", [held, T]);
-  // It has the key d1 and wants d2; the other one has the job with the key d3 and wants d1.
+  // The bulk enqueue has the key d1 and waits for d2. The reschedule has the job with the key d3 and waits for d1.
   const bulk = await startCall(db, (caller) => enqueueJobs(caller, replacing("d1", "d2", "d3")));
   const filter = await startCall(db, (caller) =>
     caller.query("select jobforge_reschedule_jobs($1, $2)", [T, { subject: "s" }]),
@@ -75,7 +75,7 @@ test("a bulk call that replaces and a reschedule by filter that brings a key bac
   expect([await bulk.code, await filter.code]).toEqual(["ok", "ok"]);
 });
 
-test("a bulk call that replaces and a transaction that takes the same keys in the same order do not deadlock", async ({
+test("a bulk enqueue that replaces and a transaction that takes the same keys in the same order do not deadlock", async ({
   db,
 }) => {
   await enqueue(db, { dedupe_key: "d1" });
@@ -90,7 +90,7 @@ test("a bulk call that replaces and a transaction that takes the same keys in th
   expect([await bulk.code, await application.code]).toEqual(["ok", "ok"]);
 });
 
-test("two bulk calls that replace do not deadlock when the job of one of their keys ends between them", async ({
+test("two bulk enqueues that replace do not deadlock when the job of one of their keys finishes between them", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { dedupe_key: "d2" });
@@ -106,12 +106,14 @@ test("two bulk calls that replace do not deadlock when the job of one of their k
   expect([await first.code, await second.code]).toEqual(["ok", "ok"]);
 });
 
-test("children that cannot be enqueued at the moment are enqueued later, keys or not", async ({ db }) => {
+test("children that cannot be enqueued at the moment are enqueued later, with or without keys", async ({
+  db,
+}) => {
   const { id } = await enqueue(db);
   await claim(db);
   const other = await db.connect();
   await other.query("begin");
-  // As an index being built, or a page being added to a busy table, would for a moment.
+  // As a new index, or a page added to a busy table, does for a moment.
   await other.query("lock table jobforge.payloads in share mode");
   const children = [1, 2].map((n) => ({ type: "child", payload: { n, ...largePayload } }));
   expect(outcomes(await settle(db, [success(id, { children })]))).toEqual(["ok"]);
@@ -120,7 +122,7 @@ test("children that cannot be enqueued at the moment are enqueued later, keys or
   expect(await db.value("select count(*)::int from jobforge_jobs where type = 'child'")).toBe(2);
 });
 
-test("every answer of a bulk call is a job that exists, also when its keys lead to different ones", async ({
+test("every id that a bulk enqueue returns is an existing job, even when its keys belong to different jobs", async ({
   db,
 }) => {
   const { id } = await enqueue(db, { dedupe_key: "d1" });

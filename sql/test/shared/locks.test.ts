@@ -1,4 +1,4 @@
-/** The lock rule: whatever an application, an operator or another worker leaves open, no claim and no settle waits for it. */
+/** The lock rule: no claim or settle waits for an open transaction of an application, an operator or another worker. */
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
 import { maintain } from "../support/archive.ts";
@@ -22,7 +22,7 @@ type Hold = (open: TestConnection, stage: Stage) => Promise<unknown>;
 
 const later = new Date(Date.now() + 3 * 3_600_000).toISOString();
 
-/** A call that is refused, as an application survives it: by going back to a savepoint. */
+/** Makes a call that is refused, and rolls back to a savepoint as an application does. */
 async function refused(open: TestConnection, call: Promise<unknown>): Promise<void> {
   await expect(call).rejects.toMatchObject({ code: expect.stringMatching(/^JF/) });
   await open.query("rollback to savepoint before");
@@ -36,7 +36,7 @@ const replace = { dedupe_mode: "replace", payload: { new: true } };
 
 const applications: Record<string, Hold> = {
   "a cancel of a queued job": (open, { queued }) => cancel(open, queued),
-  "a cancel of a job that waits for its time": (open, { waiting }) => cancel(open, waiting),
+  "a cancel of a waiting job": (open, { waiting }) => cancel(open, waiting),
   "a cancel of a running job": (open, { running }) => cancel(open, running),
   "a cancel by filter": (open) => byFilter(open, "cancel", { subject: "s" }),
   "a cancel by type of everything": (open) => byFilter(open, "cancel", { type: "a" }),
@@ -46,14 +46,14 @@ const applications: Record<string, Hold> = {
   "a reschedule of a running job, which is refused": (open, { running }) =>
     refused(open, reschedule(open, running)),
   "a reschedule by filter": (open) => byFilter(open, "reschedule", { subject: "s" }),
-  "a reschedule of everything dead": (open) => byFilter(open, "reschedule", { status: "dead" }),
+  "a reschedule of all dead jobs": (open) => byFilter(open, "reschedule", { status: "dead" }),
   "an update of a queued job": (open, { queued }) => update(open, queued, { priority: 9, payload: { n: 1 } }),
   "an update of a waiting job to now": (open, { waiting }) => update(open, waiting, { run_at: null }),
   "an update of a running job, which is refused": (open, { running }) =>
     refused(open, update(open, running, { priority: 9 })),
   "an enqueue with an idempotency key": (open) => enqueue(open, { idempotency_key: "new" }),
   "an enqueue with a dedupe key": (open) => enqueue(open, { dedupe_key: "new" }),
-  "an enqueue that meets a queued job": (open) => enqueue(open, { dedupe_key: "queued" }),
+  "an enqueue with the key of a queued job": (open) => enqueue(open, { dedupe_key: "queued" }),
   "an enqueue that replaces a queued job": (open) => enqueue(open, { dedupe_key: "queued", ...replace }),
   "an enqueue that debounces a queued job": (open) =>
     enqueue(open, { dedupe_key: "queued", dedupe_mode: "debounce", run_at: later }),
@@ -79,7 +79,7 @@ const operators: Record<string, Hold> = {
   "a gate for everything": (open) => open.query("select jobforge_set_gate('all', null, true)"),
   "a gate for the type": (open) => open.query("select jobforge_set_gate('type', 'a', true)"),
   "a gate for the tenant": (open) => open.query("select jobforge_set_gate('tenant', $1, true)", [T]),
-  "an opened gate": (open) => open.query("select jobforge_set_gate('type', 'other', false)"),
+  "a gate that resumes": (open) => open.query("select jobforge_set_gate('type', 'other', false)"),
   "a policy of the type": (open) => setPolicy(open, "a", { base_ms: 5, max_priority: 3, max_attempts: 9 }),
   "the default policy": (open) => setPolicy(open, "*", { preset: "atlas" }),
   "a policy with a new retention": (open) => setPolicy(open, "another", { retention_days: 1 }),
@@ -112,7 +112,7 @@ const otherWorkers: Record<string, Hold> = {
   maintenance: (open) => maintain(open),
 };
 
-/** One database for all of them, and connections that have made their plans: there are many holds, and each call is small. */
+/** All tests share one database and its connections with cached plans: there are many holds, and each call is small. */
 let db: TestDatabase;
 let open: TestConnection;
 let worker: TestConnection;
@@ -132,11 +132,11 @@ afterEach(async () => {
 
 describe.for(
   Object.entries({
-    "an application leaves open": applications,
-    "an operator leaves open": operators,
-    "another worker leaves open": otherWorkers,
+    "an application": applications,
+    "an operator": operators,
+    "another worker": otherWorkers,
   }),
-)("no worker waits for what %s, and all ends well:", ([, holds]) => {
+)("no worker waits for an open transaction of %s, and all jobs finish:", ([, holds]) => {
   test.for(Object.keys(holds))("%s", async (name) => {
     const stage = await prepareStage(db);
     await open.query("begin");
@@ -149,7 +149,7 @@ describe.for(
   });
 });
 
-test("two operators that ask for the same new retention at once both get it", async () => {
+test("two operators that set the same new retention at the same time both succeed", async () => {
   await open.query("begin");
   await setPolicy(open, "one", { retention_days: 3 });
   const second = await startCall(db, (caller) => setPolicy(caller, "other", { retention_days: 3 }));

@@ -1,6 +1,7 @@
 /**
- * Plans that do not age. A session calls every function on empty tables until its plans are made; then the tables fill up, and
- * nobody analyses them. It must go on without reading a table from end to end, told by auto_explain and by Postgres's counters.
+ * Cached plans stay good. A session calls every function on empty tables until its plans are cached. Then the tables
+ * fill up without being analyzed. The session must still read no table sequentially, as auto_explain and the counters
+ * of Postgres show.
  */
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
@@ -9,22 +10,22 @@ import { buffersOf, explainEverything, nodesOf } from "../support/explain.ts";
 import { fillTables, prepareTables, runningJobs, tenantCount } from "../support/full-tables.ts";
 import { type Call, callEverything } from "../support/tour.ts";
 
-/** So often that every cached plan is the one for all parameters. */
+/** Enough rounds that every cached plan is the generic one. */
 const roundsOnEmpty = 7;
 const roundsAfter = 6;
-/** A scan of the live jobs or of a leaf of the archive is over 2,000 buffers then. */
+/** With this number of rows, a scan of the live jobs or of a leaf of the archive takes over 2,000 buffers. */
 const rowCount = 100_000;
 const liveRowsOfTenant = rowCount / tenantCount;
 const fewBuffers = 1800;
 
-/** Calls that may do a slice of maintenance, or read or wake everybody by their nature, */
-const maintainsOrWakes = /^(claim_jobs, nothing there|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
-/** and the tables that they may then read whole: settings, and what is done with soon. */
+/** Calls that may do a slice of maintenance, or that by their nature read all settings or wake all workers. */
+const maintainsOrWakes = /^(claim_jobs, no job|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
+/** The tables that these calls may read completely: settings, and tables whose rows are short-lived. */
 const readWhole = /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|\w+_default)$/;
 const tagsList = /^list_jobs \{"tags"/;
 const oneJob = /^(enqueue|heartbeat|progress|complete|defer|cancel|reschedule|update|get|watch)_job\b/;
 
-describe("with plans made on empty tables, after 100,000 rows have come into each", () => {
+describe("with plans made on empty tables, after each table has got 100,000 rows,", () => {
   let db: TestDatabase;
   const calls: Call[] = [];
   let scans: string[] = [];
@@ -47,8 +48,9 @@ describe("with plans made on empty tables, after 100,000 rows have come into eac
   afterAll(() => db.drop());
 
   /**
-   * What calls cost more than they may, dearest first. The least of all rounds counts: when other sessions change many tables,
-   * Postgres makes this one forget its catalog, and to read that again costs thousands of buffers.
+   * Returns the calls that cost more than they may, the most expensive first. The lowest cost of all rounds counts:
+   * when other sessions change many tables, Postgres invalidates this session's catalog cache, and reading the catalog
+   * again costs thousands of buffers.
    */
   const over = (bound: number, which: (name: string) => boolean): string[] => {
     const least = new Map<string, number>();
@@ -63,7 +65,7 @@ describe("with plans made on empty tables, after 100,000 rows have come into eac
 
   test("no statement of any function reads a table that grows sequentially", () => {
     const statements = calls.flatMap(({ explained }) => explained.statements);
-    expect(statements.length, "statements inside of the functions are told").toBeGreaterThan(
+    expect(statements.length, "statements inside the functions are reported").toBeGreaterThan(
       10 * calls.length,
     );
     expect([...new Set(calls.flatMap(sequentialScans))]).toEqual([]);
@@ -73,27 +75,28 @@ describe("with plans made on empty tables, after 100,000 rows have come into eac
     expect(scans.filter((table) => !readWhole.test(table))).toEqual([]);
   });
 
-  // Some dozens, and on a busy server some hundreds of the catalog: a leaf that was forgotten is opened again.
-  test("a call about one job touches a few hundred buffers at most", () => {
+  // Usually some dozens. On a busy server the catalog adds some hundreds, because dropped cache entries of leaves are
+  // read.
+  test("a call for one job touches at most a few hundred buffers", () => {
     expect(over(1000, (name) => oneJob.test(name))).toEqual([]);
   });
 
-  test("a call about many jobs, or a page of them, touches buffers for those", () => {
+  test("a call for many jobs, or a page of them, touches only buffers for these jobs", () => {
     const many = (name: string): boolean =>
       ![oneJob, maintainsOrWakes, tagsList].some((kind) => kind.test(name));
     expect(over(fewBuffers, many)).toEqual([]);
   });
 
-  test("a page of a tenant's tagged jobs walks no more than its own live jobs, whose tags are not indexed", () => {
+  test("a page of a tenant's tagged jobs reads only the tenant's live jobs, whose tags are not indexed", () => {
     expect(over(liveRowsOfTenant + fewBuffers, (name) => tagsList.test(name))).toEqual([]);
   });
 
-  test("upkeep touches buffers for what runs, not for what waits or has ended", () => {
+  test("maintenance touches buffers for running jobs, not for waiting or finished ones", () => {
     expect(over(10 * runningJobs + 2500, (name) => maintainsOrWakes.test(name))).toEqual([]);
   });
 });
 
-/** The sequential scans in a call's plans, executed or not. */
+/** Returns the sequential scans in a call's plans, executed or not. */
 function sequentialScans({ name, explained }: Call): string[] {
   return explained.statements.flatMap(({ text, plan }) =>
     nodesOf(plan)
@@ -104,7 +107,7 @@ function sequentialScans({ name, explained }: Call): string[] {
   );
 }
 
-/** Rows read by sequential scans so far, by table. */
+/** Returns the rows read by sequential scans so far, by table. */
 async function sequentialReads(db: TestDatabase): Promise<Map<string, number>> {
   const rows = await db.query<{ table: string; rows: string }>(
     `select relname as table, seq_tup_read as rows from pg_stat_user_tables where schemaname = 'jobforge'`,

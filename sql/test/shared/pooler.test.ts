@@ -1,6 +1,6 @@
 /**
- * The kernel through pgbouncer in transaction mode, where several clients share few sessions: it needs no named statements, no
- * LISTEN and nothing that lives in a session, and a tenant named for one transaction is gone with it.
+ * The kernel through pgbouncer in transaction mode, where several clients share few sessions. The kernel needs no named
+ * statements, no LISTEN and no session state, and a tenant set for one transaction is not visible after it.
  */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
@@ -19,11 +19,11 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
   });
   afterAll(() => pooler.stop());
 
-  /** Another client of the pooler, as the superuser or as a login. */
+  /** Connects another client through the pooler, as the superuser or as a login. */
   const connect = async (db: TestDatabase, login?: { url: string }): Promise<TestConnection> =>
     await db.connect(pooler.through(login?.url ?? db.url));
 
-  /** Holds all sessions but one, so that whoever comes next is given that one, and answers how to let them go. */
+  /** Holds all sessions but one, so that the next client gets that one. Returns a function that ends the holds. */
   const holdAllButOne = async (db: TestDatabase, login?: { url: string }): Promise<() => Promise<void>> => {
     const holders: TestConnection[] = [];
     for (let n = 1; n < sessionCount; n += 1) {
@@ -37,7 +37,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     };
   };
 
-  /** Runs some statements in one transaction as a tenant, the way applications do behind a pooler. */
+  /** Runs statements in one transaction as a tenant, as applications do behind a pooler. */
   const asTenant = async <Result>(
     client: TestConnection,
     tenant: string,
@@ -50,13 +50,13 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     return answer;
   };
 
-  test("a named statement fails, so what passes here uses none", async ({ db }) => {
+  test("a named statement fails, so the other tests prove that the kernel uses none", async ({ db }) => {
     const [first, second] = [await connect(db), await connect(db)];
     const named = async (): Promise<unknown> => await second.client.query({ name: "mine", text: "select 1" });
     await first.query("begin");
     await first.query("select 1");
     await named();
-    // The session that knows the statement is taken now, and the other one is free.
+    // Now the session with the statement is in use, and the other one is free.
     const third = await connect(db);
     await third.query("begin");
     await third.query("select 1");
@@ -65,7 +65,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     await third.query("commit");
   });
 
-  test("six clients on two sessions enqueue and work off 300 jobs by polling alone, each job once", async ({
+  test("six clients on two sessions enqueue and run 300 jobs by polling alone, each run once", async ({
     db,
   }) => {
     await db.query("create table orders (id int primary key)");
@@ -81,7 +81,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     const ended = await db.query<{ status: string; jobs: number }>(
       "select status, count(*)::int as jobs from jobforge_jobs group by status order by status",
     );
-    // Each of the 300 is tried again once and has a child.
+    // Each of the 300 jobs is retried once and has a child.
     expect(ended).toEqual([{ status: "succeeded", jobs: 600 }]);
     expect(runs.flat()).toHaveLength(900);
     expect(new Set(runs.flat()).size, "runs, by job and attempt").toBe(900);
@@ -89,7 +89,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     await expectCleanSessions(db);
   });
 
-  /** Enqueues each job in one transaction with a row of the application, every second time undone first. */
+  /** Enqueues each job in one transaction with a row of the application. Every second one is first rolled back. */
   async function produceOneByOne(client: TestConnection, count: number): Promise<void> {
     for (let n = 0; n < count; n += 1) {
       for (const end of n % 2 === 0 ? ["commit"] : ["rollback", "commit"]) {
@@ -108,7 +108,10 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     }
   }
 
-  /** Works with settle, claim and heartbeats until nothing is left. Every first attempt of type 'a' fails; its second has a child. */
+  /**
+   * Works with settle, claim and heartbeats until no job is left. Each first attempt of type 'a' fails, and the second
+   * creates a child.
+   */
   async function work(client: TestConnection, worker: string, more: () => boolean): Promise<string[]> {
     const runs: string[] = [];
     let hint: unknown;
@@ -133,7 +136,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     }
   }
 
-  /** Expects that nothing which lives in a session was left in any of them: neither by the kernel nor by the test. */
+  /** Expects that neither the kernel nor the test has left any state in a session. */
   async function expectCleanSessions(db: TestDatabase): Promise<void> {
     const clients = await Promise.all(Array.from({ length: sessionCount }, () => connect(db)));
     for (const client of clients) {
@@ -154,13 +157,13 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
         ),
       ).toEqual([]);
     }
-    // Each of them was in a session of its own.
+    // Each client was in a different session.
     const pids = await Promise.all(clients.map((client) => client.value("select pg_backend_pid()")));
     expect(new Set(pids).size).toBe(sessionCount);
     for (const client of clients) await client.query("rollback");
   }
 
-  test("a tenant named for one transaction is not seen by the next client of the same session", async ({
+  test("a tenant set for one transaction is not visible to the next client of the same session", async ({
     db,
   }) => {
     const login = await db.createLogin("jobforge_app");
@@ -183,9 +186,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     await release();
   });
 
-  test("ten clients of five tenants on two sessions see their own jobs only, all the time", async ({
-    db,
-  }) => {
+  test("ten clients of five tenants on two sessions always see only their own jobs", async ({ db }) => {
     const login = await db.createLogin("jobforge_app");
     const tenants = Array.from({ length: 5 }, (_, n) => `00000000-0000-4000-8000-00000000000${n + 1}`);
     const clients = await Promise.all(Array.from({ length: 10 }, () => connect(db, login)));
@@ -204,7 +205,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(100);
   });
 
-  test("a setting left in a session reaches its next client, but no bound login and nobody who names a tenant", async ({
+  test("a setting left in a session affects its next client, except bound logins and clients that set a tenant", async ({
     db,
   }) => {
     const app = await db.createLogin("jobforge_app");
@@ -219,8 +220,8 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
       const release = await holdAllButOne(db, login);
       const [careless, next] = [await connect(db, login), await connect(db, login)];
       await careless.query("select set_config('app.tenant_id', $1, false)", [T]);
-      // The pooler hands the session on as it is: this is why a tenant is named for a transaction, or bound to the login.
-      expect(await jobs(next), "what the setting shows").toEqual([login === app ? mine : theirs]);
+      // The pooler does not reset the session. Therefore a tenant is set per transaction, or bound to the login.
+      expect(await jobs(next), "jobs that the setting shows").toEqual([login === app ? mine : theirs]);
       expect(await asTenant(next, U, () => jobs(next))).toEqual([theirs]);
       await careless.query("select set_config('app.tenant_id', '', false)");
       await release();
@@ -229,9 +230,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     await expect(enqueue(rightful, { tenant_id: T })).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("a LISTEN stays behind in the session, a NOTIFY goes out, and a poll finds everything", async ({
-    db,
-  }) => {
+  test("a LISTEN stays in the old session, a NOTIFY is sent, and a poll finds all jobs", async ({ db }) => {
     const { heard } = await listen(db);
     const [sleeper, other] = [await connect(db), await connect(db)];
     await other.query("begin");
@@ -247,13 +246,11 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
 
     await sleeper.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"], "idle": true}')`);
     const { id } = await enqueue(other);
-    expect(await heard(), "by a listener without pooler").toEqual(["jobforge_wake: a"]);
+    expect(await heard(), "by a listener without the pooler").toEqual(["jobforge_wake: a"]);
     expect(await claimIds(sleeper, "w1", { types: ["a"] })).toEqual([id]);
   });
 
-  test("a worker that only polls learns of cancels, retries, opened gates and lost leases", async ({
-    db,
-  }) => {
+  test("a worker that only polls notices cancels, retries, resumed gates and lost leases", async ({ db }) => {
     const [app, worker] = [await connect(db), await connect(db)];
     const { id } = await enqueue(app);
     expect(await claimIds(worker)).toEqual([id]);
@@ -272,7 +269,7 @@ describe.skipIf(pgbouncer === undefined)("through pgbouncer in transaction mode"
     await app.query("select jobforge_set_gate('type', 'a', false)");
     expect(await claim(worker)).toMatchObject([{ id: again.id, attempts: 2 }]);
 
-    // A poll ten minutes later, in a transaction whose clock alone has moved.
+    // A poll ten minutes later: only the clock of this transaction is moved.
     await app.query("begin");
     await app.query("select set_config('jobforge.clock_offset', '10 minutes', true)");
     expect(await claim(app, "w2")).toMatchObject([{ id: again.id, attempts: 3 }]);

@@ -1,4 +1,6 @@
-/** jobforge_cancel_jobs and jobforge_reschedule_jobs change many jobs by a filter, in one bounded call that never waits. */
+/**
+ * jobforge_cancel_jobs and jobforge_reschedule_jobs change many jobs by a filter, in one bounded call that never waits.
+ */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { enqueueJobs } from "../support/bulk.ts";

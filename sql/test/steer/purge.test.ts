@@ -1,4 +1,7 @@
-/** jobforge_purge_jobs deletes finished jobs and everything that belongs to them before their retention ends, and nothing else. */
+/**
+ * jobforge_purge_jobs deletes finished jobs and everything that belongs to them before their retention ends, and
+ * nothing else.
+ */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {

@@ -92,12 +92,12 @@ test("an updated payload may grow above the size that is stored separately, shri
 });
 
 test("only queued jobs of the tenant can be updated", async ({ db }) => {
-  const [running, queued, ended] = await enqueueAll(db, [{ priority: 1 }, {}, { priority: 1 }]);
+  const [running, queued, finished] = await enqueueAll(db, [{ priority: 1 }, {}, { priority: 1 }]);
   await claim(db, "w1", { limit: 2 });
-  await complete(db, ended);
+  await complete(db, finished);
   for (const [id, tenant] of [
     [running, T],
-    [ended, T],
+    [finished, T],
     [queued, U],
     [unknownId, T],
   ] as const)

@@ -21,7 +21,7 @@ export interface ApiFunction {
   readonly callers: readonly string[];
 }
 
-/** One value, or rows: those of a view (`type` is its name), or with columns of their own. */
+/** One value, or rows: those of a view (`type` is its name), or rows with their own columns. */
 export interface ApiResult {
   readonly type: string;
   readonly rows: boolean;
@@ -39,7 +39,7 @@ export interface ApiColumn {
   readonly type: string;
 }
 
-/** The name of a type without its schema, and short where SQL has a short name. */
+/** Returns SQL for the name of a type without its schema, as a short name where SQL has one. */
 const typeName = (oid: string): string =>
   `replace(replace(format_type(${oid}, null), 'timestamp with time zone', 'timestamptz'), 'public.', '')`;
 

@@ -1,4 +1,4 @@
-/** The leaves of the archive, as the tests of retention look at them. */
+/** Helpers for the archive and its leaves, for the tests of retention. */
 import { expect } from "vitest";
 import {
   claim,
@@ -20,12 +20,12 @@ export type Leaf = {
   to_at: Date;
 };
 
-/** A payload that lives in jobforge.payloads: it does not shrink when compressed. */
+/** A payload that is stored in jobforge.payloads, because it does not compress well. */
 export const largePayload = {
   text: Array.from({ length: 300 }, (_, n) => (n * 7919).toString(36)).join("-"),
 };
 
-/** What one call of maintenance did. */
+/** The result of one maintenance call. */
 export type Maintained = {
   promoted: number;
   flowing: boolean;
@@ -34,18 +34,18 @@ export type Maintained = {
   leaves?: number;
 };
 
-/** Does a slice of maintenance and answers what was done. */
+/** Does a slice of maintenance and returns what was done. */
 export async function maintain(db: Sql, limit = 1000): Promise<Maintained> {
   return await db.value<Maintained>("select jobforge_maintain($1)", [limit]);
 }
 
-/** Does maintenance until all shelves and leaves are there: a call makes those of one shelf. */
+/** Runs maintenance until all shelves and leaves exist. One call creates those of one shelf. */
 export async function makeLeaves(db: Sql): Promise<void> {
   for (let round = 0; round < 50; round += 1) if ((await maintain(db)).leaves === 0) return;
-  expect.fail("there are always more leaves to make");
+  expect.fail("maintenance does not stop creating leaves");
 }
 
-/** Does maintenance until nothing that is due is left to do. Fails when that does not come to an end. */
+/** Runs maintenance until nothing is due. Fails if this does not end. */
 export async function maintainAll(
   db: Sql,
   limit = 1000,
@@ -61,21 +61,21 @@ export async function maintainAll(
   expect.fail(`still due: ${(await dueLeaves(db)).map((leaf) => leaf.name).join()}`);
 }
 
-/** The leaves there are. */
+/** Returns all leaves. */
 export async function leaves(db: Sql): Promise<Leaf[]> {
   return await db.query<Leaf>(
     "select name, branch, keep_days, from_at, to_at from jobforge.leaves order by branch, keep_days, from_at",
   );
 }
 
-/** The leaves whose jobs are all older than their time of keeping. */
+/** Returns the leaves whose jobs are all older than their retention. */
 async function dueLeaves(db: Sql): Promise<Leaf[]> {
   return await db.query<Leaf>(
     `select * from jobforge.leaves where to_at + keep_days * interval '1 day' <= ${nowSql}`,
   );
 }
 
-/** The table that holds an ended job, and its time of keeping. */
+/** Returns the table that holds a finished job, and its retention. */
 export async function placeOf(db: Sql, id: string): Promise<{ table: string; keep_days: number }> {
   const rows = await db.query<{ table: string; keep_days: number }>(
     "select c.relname as table, a.keep_days from jobforge.archive a join pg_class c on c.oid = a.tableoid where a.id = $1",
@@ -85,14 +85,14 @@ export async function placeOf(db: Sql, id: string): Promise<{ table: string; kee
   return rows[0] as { table: string; keep_days: number };
 }
 
-/** The leaf that holds an ended job. Fails the test when the job lies in a default leaf. */
+/** Returns the leaf that holds a finished job. Fails the test if the job is in a default leaf. */
 export async function leafOf(db: Sql, id: string): Promise<Leaf> {
   const { table } = await placeOf(db, id);
   const leaf = (await leaves(db)).find(({ name }) => name === table);
-  return leaf ?? expect.fail(`${table} is not a leaf that maintenance made`);
+  return leaf ?? expect.fail(`${table} is not a leaf that maintenance created`);
 }
 
-/** Moves the clock to a time, given as SQL. */
+/** Moves the clock to a time, given as an SQL expression. */
 export async function travelTo(db: Sql, time: string, values: readonly unknown[] = []): Promise<void> {
   await db.query(
     `select set_config('jobforge.clock_offset', (${time} - clock_timestamp())::text, false)`,
@@ -100,7 +100,7 @@ export async function travelTo(db: Sql, time: string, values: readonly unknown[]
   );
 }
 
-/** Moves the clock to when a leaf has just become due, or by so much past that. */
+/** Moves the clock to `past` after the time when a leaf is due to be dropped. */
 export async function travelToRetirement(db: Sql, leaf: Leaf, past = "1 second"): Promise<void> {
   await travelTo(db, "$1::timestamptz + $2 * interval '1 day' + $3::interval", [
     leaf.to_at,
@@ -109,7 +109,7 @@ export async function travelToRetirement(db: Sql, leaf: Leaf, past = "1 second")
   ]);
 }
 
-/** Enqueues a job, claims it (it must be the only one due of its type) and ends it; 'dead' is a failure of the last attempt. */
+/** Enqueues a job, claims it as the only due job of its type, and ends it. 'dead' is a failure of the last attempt. */
 export async function runJob(
   db: Sql,
   job: NewJob = {},
@@ -123,7 +123,7 @@ export async function runJob(
   return enqueued;
 }
 
-/** Runs a job that leaves every trace there is: a key, a large payload and an earlier attempt. */
+/** Runs a job with traces in other tables: a key, a large payload and an earlier attempt. */
 export async function runWithTraces(
   db: Sql,
   job: NewJob & { idempotency_key: string },
@@ -139,7 +139,7 @@ export async function runWithTraces(
   return id;
 }
 
-/** How many keys, large payloads and earlier attempts are left of jobs. */
+/** Returns how many keys, large payloads and earlier attempts the jobs still have. */
 export async function tracesOf(db: Sql, ids: readonly string[]) {
   return await db.value<{ keys: number; payloads: number; attempts: number }>(
     `select jsonb_build_object(
@@ -150,7 +150,7 @@ export async function tracesOf(db: Sql, ids: readonly string[]) {
   );
 }
 
-/** The ids of those jobs that are still remembered. */
+/** Returns the ids of the jobs that still exist. */
 export async function remembered(db: Sql, ids: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ id: string }>("select id from jobforge_jobs where id = any ($1::uuid[])", [
     ids,
@@ -159,8 +159,8 @@ export async function remembered(db: Sql, ids: readonly string[]): Promise<strin
   return ids.filter((id) => known.has(id));
 }
 
-/** Jobs of the type 'short', kept for a day, that ended now: due for maintenance from two days on. */
-export async function endedToday(db: Sql, count: number): Promise<string[]> {
+/** Runs jobs of the type 'short', which are kept for a day. They are due for deletion after two days. */
+export async function finishedToday(db: Sql, count: number): Promise<string[]> {
   await setPolicy(db, "short", { retention_days: 1 });
   await makeLeaves(db);
   const ids: string[] = [];

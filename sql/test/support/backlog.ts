@@ -1,33 +1,33 @@
-/** A database in the middle of its life, made once and cloned by the tests that measure in it. */
+/** A database with history and live jobs, created once and cloned by the tests that measure in it. */
 import { cloneDatabase, type TestDatabase, type TestServerAddress } from "@jobforge/testing";
 import { load } from "./cost.ts";
 import { tenantSql, withoutIndexes, writeHistory } from "./history.ts";
 import type { Sql } from "./kernel.ts";
 
-/** What the database holds beside the jobs of type 'a' that a test claims. */
+/** The jobs in the database in addition to those of type 'a' that a test claims. */
 export const backlogRows = { finished: 500_000, scheduled: 200_000, paused: 200_000, other: 200_000 };
 
 export interface Backlog {
-  /** Where to clone it from. */
+  /** The address to clone the database from. */
   readonly address: TestServerAddress;
   drop(): Promise<void>;
 }
 
 /**
- * Makes the database: history of type 'a' and others, jobs of type 'a' that are scheduled for tomorrow, a paused type, and five
- * types that nobody works on. Vacuumed and analysed, as autovacuum leaves it.
+ * Creates the database: history of type 'a' and others, jobs of type 'a' that are scheduled for tomorrow, a paused
+ * type, and five types that no worker handles. It is vacuumed and analyzed, as autovacuum leaves it.
  */
 export async function buildBacklog(server: TestServerAddress): Promise<Backlog> {
   const db = await cloneDatabase(server);
-  // At the same time: they write different tables.
-  await Promise.all([writeEnded(db), writeLive(await db.connect())]);
+  // Both can run at the same time, because they write different tables.
+  await Promise.all([writeFinished(db), writeLive(await db.connect())]);
   await db.query("select jobforge_set_gate('type', 'paused', true)");
   await db.query("vacuum (analyze)");
   await disconnect(db, server);
   return { address: { url: server.url, template: db.name }, drop: db.drop };
 }
 
-async function writeEnded(db: TestDatabase): Promise<void> {
+async function writeFinished(db: TestDatabase): Promise<void> {
   await writeHistory(db, {
     rows: backlogRows.finished,
     span: "20 days",
@@ -48,7 +48,7 @@ async function writeLive(db: Sql): Promise<void> {
   });
 }
 
-/** A database can be cloned only while nobody is connected to it. */
+/** Ends all connections, because a database can be cloned only while no session is connected to it. */
 async function disconnect(db: TestDatabase, server: TestServerAddress): Promise<void> {
   const maintenance = await db.connect(server.url);
   await maintenance.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [

@@ -1,4 +1,4 @@
-/** Short words for jobforge_enqueue_jobs. */
+/** Shorthands for jobforge_enqueue_jobs. */
 import { type Sql, T } from "./kernel.ts";
 
 export interface Row {
@@ -14,5 +14,5 @@ export async function enqueueJobs(db: Sql, jobs: unknown, tenant: string | null 
   ]);
 }
 
-/** The outcomes of a call, in order. */
+/** Returns the outcomes of a call, in order. */
 export const outcomesOf = (rows: readonly Row[]): string[] => rows.map((row) => row.outcome);

@@ -1,4 +1,4 @@
-/** What a statement costs, counted in buffers: the same on a fast and on a slow machine. */
+/** The cost of statements in buffers, which is the same on fast and slow machines. */
 import type { Sql } from "./kernel.ts";
 
 interface Plan {
@@ -7,13 +7,13 @@ interface Plan {
   "Actual Rows": number;
 }
 
-/** What a statement touched. */
+/** The buffers that a statement touched, and its rows. */
 export interface Cost {
   readonly buffers: number;
   readonly rows: number;
 }
 
-/** Runs a statement and answers the buffers it touched, those of the functions it calls included, and its rows. */
+/** Runs a statement. Returns the buffers that it touched, including those of the functions it calls, and its rows. */
 export async function cost(db: Sql, sql: string, values: readonly unknown[] = []): Promise<Cost> {
   const [explained] = await db.value<{ Plan: Plan }[]>(
     `explain (analyze, buffers, timing off, format json) ${sql}`,
@@ -25,8 +25,8 @@ export async function cost(db: Sql, sql: string, values: readonly unknown[] = []
 }
 
 /**
- * The least a statement cost in some runs. Whatever is created and dropped in other databases makes a session read its
- * catalog again now and then, which costs thousands of buffers and is not the statement's doing.
+ * Returns the lowest cost of several executions. Objects created and dropped in other databases sometimes make a
+ * session read its catalog again, which costs thousands of buffers and is not caused by the statement.
  */
 export async function leastCost(
   db: Sql,
@@ -42,58 +42,58 @@ export async function leastCost(
   return least;
 }
 
-/** The same in a session that has run the statement so often that it has settled on its plans. */
+/** Like `leastCost`, after the session has run the statement often enough to cache its plans. */
 export async function warmCost(db: Sql, sql: string, values: readonly unknown[] = []): Promise<Cost> {
   for (let i = 0; i < 6; i += 1) await cost(db, sql, values);
   return await leastCost(db, sql, values);
 }
 
-/** Runs a call that answers jsonb and answers both its buffers and its answer, which is kept aside in a temporary table. */
+/** Runs a call that returns jsonb. Returns its buffers and its result, which goes through a temporary table. */
 export async function costAndResult<Result>(
   db: Sql,
   call: string,
   values: readonly unknown[] = [],
-): Promise<{ buffers: number; answer: Result }> {
-  await db.query("create temp table if not exists answers (answer jsonb)");
-  await db.query("truncate answers");
-  const { buffers } = await cost(db, `insert into answers select ${call}`, values);
-  return { buffers, answer: await db.value<Result>("select answer from answers") };
+): Promise<{ buffers: number; result: Result }> {
+  await db.query("create temp table if not exists results (result jsonb)");
+  await db.query("truncate results");
+  const { buffers } = await cost(db, `insert into results select ${call}`, values);
+  return { buffers, result: await db.value<Result>("select result from results") };
 }
 
-/** The middle of some figures. */
+/** Returns the median. */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** The average of some figures. */
+/** Returns the average. */
 export function mean(figures: readonly number[]): number {
   return figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
 }
 
-/** The n-th of as many tenants as a test needs. */
+/** Returns the id of the n-th tenant. */
 export function tenant(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 }
 
-/** Jobs to put into the queue without asking the kernel one by one. */
+/** Jobs to write into the queue without a kernel call for each. */
 export interface Load {
   readonly count: number;
   readonly type?: string;
-  /** Types are `${type}0` to `${type}n-1` when more than one. */
+  /** With more than one type, their names are `${type}0` to `${type}n-1`. */
   readonly types?: number;
   readonly tenants?: number;
-  /** Number of the first tenant. */
+  /** The number of the first tenant. */
   readonly firstTenant?: number;
-  /** When they are due, such as '1 day'; the past unless told otherwise. */
+  /** When the jobs are due, such as '1 day'. By default they are due in the past. */
   readonly due?: string;
-  /** They run, and this worker holds them. */
+  /** The jobs are running, and this worker holds them. */
   readonly worker?: string;
-  /** Each has a dedupe key, a subject and a time to expire in. */
+  /** Each job has a dedupe key, a subject and an expiry time. */
   readonly rich?: boolean;
 }
 
-/** Puts jobs straight into jobforge.jobs. */
+/** Writes jobs directly into jobforge.jobs. */
 export async function load(db: Pick<Sql, "query">, jobs: Load): Promise<void> {
   const { count, type = "a", types = 1, tenants = 1, firstTenant = 1, due = "-1 hour" } = jobs;
   await db.query(

@@ -1,4 +1,4 @@
-/** Random cron expressions, and instants near and far from the changes of a zone's clock. */
+/** Random cron expressions, and instants near and far from clock changes of a zone. */
 import { firstInstant, lastInstant, spansOf } from "./cron-zones.ts";
 import type { Random } from "./random.ts";
 
@@ -41,7 +41,7 @@ function range(random: Random, field: Field): string {
 
 function plainTerm(random: Random, field: Field): string {
   const one = value(random, field, upTo(random, field.low, field.high));
-  // Mostly small: a large step leaves one value.
+  // Mostly small, because a large step leaves only one value.
   const step = upTo(random, 1, random.chance(0.8) ? Math.min(15, field.high) : field.high - field.low + 1);
   switch (random.below(8)) {
     case 0:
@@ -89,7 +89,7 @@ function daysOfWeek(random: Random): string {
 
 const nicknames = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"] as const;
 
-/** Of the kinds that people write, and of many that they do not. It may name a day that no month has. */
+/** Returns a typical or an unusual expression. It may name a day that no month has. */
 export function randomExpression(random: Random): string {
   if (random.chance(0.02)) return random.pick(nicknames);
   const fields = [
@@ -103,7 +103,10 @@ export function randomExpression(random: Random): string {
   return fields.join(random.chance(0.9) ? " " : "  ");
 }
 
-/** Half of them within two days of a change of the clock, where there is one, and half of these within two hours. */
+/**
+ * Returns an instant. If the zone has clock changes, half are within two days of one, and half of these within two
+ * hours.
+ */
 export function randomInstant(random: Random, zone: string): number {
   const shifts = spansOf(zone)
     .map(({ to }) => to)
@@ -116,7 +119,7 @@ export function randomInstant(random: Random, zone: string): number {
   return firstInstant + random.below((lastInstant - firstInstant) / 1000) * 1000 + fraction;
 }
 
-/** Text made of the pieces of cron expressions, mostly wrong. */
+/** Returns a text made of pieces of cron expressions, which is mostly invalid. */
 export function randomNonsense(random: Random): string {
   const pieces = [
     "*",

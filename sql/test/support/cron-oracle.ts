@@ -1,20 +1,20 @@
 /**
- * When an expression runs next, said a second time and in another way: croner decides which times of a wall clock it names, and
- * this file when these come, by the rule in the comment of jobforge.cron_after.
+ * A second, independent implementation of the next run of an expression. croner decides which times of a wall clock an
+ * expression names. This file decides when these times occur, by the rule in the comment of jobforge.cron_after.
  */
 import { Cron } from "croner";
 import type { CronCase } from "./cron-cases.ts";
 import { type Span, spansOf } from "./cron-zones.ts";
 
-/** The options with which croner reads the same grammar; without a zone, on a clock that is never changed. */
+/** Creates a croner that reads the same grammar. Without a zone it uses a clock that never changes. */
 export function readCron(expression: string, zone?: string): Cron {
   const clock = zone === undefined ? { utcOffset: 0 } : { timezone: zone };
   return new Cron(expression, { ...clock, sloppyRanges: true });
 }
 
 /**
- * Times of a clock that is never changed. Asks croner month by month: it goes on at the 2nd of March when it has looked for the
- * 30th of February, and would miss the 1st.
+ * Returns the next time on a clock that never changes. Asks croner month by month: after searching for 30 February it
+ * continues on 2 March, and would miss 1 March.
  */
 function nextOnWall(cron: Cron, after: number): number | undefined {
   for (let from = after; ; ) {
@@ -26,7 +26,7 @@ function nextOnWall(cron: Cron, after: number): number | undefined {
   }
 }
 
-/** Whether it names all 24 hours, and so goes on through a repeated hour. */
+/** Returns whether the expression names all 24 hours, and so also runs in a repeated hour. */
 export function namesEveryHour(expression: string): boolean {
   const field = expression === "@hourly" ? "*" : (expression.trim().split(/\s+/).at(-4) ?? "");
   const hours = field.split(",").flatMap((term) => {
@@ -38,7 +38,7 @@ export function namesEveryHour(expression: string): boolean {
   return new Set(hours).size === 24;
 }
 
-/** The first instant at which the clock shows the time or a later one. */
+/** Returns the first instant at which the clock shows this time or a later one. */
 function firstInstantOf(spans: readonly Span[], wall: number): number | undefined {
   for (const { from, to, offset } of spans) {
     const at = Math.max(from, wall - offset);
@@ -47,7 +47,7 @@ function firstInstantOf(spans: readonly Span[], wall: number): number | undefine
   return undefined;
 }
 
-/** The next run, or undefined when it lies beyond the known spans of the zone. */
+/** Returns the next run, or undefined if it is beyond the known spans of the zone. */
 export function expectedNext({ expression, zone, after }: CronCase): number | undefined {
   const cron = readCron(expression);
   const next = (from: number): number | undefined => nextOnWall(cron, from);

@@ -1,11 +1,11 @@
-/** What the wall clock of a time zone shows, by Intl: the oracle's time zones, of which Postgres knows nothing. */
+/** The wall clocks of time zones by Intl. The oracle uses these, independently of Postgres. */
 import type { Sql } from "./kernel.ts";
 
-/** A span of time in which the clock is not changed. Times are milliseconds since 1970, UTC. */
+/** A span of time in which the clock does not change. Times are milliseconds since 1970, UTC. */
 export interface Span {
   readonly from: number;
   readonly to: number;
-  /** What the clock shows is the instant plus this. */
+  /** The clock shows the instant plus this offset. */
   readonly offset: number;
 }
 
@@ -14,7 +14,9 @@ export const firstInstant: number = Date.UTC(1990, 0, 1);
 export const lastInstant: number = Date.UTC(2040, 0, 1);
 const horizon = Date.UTC(2060, 0, 1);
 
-/** Zones whose clocks do odd things: half an hour, two hours, midnight, a whole day, in winter, with Ramadan, never. */
+/**
+ * Zones with unusual clock changes: by half an hour, two hours or a day, at midnight, in winter, with Ramadan, or none.
+ */
 export const oddZones: readonly string[] = [
   "UTC",
   "Europe/Berlin",
@@ -48,7 +50,7 @@ function offsetAt(zone: string, at: number): number {
 
 const spans = new Map<string, readonly Span[]>();
 
-/** The spans of a zone in their order. No zone changes its clock twice within six days in these years. */
+/** Returns the spans of a zone in order. In these years no zone changes its clock twice within six days. */
 export function spansOf(zone: string): readonly Span[] {
   const known = spans.get(zone);
   if (known) return known;
@@ -77,7 +79,7 @@ function shiftIn(zone: string, from: number, to: number, offset: number): number
   return after;
 }
 
-/** The zones of which Postgres has the same spans: the two have different releases of the time-zone database. */
+/** Returns the zones with the same spans in Postgres. Intl and Postgres may have different time zone databases. */
 export async function agreedZones(db: Sql, zones: readonly string[]): Promise<string[]> {
   const known = await db.query<{ name: string }>("select name from pg_timezone_names where name = any ($1)", [
     zones,

@@ -1,9 +1,9 @@
-/** Short words for the functions that evaluate cron expressions. */
+/** Shorthands for the functions that evaluate cron expressions. */
 import type { Sql } from "./kernel.ts";
 
 const text = `to_char(r at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS')`;
 
-/** The next runs after an instant, in UTC, such as 2026-01-31 12:00:00. */
+/** Returns the next runs after an instant, in UTC, such as 2026-01-31 12:00:00. */
 export async function runs(
   db: Sql,
   expression: string | null,
@@ -17,7 +17,7 @@ export async function runs(
   return rows.map(({ at }) => at);
 }
 
-/** The next run after an instant, in UTC. */
+/** Returns the next run after an instant, in UTC. */
 export async function next(
   db: Sql,
   expression: string | null,

@@ -1,7 +1,7 @@
-/** What the statements inside a function do: their plans, told by auto_explain, which ships with Postgres. */
+/** The plans of statements inside functions, reported by auto_explain, which is part of Postgres. */
 import type { TestConnection } from "@jobforge/testing";
 
-/** A node of a plan as `explain (analyze, verbose, buffers, format json)` writes it, as far as tests look at it. */
+/** A node of a plan as `explain (analyze, verbose, buffers, format json)` writes it, with the fields that tests use. */
 export interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
@@ -24,26 +24,26 @@ export interface Statement {
 
 export interface Explained<Row> {
   readonly rows: Row[];
-  /** Every statement that ran with a plan, innermost first: the call itself comes last. */
+  /** Every statement that ran with a plan, innermost first. The call itself is the last. */
   readonly statements: readonly Statement[];
 }
 
 export interface ExplainingSession {
-  /** Runs a statement and answers its rows and what ran inside. */
+  /** Runs a statement. Returns its rows and the statements that ran inside. */
   run<Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Explained<Row>>;
 }
 
 /**
- * Makes a superuser's session tell the plan of every statement, those inside functions included. The plans come as
- * notices, in order, before the answer.
+ * Makes a superuser's session report the plan of every statement, including those inside functions. The plans arrive as
+ * notices, in order, before the result.
  */
 export async function explainEverything(session: TestConnection): Promise<ExplainingSession> {
   let statements: Statement[] = [];
   session.client.on("notice", ({ message = "" }) => {
     const json = /^duration: .*? plan:\n(.*)$/s.exec(message)?.[1];
     if (json === undefined) return;
-    const told = JSON.parse(json) as { "Query Text": string; Plan: PlanNode };
-    statements.push({ text: told["Query Text"], plan: told.Plan });
+    const report = JSON.parse(json) as { "Query Text": string; Plan: PlanNode };
+    statements.push({ text: report["Query Text"], plan: report.Plan });
   });
   await session.query("load 'auto_explain'");
   const settings = {
@@ -55,7 +55,7 @@ export async function explainEverything(session: TestConnection): Promise<Explai
     "auto_explain.log_format": "json",
     "auto_explain.log_min_duration": "0",
     client_min_messages: "log",
-    // They are for the client alone.
+    // The plans are only for the client.
     log_min_messages: "panic",
   };
   for (const [name, value] of Object.entries(settings)) await session.query(`set ${name} = '${value}'`);
@@ -68,19 +68,19 @@ export async function explainEverything(session: TestConnection): Promise<Explai
   };
 }
 
-/** All nodes of a plan. */
+/** Returns all nodes of a plan. */
 export function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Buffers that a call touched, by the outermost of its statements. */
+/** Returns the buffers that a call touched, taken from its outermost statement. */
 export function buffersOf({ statements }: Explained<unknown>): number {
   const plan = statements.at(-1)?.plan;
-  if (plan === undefined) throw new Error("no plan was told");
+  if (plan === undefined) throw new Error("no plan was reported");
   return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
 }
 
-/** Rows of a table that the scans of all statements visited: those they gave, and those they looked at and left out. */
+/** Returns how many rows of a table the scans of all statements visited, including rows that a filter removed. */
 export function rowsVisited({ statements }: Explained<unknown>, table: string): number {
   const scans = statements
     .flatMap(({ plan }) => nodesOf(plan))

@@ -1,8 +1,8 @@
-/** What a call that should be refused was refused with. */
+/** The errors of calls that should be refused. */
 import { MigrationError } from "@jobforge/sql";
 import { expect } from "vitest";
 
-/** The SQLSTATE or code of the error a call ends with; "accepted" when it ends without one. */
+/** Returns the SQLSTATE or code of the error of a call, or "accepted" if it succeeds. */
 export async function outcome(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -13,7 +13,7 @@ export async function outcome(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The MigrationError a migration is refused with. */
+/** Returns the MigrationError that refuses a migration. */
 export async function refusal(migration: Promise<unknown>): Promise<MigrationError> {
   const error: unknown = await migration.then(
     () => undefined,

@@ -1,22 +1,22 @@
 /**
- * Workers that keep their hint and count what each of their calls costs. What a hint is worth depends on how much time goes
- * by between two calls, so time is told, not taken: the figures are the same on a fast and on a slow machine.
+ * Workers that keep their hint and count the cost of each of their calls. The value of a hint depends on the time
+ * between two calls, so the test sets the time: the figures are the same on fast and slow machines.
  */
 import type { TestDatabase } from "@jobforge/testing";
 import { costAndResult } from "./cost.ts";
 import { nowSql, type Sql } from "./kernel.ts";
 import type { Report, Settlement } from "./settle.ts";
 
-/** A clock that goes on when it is told to, for all the workers of a test. */
+/** A clock that the test advances, for all workers of a test. */
 export interface Clock {
   /** Milliseconds. */
   now: number;
 }
 
-/** The time from one call to the next: ten thousand jobs a second, in batches of a hundred. */
+/** The milliseconds between two calls: ten thousand jobs a second, in batches of a hundred. */
 const betweenCalls = 10;
 
-/** Takes the place of the database's clock for sessions that are told the time; the others may travel as before. */
+/** Replaces the database's clock for sessions that set the time. Other sessions may travel as before. */
 export async function stopClock(db: TestDatabase): Promise<Clock> {
   await db.query(
     `create or replace function jobforge.now() returns timestamptz language sql volatile parallel safe as $$
@@ -26,26 +26,26 @@ export async function stopClock(db: TestDatabase): Promise<Clock> {
   return { now: await db.value<number>("select (extract(epoch from clock_timestamp()) * 1000)::float8") };
 }
 
-/** Tells a session what time it is. */
-async function tellTime(session: Sql, clock: Clock): Promise<void> {
+/** Sets the time of a session. */
+async function setTime(session: Sql, clock: Clock): Promise<void> {
   await session.query("select set_config('proof.now', $1, false)", [new Date(clock.now).toISOString()]);
 }
 
-/** One call of settle+claim. */
+/** One call that settles and claims. */
 export interface Step {
   readonly worker: string;
   readonly buffers: number;
   readonly jobs: Settlement["jobs"];
-  /** Whether it looked at everything, or went on where the hint said. */
+  /** Whether the claim did a full look, or continued from the hint. */
   readonly looked: boolean;
-  /** When the last full look was. */
+  /** The time of the last full look. */
   readonly at: Date;
 }
 
 export interface FlowWorker {
-  /** A moment later, ends what the last call claimed, as the function says, and claims as many jobs as it may. */
+  /** Advances the clock, ends the runs of the last call as the function says, and claims up to 100 jobs. */
   step(end?: (job: Settlement["jobs"][number]) => Report): Promise<Step>;
-  /** Forgets its hint, as a worker does that keeps none. */
+  /** Drops the hint, as a worker that keeps none. */
   forget(): void;
 }
 
@@ -60,22 +60,22 @@ export function flowWorker(session: Sql, name: string, clock: Clock, types: read
     },
     step: async (end = succeed) => {
       clock.now += betweenCalls;
-      await tellTime(session, clock);
+      await setTime(session, clock);
       const reports = jobs.map((job) => ({ id: job.id, attempt: job.attempts, ...end(job) }));
-      const { buffers, answer } = await costAndResult<Settlement & { hint: { at: string } }>(
+      const { buffers, result } = await costAndResult<Settlement & { hint: { at: string } }>(
         session,
         "jobforge_settle_jobs($1, $2, 100, $3, null, $4)",
         [name, JSON.stringify(reports), types, hint === null ? null : JSON.stringify(hint)],
       );
-      if (answer.claim_error !== undefined) throw new Error(answer.claim_error.message);
-      const looked = answer.hint.at !== hint?.at;
-      ({ jobs, hint } = answer);
-      return { worker: name, buffers, jobs, looked, at: new Date(answer.hint.at) };
+      if (result.claim_error !== undefined) throw new Error(result.claim_error.message);
+      const looked = result.hint.at !== hint?.at;
+      ({ jobs, hint } = result);
+      return { worker: name, buffers, jobs, looked, at: new Date(result.hint.at) };
     },
   };
 }
 
-/** Lets workers take turns until so many jobs were claimed, or none are left. */
+/** Lets workers take turns until `count` jobs were claimed, or no jobs are left. */
 export async function flow(workers: readonly FlowWorker[], count: number): Promise<Step[]> {
   const steps: Step[] = [];
   for (let claimed = 0, n = 0; claimed < count; n += 1) {
@@ -87,17 +87,17 @@ export async function flow(workers: readonly FlowWorker[], count: number): Promi
   return steps;
 }
 
-/** Opens a transaction that keeps every row version from now on from being removed, as a long report does. */
+/** Opens a transaction that keeps every later dead row version from being removed, as a long report does. */
 export async function pinSnapshot(db: TestDatabase): Promise<void> {
   const reader = await db.connect();
   await reader.query("begin isolation level repeatable read");
   await reader.query("select count(*) from jobforge_connector_configs");
 }
 
-/** How many jobs somebody asks for who wants more than `npm test` does, and wants to see figures. */
-export const askedFor: string | undefined = process.env["JOBFORGE_PROOF_JOBS"];
+/** The number of jobs for a larger run than in `npm test`, which also prints figures. */
+export const requestedJobs: string | undefined = process.env["JOBFORGE_PROOF_JOBS"];
 
-/** A number of jobs that somebody may have asked to raise. */
+/** Returns the requested number of jobs, or the usual one. */
 export function proofJobs(usual: number): number {
-  return Number(askedFor ?? usual);
+  return Number(requestedJobs ?? usual);
 }

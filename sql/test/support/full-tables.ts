@@ -1,18 +1,21 @@
-/** Fills every table of the kernel that grows with use, by plain inserts: no index is touched and nothing is analysed. */
+/**
+ * Fills every table of the kernel that grows with use by plain inserts: no index is dropped and no table is analyzed.
+ */
 import { load } from "./cost.ts";
 import { insertHistory, makeLeaves, tenantSql } from "./history.ts";
 import type { Sql } from "./kernel.ts";
 
-/** Days of history that there will be. */
+/** The time span of the history. */
 const historySpan = "8 days";
 export const tenantCount = 20;
-/** Jobs that run, under twenty workers that live. */
+/** The number of running jobs, held by twenty live workers. */
 export const runningJobs = 500;
 const ownerSql = `(${tenantSql(`1 + n % ${tenantCount}`)})::uuid`;
 
 /**
- * Readies an empty database for `fillTables`: the leaves of the time behind, which maintenance would have made then. Switches
- * autovacuum off, so that nothing is analysed behind the test's back. Both would make sessions plan anew, hence before.
+ * Prepares an empty database for `fillTables`: creates the leaves of the past, as maintenance would have done at that
+ * time, and turns autovacuum off, so that no table is analyzed during the test. Both make sessions plan again, so they
+ * come first.
  */
 export async function prepareTables(db: Sql): Promise<void> {
   await makeLeaves(db, historySpan);
@@ -24,16 +27,16 @@ export async function prepareTables(db: Sql): Promise<void> {
 }
 
 /**
- * Puts as many rows as told into the live jobs and into the archive, of twenty tenants, and the traces of such jobs into the
- * other tables. What is there needs nothing done: no job is due that waits, no lease is lost, nothing has expired.
+ * Writes `rows` rows of twenty tenants into the live jobs and into the archive, and traces of such jobs into the other
+ * tables. No row needs maintenance: no waiting job is due, no lease is lost, and nothing has expired.
  */
 export async function fillTables(db: Sql, rows: number): Promise<void> {
-  // Running jobs are older than those that wait for their turn.
+  // Running jobs are older than ready jobs.
   for (let n = 0; n < 20; n += 1) {
     await load(db, { count: runningJobs / 20, tenants: tenantCount, worker: `worker ${n}` });
     await db.query("select jobforge_heartbeat_worker($1)", [`worker ${n}`]);
   }
-  // No lease runs out meanwhile, however slow the machine is.
+  // Prevents leases from expiring during the test on a slow machine.
   await db.query(
     "update jobforge.workers set seen_at = seen_at + interval '1 hour' where id like 'worker %'",
   );
@@ -79,7 +82,7 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
   );
   await db.query(
     `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
-     select j.id, j.tenant_id, j.worker_id, now(), 'somebody' from jobforge.jobs j
+     select j.id, j.tenant_id, j.worker_id, now(), 'operator' from jobforge.jobs j
      where j.worker_id = 'worker 1'`,
   );
   await db.query(
@@ -88,16 +91,16 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
   );
 }
 
-/** Many bound logins, policies of many types, gates of tenants that have no work, workers that are idle for other types. */
+/** Writes many bound logins and policies, gates of tenants without work, and workers that are idle for other types. */
 async function insertSettings(db: Sql): Promise<void> {
   await db.query(
     `insert into jobforge.role_bindings (role, tenant_id, bound_at, bound_by)
-     select 'login ' || n, (${tenantSql("n")})::uuid, now(), 'somebody' from generate_series(1, 5000) n`,
+     select 'login ' || n, (${tenantSql("n")})::uuid, now(), 'operator' from generate_series(1, 5000) n`,
   );
   await db.query("insert into jobforge.policies (type) select 'type ' || n from generate_series(1, 5000) n");
   await db.query(
     `insert into jobforge.gates (scope, key, set_at, set_by)
-     select 'tenant', ${tenantSql("n")}, now(), 'somebody' from generate_series(5000, 5500) n`,
+     select 'tenant', ${tenantSql("n")}, now(), 'operator' from generate_series(5000, 5500) n`,
   );
   await db.query(
     `insert into jobforge.idle_workers (type, worker_id, since)

@@ -1,11 +1,11 @@
-/** A big archive, written straight into its leaves. */
+/** A large archive, written directly into its leaves. */
 import type { TestDatabase } from "@jobforge/testing";
 
 export interface History {
   readonly rows: number;
-  /** Time from the creation of the first job to that of the last, such as '28 days'. */
+  /** The time from the creation of the first job to that of the last, such as '28 days'. */
   readonly span: string;
-  /** SQL over n, the number of the row from 1 on. */
+  /** SQL over n, the number of the row, starting at 1. */
   readonly tenant: string;
   readonly type: string;
   readonly status?: string;
@@ -15,8 +15,9 @@ export interface History {
 }
 
 /**
- * Writes ended jobs, the last of them just now, each with a UUIDv7 of its created_at and a second of waiting and of running.
- * The leaves of the time behind are made first, as maintenance would have then. Indexes are built afterwards, as they were.
+ * Writes finished jobs, the last of them now. Each has a UUIDv7 of its created_at, and one second of waiting and of
+ * running. Leaves of the past are created first, as maintenance would have done at that time. Indexes are rebuilt
+ * afterwards.
  */
 export async function writeHistory(db: TestDatabase, history: History): Promise<void> {
   await makeLeaves(db, history.span);
@@ -24,7 +25,9 @@ export async function writeHistory(db: TestDatabase, history: History): Promise<
   await db.query("vacuum (analyze) jobforge.archive");
 }
 
-/** Does the work while the table has no index but its primary key, and builds them afterwards: for many rows that is faster. */
+/**
+ * Runs `work` while the table has only its primary key, and then rebuilds the indexes. For many rows this is faster.
+ */
 export async function withoutIndexes(
   db: Pick<TestDatabase, "query">,
   table: string,
@@ -40,7 +43,7 @@ export async function withoutIndexes(
   for (const index of indexes) await db.query(index.definition.replace(" ON ONLY ", " ON "));
 }
 
-/** Makes the leaves of a span of time that lies behind. */
+/** Creates the leaves of a past time span. */
 export async function makeLeaves(db: Pick<TestDatabase, "query">, span: string): Promise<void> {
   await db.query(
     `select jobforge.maintain_leaves(at)
@@ -50,7 +53,7 @@ export async function makeLeaves(db: Pick<TestDatabase, "query">, span: string):
   );
 }
 
-/** Writes ended jobs as `writeHistory` does, into the leaves that there are, and nothing else. */
+/** Writes finished jobs as `writeHistory` does, but only into existing leaves and without other work. */
 export async function insertHistory(db: Pick<TestDatabase, "query">, history: History): Promise<void> {
   const { status = "'succeeded'", subject = "null", tags = "'{}'", message = "'boom'" } = history;
   await db.query(
@@ -77,7 +80,7 @@ export async function insertHistory(db: Pick<TestDatabase, "query">, history: Hi
   );
 }
 
-/** SQL for the n-th of the tenants of `tenant` in cost.ts. */
+/** Returns SQL for the id of the n-th tenant, as `tenant` in cost.ts returns it. */
 export function tenantSql(number: string): string {
   return `'00000000-0000-4000-8000-' || lpad((${number})::text, 12, '0')`;
 }

@@ -1,4 +1,4 @@
-/** Short words for the kernel's public functions and views, as the tests of this folder use them. */
+/** Shorthands for the kernel's public functions and views, for all SQL tests. */
 import type { TestConnection } from "@jobforge/testing";
 import { expect } from "vitest";
 
@@ -9,10 +9,10 @@ export const unknownId = "99999999-9999-4999-8999-999999999999";
 /** The tenant of work that belongs to no tenant. */
 export const globalTenant = "00000000-0000-0000-0000-000000000000";
 
-/** A connection of a test, the main one or another. */
+/** A connection of a test: the main one or another. */
 export type Sql = Pick<TestConnection, "query" | "value" | "travel">;
 
-/** JobForge's clock on a connection that may have travelled. */
+/** SQL for JobForge's clock on a connection that may have travelled. */
 export const nowSql =
   "(clock_timestamp() + coalesce(nullif(current_setting('jobforge.clock_offset', true), ''), '0')::interval)";
 
@@ -41,20 +41,20 @@ export type Job = {
   reason: string | null;
 };
 
-/** What jobforge_enqueue_job answers: the columns as JSON, and the outcome. */
+/** The result of jobforge_enqueue_job: the columns as JSON, and the outcome. */
 export type Enqueued = Omit<Job, "run_at" | "finished_at"> & {
   run_at: string;
   finished_at: string | null;
   outcome: "created" | "existing" | "replaced";
 };
 
-/** Arguments of jobforge_enqueue_job without p_; `in` is a run_at relative to now, such as '-3 minutes'. */
+/** Arguments of jobforge_enqueue_job without `p_`. `in` is a run_at relative to now, such as '-3 minutes'. */
 export interface NewJob {
   tenant_id?: string | null;
   type?: string | null;
   /** Any JSON value. */
   payload?: unknown;
-  /** The payload as it is, not turned into JSON. */
+  /** The payload as JSON text, sent unchanged. */
   raw_payload?: string | null;
   idempotency_key?: string | null;
   run_at?: string | Date | null;
@@ -72,7 +72,7 @@ export interface NewJob {
   notify?: boolean | null;
 }
 
-/** Enqueues a job, of tenant T and type 'a' unless told otherwise. */
+/** Enqueues a job, by default of tenant T and type 'a'. */
 export async function enqueue(db: Sql, job: NewJob = {}): Promise<Enqueued> {
   const values: unknown[] = [];
   const argument = (name: string, value: unknown): string => {
@@ -89,7 +89,7 @@ export async function enqueue(db: Sql, job: NewJob = {}): Promise<Enqueued> {
   return await db.value<Enqueued>(`select jobforge_enqueue_job(${call})`, values);
 }
 
-/** Enqueues a list, one after the other, and answers the ids in that order. */
+/** Enqueues jobs one after the other, and returns their ids in that order. */
 export async function enqueueAll<const Jobs extends readonly NewJob[]>(
   db: Sql,
   jobs: Jobs,
@@ -99,7 +99,7 @@ export async function enqueueAll<const Jobs extends readonly NewJob[]>(
   return ids as { -readonly [Place in keyof Jobs]: string };
 }
 
-/** Enqueues many equal jobs of tenant T in one statement. */
+/** Enqueues many equal jobs in one statement, by default of tenant T. */
 export async function enqueueMany(db: Sql, count: number, job: { tenant_id?: string; type?: string } = {}) {
   await db.query("select count(jobforge_enqueue_job($1, $2)) from generate_series(1, $3)", [
     job.tenant_id ?? T,
@@ -114,7 +114,7 @@ export interface ClaimOptions {
   tenant_id?: string | null;
 }
 
-/** Claims jobs and answers them in the order given. */
+/** Claims jobs and returns them in the order of the claim. */
 export async function claim(
   db: Sql,
   worker: string | null = "w1",
@@ -129,7 +129,7 @@ export async function claim(
   ]);
 }
 
-/** Claims and answers the ids. */
+/** Claims jobs and returns their ids. */
 export async function claimIds(db: Sql, worker = "w1", options: ClaimOptions = {}): Promise<string[]> {
   return (await claim(db, worker, options)).map((job) => job.id);
 }
@@ -153,7 +153,7 @@ export interface Ended {
   run_at: string;
 }
 
-/** Ends a run of worker w1, as succeeded unless told otherwise. */
+/** Ends a run, by default of worker w1 and as succeeded. */
 export async function complete(db: Sql, id: string | null, ending: Ending = {}): Promise<Ended> {
   const { worker = "w1", status = "succeeded", ...rest } = ending;
   const values: unknown[] = [id, worker, status];
@@ -164,15 +164,15 @@ export async function complete(db: Sql, id: string | null, ending: Ending = {}):
   return await db.value<Ended>(`select jobforge_complete_job($1, $2, $3${named.join("")})`, values);
 }
 
-/** Ends a run of worker w1 as failed. */
+/** Ends a run as failed, by default of worker w1. */
 export async function fail(db: Sql, id: string, ending: Ending = {}): Promise<Ended> {
   return await complete(db, id, { status: "failed", error: { message: "boom" }, ...ending });
 }
 
-/** Claims the one job that is due and fails it. */
+/** Claims one due job and ends its run as failed. */
 export async function claimAndFail(db: Sql, ending: Ending = {}): Promise<Ended> {
   const [job] = await claim(db, ending.worker ?? "w1", { limit: 1 });
-  if (job === undefined) throw new Error("nothing was due");
+  if (job === undefined) throw new Error("no job is due");
   return await fail(db, job.id, ending);
 }
 
@@ -209,7 +209,7 @@ export async function setPolicy(db: Sql, type: string, policy: Record<string, un
   await db.query("select jobforge_set_policy($1, $2)", [type, JSON.stringify(policy)]);
 }
 
-/** The job as the view shows it. Fails the test when it is missing. */
+/** Returns the job as the view shows it. Fails the test if it is missing. */
 export async function find(db: Sql, id: string): Promise<Job> {
   const rows = await db.query<Job>("select * from jobforge_jobs where id = $1", [id]);
   expect(rows, `job ${id} in jobforge_jobs`).toHaveLength(1);
@@ -227,7 +227,7 @@ export type Attempt = {
   error: Record<string, unknown> | null;
 };
 
-/** The attempts of a job in order. */
+/** Returns the attempts of a job in order. */
 export async function attemptsOf(db: Sql, id: string): Promise<Attempt[]> {
   return await db.query<Attempt>(
     "select attempt_no, status, worker_id, error from jobforge_job_attempts where job_id = $1 order by attempt_no",
@@ -235,7 +235,7 @@ export async function attemptsOf(db: Sql, id: string): Promise<Attempt[]> {
   );
 }
 
-/** The actions in the audit log about a job, in order. */
+/** Returns the actions in the audit log for a job, in order. */
 export async function auditOf(db: Sql, id: string): Promise<string[]> {
   const rows = await db.query<{ action: string }>(
     "select action from jobforge_audit_log where entity_type = 'job' and entity_id = $1 order by id",
@@ -244,7 +244,7 @@ export async function auditOf(db: Sql, id: string): Promise<string[]> {
   return rows.map((row) => row.action);
 }
 
-/** Seconds from the end of the job's last attempt to its next run: the backoff, to the microsecond. */
+/** Returns the seconds from the end of the job's last attempt to its next run: the backoff, to the microsecond. */
 export async function gapOf(db: Sql, id: string): Promise<number> {
   return await db.value<number>(
     `select extract(epoch from j.run_at - a.finished_at)::float8
@@ -270,7 +270,7 @@ export interface KernelError {
   hint?: string;
 }
 
-/** Expects an error of JobForge: its code, and a DETAIL that programs can read. Answers it. */
+/** Expects an error of JobForge with this code and a machine-readable DETAIL. Returns the error. */
 export async function expectError(
   call: Promise<unknown>,
   code: string,
@@ -287,7 +287,7 @@ export async function expectError(
   return { message: error.message, name: detail?.name ?? "", hint: error.hint ?? "", field: detail?.field };
 }
 
-/** The SQLSTATE a call ends with, or 'ok'. */
+/** Returns the SQLSTATE of a call's error, or 'ok'. */
 export async function codeOf(call: Promise<unknown>): Promise<string> {
   return await call.then(
     () => "ok",
@@ -295,20 +295,22 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Starts a call whose answer is awaited later, so that a test which fails in between reports its own failure. */
+/** Starts a call that is awaited later. If the test fails before that, the test's own failure is reported. */
 export function started<Result>(call: Promise<Result>): Promise<Result> {
   call.catch(() => undefined);
   return call;
 }
 
-/** Opens a connection whose statements are cut after two seconds: what waits for a lock fails instead of hanging. */
+/**
+ * Opens a connection with a statement timeout of two seconds: a call that waits for a lock fails instead of hanging.
+ */
 export async function impatient(db: { connect(): Promise<TestConnection> }): Promise<TestConnection> {
   const connection = await db.connect();
   await connection.query("set statement_timeout = '2s'");
   return connection;
 }
 
-/** Opens several connections at once. */
+/** Opens several connections concurrently. */
 export async function connections(
   db: { connect(): Promise<TestConnection> },
   count: number,
@@ -316,17 +318,17 @@ export async function connections(
   return await Promise.all(Array.from({ length: count }, () => db.connect()));
 }
 
-/** Comes back when the connection waits for a lock of somebody else. */
+/** Resolves when the connection of the backend waits for a lock of another connection. */
 export async function untilBlocked(db: Sql, blocked: number): Promise<void> {
   while (!(await db.value<boolean>("select cardinality(pg_blocking_pids($1)) > 0", [blocked])));
 }
 
-/** The backend of a connection, for `untilBlocked`. */
+/** Returns the backend of a connection, for `untilBlocked`. */
 export async function backendOf(connection: Sql): Promise<number> {
   return await connection.value<number>("select pg_backend_pid()");
 }
 
-/** Heartbeats as a worker. */
+/** Sends a worker heartbeat. */
 export async function workerHeartbeat(db: Sql, worker: string, info: Record<string, unknown> = {}) {
   return await db.value<{ cancel: unknown[]; lost: unknown[]; next_due_at: string | null }>(
     "select jobforge_heartbeat_worker($1, $2)",

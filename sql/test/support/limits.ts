@@ -1,4 +1,4 @@
-/** Short words for limits, as the tests of this folder use them. */
+/** Shorthands for limits. */
 import type { Sql } from "./kernel.ts";
 
 export type Scope = "type" | "tenant" | "type_tenant" | "key";
@@ -40,7 +40,7 @@ export async function removeLimit(db: Sql, scope: string, key: string): Promise<
   return await db.value("select jobforge_remove_limit($1, $2)", [scope, key]);
 }
 
-/** How many jobs are in each state. */
+/** Returns how many jobs are in each state. */
 export async function statesOf(db: Sql): Promise<Record<string, number>> {
   const rows = await db.query<{ state: string; count: number }>(
     "select state, count(*)::int as count from jobforge.jobs group by state",

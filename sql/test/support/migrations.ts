@@ -17,20 +17,20 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return await cloneDatabase({ ...inject("server"), template: "template0" });
 }
 
-/** Makes the installation look as if a file of functions has changed since it was applied. */
+/** Makes the installation look as if a file of functions had changed since it was installed. */
 export async function outdate(db: TestDatabase): Promise<void> {
   await db.query(
     "update jobforge.repeatables set checksum = 'of an older file' where name = 'functions/shared/errors.sql'",
   );
 }
 
-/** Migrates a database as a release with other functions would. */
+/** Migrates a database as if a release with changed functions were installed. */
 export async function refresh(db: TestDatabase): Promise<MigrateResult> {
   await outdate(db);
   return await migrate({ database: db.url });
 }
 
-/** The schemas that hold functions and views of the API, with the number of each. */
+/** Returns the schemas with functions and views of the API, and their number. */
 export async function apiObjects(
   db: TestDatabase,
 ): Promise<{ schema: string; kind: string; objects: number }[]> {

@@ -1,15 +1,15 @@
-/** Calls that may get stuck behind each other. */
+/** Calls that may wait for each other's locks. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { backendOf, codeOf } from "./kernel.ts";
 
 export interface PendingCall {
-  /** How it ended: an SQLSTATE, or 'ok'. */
+  /** Resolves to the SQLSTATE of the call's error, or 'ok'. */
   readonly code: Promise<string>;
-  /** Comes back when the call waits for somebody else's lock, or has ended. */
+  /** Resolves when the call waits for the lock of another connection, or has ended. */
   stuckOrDone(): Promise<void>;
 }
 
-/** Makes a call on a connection of its own, and comes back when it is stuck or done. */
+/** Makes a call on a new connection, and resolves when the call is stuck or done. */
 export async function startCall(
   db: TestDatabase,
   call: (connection: TestConnection) => Promise<unknown>,

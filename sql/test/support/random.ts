@@ -1,16 +1,16 @@
-/** Random choices that can be made again: the same seed gives the same choices. */
+/** Reproducible random choices: the same seed gives the same choices. */
 
 export interface Random {
-  /** A whole number from 0 up to, but not including, the limit. */
+  /** Returns an integer from 0 up to, but not including, the limit. */
   below(limit: number): number;
-  /** True in this share of the cases. */
+  /** Returns true with this probability. */
   chance(share: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
-  /** Some of the items, in a random order. */
+  /** Returns up to `count` of the items, in random order. */
   some<Item>(items: readonly Item[], count: number): Item[];
 }
 
-/** Choices that follow from a seed. The generator is Marsaglia's xorshift with 32 bits, which never reaches zero. */
+/** Returns choices determined by a seed. The generator is Marsaglia's 32-bit xorshift, which never reaches zero. */
 export function randomFrom(seed: number): Random {
   let state = (seed * 2_654_435_761 + 1) | 0 || 1;
   const next = (): number => {
@@ -23,7 +23,7 @@ export function randomFrom(seed: number): Random {
   const below = (limit: number): number => next() % limit;
   const pick = <Item>(items: readonly Item[]): Item => {
     const item = items[below(items.length)];
-    if (item === undefined) throw new Error("there is nothing to pick from");
+    if (item === undefined) throw new Error("cannot pick from an empty list");
     return item;
   };
   const some = <Item>(items: readonly Item[], count: number): Item[] => {
@@ -35,7 +35,7 @@ export function randomFrom(seed: number): Random {
   return { below, pick, some, chance: (share) => next() < share * 4_294_967_296 };
 }
 
-/** The seed of a test run: the one asked for, to see a failure again, else a new one. */
+/** Returns the seed of a test run: JOBFORGE_PROOF_SEED, to reproduce a failure, otherwise a new one. */
 export function seedOfRun(): number {
   return Number(process.env["JOBFORGE_PROOF_SEED"] ?? Date.now() % 1_000_000_000);
 }

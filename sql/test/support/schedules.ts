@@ -1,4 +1,4 @@
-/** Short words for schedules, as the tests of this folder use them. */
+/** Shorthands for schedules. */
 import { expect } from "vitest";
 import { claim, type Job, type Sql, T } from "./kernel.ts";
 
@@ -24,13 +24,13 @@ export type Schedule = {
   updated_at: Date;
 };
 
-/** A schedule as calls answer it, with texts for times. */
+/** A schedule as calls return it, with times as text. */
 export type ScheduleResult = Omit<Schedule, "next_run_at"> & {
   next_run_at: string | null;
   outcome?: "created" | "existing" | "updated";
 };
 
-/** Whose schedule, of which type and key; T's "feed" of the type 'fetch' unless told otherwise. */
+/** The tenant, type and key of a schedule. By default T, 'fetch' and "feed". */
 export interface Which {
   tenant?: string | null;
   type?: string | null;
@@ -39,7 +39,7 @@ export interface Which {
 
 const names = ({ tenant = T, type = "fetch", key = "feed" }: Which): unknown[] => [tenant, type, key];
 
-/** Makes sure of a schedule, dynamic unless told otherwise. */
+/** Ensures a schedule, by default a dynamic one. */
 export async function ensure(
   db: Sql,
   options: unknown = { dynamic: true },
@@ -65,7 +65,7 @@ export async function steer(db: Sql, verb: Verb, which: Which = {}): Promise<Sch
   return await db.value<ScheduleResult>(`select jobforge_${verb}_schedule($1, $2, $3)`, names(which));
 }
 
-/** The schedule as the view shows it. Fails the test when it is missing. */
+/** Returns the schedule as the view shows it. Fails the test if it is missing. */
 export async function schedule(db: Sql, which: Which = {}): Promise<Schedule> {
   const rows = await db.query<Schedule>(
     "select * from jobforge_schedules where tenant_id = $1 and type = $2 and key = $3",
@@ -75,17 +75,17 @@ export async function schedule(db: Sql, which: Which = {}): Promise<Schedule> {
   return rows[0] as Schedule;
 }
 
-/** A run: a job that knows its schedule. */
+/** A job that is a run of a schedule. */
 export type Run = Job & { schedule_id: string; scheduled_for: Date };
 
-/** Claims the one run that is due. Fails the test when there is none, or more. */
+/** Claims the only due run. Fails the test unless exactly one run is due. */
 export async function claimRun(db: Sql, worker = "w1", types: readonly string[] | null = null): Promise<Run> {
   const runs = (await claim(db, worker, { types })) as Run[];
-  expect(runs, "runs that are due").toHaveLength(1);
+  expect(runs, "due runs").toHaveLength(1);
   return runs[0] as Run;
 }
 
-/** The runs of a schedule, newest first. */
+/** Returns the runs of a schedule, newest first. */
 export async function runsOf(db: Sql, filters: unknown = {}, which: Which = {}): Promise<Run[]> {
   return await db.query<Run>("select * from jobforge_list_schedule_runs($1, $2, $3, $4)", [
     ...names(which),
@@ -93,12 +93,12 @@ export async function runsOf(db: Sql, filters: unknown = {}, which: Which = {}):
   ]);
 }
 
-/** A time so far from now, as the connection's clock shows it. */
+/** Returns the time `interval` from now, by the connection's clock. */
 export async function inTime(db: Sql, interval: string): Promise<Date> {
   return await db.value<Date>("select date_trunc('milliseconds', jobforge.now() + $1::interval)", [interval]);
 }
 
-/** Makes many schedules that are due, with keys '1' to 'count': one by the kernel, and copies of it. */
+/** Creates many due schedules with the keys '1' to `count`: one by the kernel, and copies of it. */
 export async function manyDue(db: Sql, count: number): Promise<void> {
   await ensure(db, { cron: "0 0 * * *", next_run_at: "2020-01-01T00:00:00Z" }, { key: "1" });
   await db.query(

@@ -1,7 +1,7 @@
-/** Short words for jobforge_settle_jobs: ending runs and claiming the next ones, with or without the hint. */
+/** Shorthands for jobforge_settle_jobs, which ends runs and claims the next ones, with or without a hint. */
 import { claim, type Sql } from "./kernel.ts";
 
-/** One end of a run as a worker reports it. Anything, because a kernel must survive anything. */
+/** The end of a run as a worker reports it. Any content is allowed, because the kernel must tolerate any. */
 export type Report = Record<string, unknown>;
 
 export interface Settled {
@@ -36,7 +36,7 @@ export interface SettleOptions {
   hint?: unknown;
 }
 
-/** Settles what worker w1 reports, and claims when asked to. The hint goes through JSON, as it does in a client. */
+/** Settles reports, by default of worker w1, and optionally claims. The hint goes through JSON, as in a client. */
 export async function settle(db: Sql, results: unknown, options: SettleOptions = {}): Promise<Settlement> {
   const { worker = "w1", claim: limit = 0, types = null, tenant_id = null, hint } = options;
   return await db.value<Settlement>("select jobforge_settle_jobs($1, $2, $3, $4, $5, $6)", [
@@ -49,27 +49,27 @@ export async function settle(db: Sql, results: unknown, options: SettleOptions =
   ]);
 }
 
-/** The outcomes of a settlement, in order. */
+/** Returns the outcomes of a settlement, in order. */
 export function outcomes(settlement: Settlement): string[] {
   return settlement.settled.map((row) => row.outcome);
 }
 
-/** The ids that a settlement claimed, in order. */
+/** Returns the ids that a settlement claimed, in order. */
 export function idsOf(settlement: Settlement): string[] {
   return settlement.jobs.map((job) => job.id);
 }
 
-/** A success of a run in its first attempt. */
+/** Returns the report of a successful first attempt. */
 export function success(id: string, more: Report = {}): Report {
   return { id, attempt: 1, status: "succeeded", ...more };
 }
 
-/** Claims everything that is due, up to 100 jobs, for worker w1. */
+/** Claims all due jobs, up to 100, by default for worker w1. */
 export async function claimAll(db: Sql, worker = "w1"): Promise<string[]> {
   return (await claim(db, worker, { limit: 100 })).map((job) => job.id);
 }
 
-/** Everything that an end of a run may write, as text: equal texts mean that nothing was written in between. */
+/** Returns everything that the end of a run may write, as text. Equal texts mean that nothing was written. */
 export async function everything(db: Sql): Promise<string[]> {
   const rows = await db.query<{ line: string }>(
     `select 'job ' || to_jsonb(j)::text as line from jobforge_jobs j
@@ -81,13 +81,13 @@ export async function everything(db: Sql): Promise<string[]> {
   return rows.map((row) => row.line);
 }
 
-/** A worker that keeps its hint between calls, as the runtimes do. */
+/** Returns a worker that keeps its hint between calls, as the runtimes do. */
 export function hintedWorker(db: Sql, worker: string, options: Omit<SettleOptions, "hint" | "worker"> = {}) {
   let hint: unknown;
   return {
-    /** What it would hand to its next call. */
+    /** Returns the hint for the next call. */
     hint: (): unknown => hint,
-    /** Settles, claims, and remembers. */
+    /** Settles, claims, and keeps the new hint. */
     call: async (limit: number, results: readonly Report[] = []): Promise<Settlement> => {
       const answer = await settle(db, results, { ...options, worker, claim: limit, hint });
       hint = answer.hint;

@@ -1,4 +1,4 @@
-/** A queue with one job in every situation, for tests of what a transaction left open makes others wait for. */
+/** A queue with one job in every situation, for tests of whether an open transaction makes workers wait. */
 import { maintain } from "./archive.ts";
 import {
   claim,
@@ -13,33 +13,33 @@ import {
 } from "./kernel.ts";
 import { outcomes, type Report, settle, success } from "./settle.ts";
 
-/** The jobs of a stage, all of one tenant; those that an application may mean have the subject 's'. */
+/** The jobs of a stage, all of one tenant. Those that an application may change have the subject 's'. */
 export interface Stage {
-  /** Run under worker w1. */
+  /** Runs under worker w1, as does `failing`. */
   readonly running: string;
   readonly failing: string;
   /** Runs under worker w9. */
   readonly elsewhere: string;
   /** Waits to be claimed, with the dedupe key 'queued'. */
   readonly queued: string;
-  /** Is due in an hour. */
+  /** Due in an hour. */
   readonly waiting: string;
-  /** Failed for good; its dedupe key 'dead' is free again. */
+  /** Failed permanently, so its dedupe key 'dead' is free again. */
   readonly dead: string;
-  /** Was ended by worker w1. */
-  readonly ended: string;
-  /** Waits to be claimed, of the type 'free', which nobody else means. */
+  /** Finished by worker w1. */
+  readonly finished: string;
+  /** Waits to be claimed. Only this job has the type 'free'. */
   readonly free: string;
 }
 
-/** Enqueues a job that is claimed by a worker at once. */
+/** Enqueues a job and claims it for a worker at once. */
 async function runningUnder(db: Sql, worker: string, job: NewJob): Promise<string> {
   const { id } = await enqueue(db, job);
   await claim(db, worker, { limit: 1 });
   return id;
 }
 
-/** Removes what the last test left. */
+/** Deletes the rows of the last test. */
 async function clear(db: Sql): Promise<void> {
   const tables = [
     "jobs",
@@ -59,13 +59,13 @@ async function clear(db: Sql): Promise<void> {
   await db.query("update jobforge.maintenance set ran_at = '-infinity'");
 }
 
-/** Sets the stage, on which nothing else is. */
+/** Creates the jobs of the stage in otherwise empty tables. */
 export async function prepareStage(db: Sql): Promise<Stage> {
   await clear(db);
   const dead = await runningUnder(db, "w1", { subject: "s", dedupe_key: "dead", max_attempts: 1 });
   await fail(db, dead);
-  const ended = await runningUnder(db, "w1", {});
-  await settle(db, [success(ended)]);
+  const finished = await runningUnder(db, "w1", {});
+  await settle(db, [success(finished)]);
   const running = await runningUnder(db, "w1", { subject: "s", dedupe_key: "running" });
   const failing = await runningUnder(db, "w1", {});
   const elsewhere = await runningUnder(db, "w9", {});
@@ -78,10 +78,10 @@ export async function prepareStage(db: Sql): Promise<Stage> {
     ids.push((await enqueue(db, job)).id);
   }
   const [queued = "", waiting = "", free = ""] = ids;
-  return { running, failing, elsewhere, queued, waiting, dead, ended, free };
+  return { running, failing, elsewhere, queued, waiting, dead, finished, free };
 }
 
-/** Children with every key that an application may hold: new ones, and those of the stage's jobs. */
+/** Children with every key that an application may hold: new keys, and keys of the stage's jobs. */
 const children: readonly Report[] = [
   { type: "child" },
   { type: "a", idempotency_key: "new" },
@@ -91,22 +91,22 @@ const children: readonly Report[] = [
 ];
 
 /**
- * Does everything that workers do, and answers each call's outcome. The connection should wait for no lock: then a call
- * that does is cut off and answers 55P03.
+ * Makes all calls that workers make, and returns their outcomes. The connection should have a short lock timeout, so
+ * that a call that waits for a lock fails with 55P03.
  */
 export async function workAsUsual(worker: Sql, stage: Stage): Promise<Record<string, unknown>> {
   await worker.travel("0");
   const first = await settle(worker, [], { worker: "w2", claim: 1 });
-  const told: Record<string, unknown> = { "first claim": first.claim_error ?? first.jobs.length };
+  const results: Record<string, unknown> = { "first claim": first.claim_error ?? first.jobs.length };
   const held = [stage.running, stage.failing].map((id) => ({ id, attempt: 1 }));
   const settled = async (name: string, reports: readonly Report[]): Promise<void> => {
-    told[name] = await settle(worker, reports, { claim: 10, hint: first.hint }).then(
+    results[name] = await settle(worker, reports, { claim: 10, hint: first.hint }).then(
       (answer) => answer.claim_error ?? outcomes(answer),
       (error: { code: string }) => error.code,
     );
   };
   const called = async (name: string, call: Promise<unknown>): Promise<void> => {
-    told[name] = await codeOf(call);
+    results[name] = await codeOf(call);
   };
   await called("claim", claim(worker, "w3", { limit: 100 }));
   await called("heartbeat of a job", heartbeat(worker, stage.running));
@@ -118,17 +118,17 @@ export async function workAsUsual(worker: Sql, stage: Stage): Promise<Record<str
     success(stage.running, { children }),
     { id: stage.failing, attempt: 1, status: "failed" },
   ]);
-  await settled("settle again", [success(stage.running), success(stage.ended), success(stage.queued)]);
+  await settled("settle again", [success(stage.running), success(stage.finished), success(stage.queued)]);
   await called("enqueue", enqueue(worker, { idempotency_key: "of its own", dedupe_key: "of its own" }));
   await worker.travel("2 hours");
-  await called("claim of what became due", claim(worker, "w3", { limit: 100 }));
+  await called("claim of jobs that became due", claim(worker, "w3", { limit: 100 }));
   await called("heartbeat of a new process", workerHeartbeat(worker, "w2", { instance: "2", held: [] }));
-  await called("maintain, leases over", maintain(worker));
+  await called("maintain, leases expired", maintain(worker));
   await settled("settle, hours later", [success(stage.failing), success(stage.free)]);
-  return told;
+  return results;
 }
 
-/** What `workAsUsual` answers when nothing makes it wait. */
+/** The results of `workAsUsual` if no call waits. */
 export const undelayed: Record<string, unknown> = {
   "first claim": 1,
   claim: "ok",
@@ -140,13 +140,13 @@ export const undelayed: Record<string, unknown> = {
   settle: ["ok", "ok"],
   "settle again": ["already", "already", "stale"],
   enqueue: "ok",
-  "claim of what became due": "ok",
+  "claim of jobs that became due": "ok",
   "heartbeat of a new process": "ok",
-  "maintain, leases over": "ok",
+  "maintain, leases expired": "ok",
   "settle, hours later": ["already", "stale"],
 };
 
-/** Ends everything that is left, as if hours had passed, and answers how many jobs there are that matter. */
+/** Ends all remaining runs, as if hours had passed, and returns the counts of jobs that the tests check. */
 export async function endAll(worker: Sql): Promise<Record<string, number>> {
   await worker.travel("4 hours");
   let reports: Report[] = [];

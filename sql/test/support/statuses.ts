@@ -1,7 +1,10 @@
 /** Jobs of all statuses, for the tests of counts. */
 import { cancel, claim, complete, enqueue, fail, type Sql, U } from "./kernel.ts";
 
-/** Creates jobs of tenant T: two queued, one running, one succeeded, one failed, one canceled; and one queued job of tenant U. */
+/**
+ * Creates jobs of tenant T: two queued, one running, one succeeded, one failed, one canceled; and one queued job of
+ * tenant U.
+ */
 export async function jobsOfAllStatuses(db: Sql): Promise<void> {
   for (const end of ["succeeded", "failed"]) {
     const { id } = await enqueue(db);

@@ -1,4 +1,4 @@
-/** Two tenants with something in every view, and the ways a connection can say whose it is. */
+/** Two tenants with rows in every view, and the ways in which a connection can set its tenant. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 
 export const T = "11111111-1111-4111-8111-111111111111";
@@ -18,7 +18,10 @@ export interface TenantJobs {
   readonly dead: string;
 }
 
-/** Gives T and U a queued, a running, a dead and a succeeded job, a result, a connector configuration, a disabled schedule and usage each. */
+/**
+ * Gives T and U each a queued, a running, a dead and a succeeded job, a result, a connector configuration, a disabled
+ * schedule and usage.
+ */
 export async function populate(db: TestDatabase): Promise<Record<"t" | "u", TenantJobs>> {
   const jobs = { t: await populateTenant(db, T), u: await populateTenant(db, U) };
   await db.query("select jobforge.roll_up_usage(jobforge.now())");
@@ -67,7 +70,7 @@ export const tenantViews: readonly string[] = [
   "jobforge_usage",
 ];
 
-/** The tenants whose rows a connection sees, view by view. */
+/** Returns the tenants whose rows a connection sees, by view. */
 export async function seen(connection: TestConnection): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const view of tenantViews) {
@@ -78,22 +81,22 @@ export async function seen(connection: TestConnection): Promise<Record<string, s
   return found;
 }
 
-/** What `seen` answers for someone who sees these tenants in every view. */
+/** Returns the result of `seen` for a connection that sees these tenants in every view. */
 export function only(...tenants: string[]): Record<string, string[]> {
   return Object.fromEntries(tenantViews.map((view) => [view, tenants]));
 }
 
-/** Sets a value for the rest of the session, as anybody can. */
+/** Sets a value for the rest of the session, as every role can. */
 export async function set(connection: TestConnection, name: string, value: string): Promise<void> {
   await connection.query("select set_config($1, $2, false)", [name, value]);
 }
 
-/** A new connection as a new login with these roles. */
+/** Opens a connection as a new login with these roles. */
 export async function login(db: TestDatabase, ...roles: string[]): Promise<TestConnection> {
   return await db.connect((await db.createLogin(...roles)).url);
 }
 
-/** A new connection as a new login with these roles that is bound to the tenant. */
+/** Opens a connection as a new login with these roles that is bound to the tenant. */
 export async function boundLogin(
   db: TestDatabase,
   tenant: string,
@@ -104,7 +107,7 @@ export async function boundLogin(
   return await db.connect(url);
 }
 
-/** A call of every function that takes a tenant and that the role may execute: with this tenant, and null for what else it needs. */
+/** Returns a call of each function that takes a tenant and that the role may execute, with null for other arguments. */
 export async function callsNaming(db: TestDatabase, tenant: string, role: string): Promise<string[]> {
   const rows = await db.query<{ call: string }>(
     `select format('select %I(%s)', p.proname, (

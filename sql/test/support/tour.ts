@@ -1,9 +1,9 @@
-/** A tour through the kernel's functions, each called as a worker, a tenant or an operator would. */
+/** A tour of the kernel's functions, each called as a worker, a tenant or an operator would call it. */
 
 import { tenant } from "./cost.ts";
 import type { Explained, ExplainingSession } from "./explain.ts";
 
-/** A call that was made, by name. */
+/** A call that was made, with its name. */
 export interface Call {
   readonly name: string;
   readonly explained: Explained<Record<string, unknown>>;
@@ -11,10 +11,12 @@ export interface Call {
 
 type Run = { id: string; tenant_id: string; attempts: number };
 
-/** Whose jobs are enqueued, steered and read. */
+/** The tenant whose jobs are enqueued, steered and read. */
 const T = tenant(1);
 
-/** Calls every function once, with new keys every round, and answers what each did. Leaves some jobs queued and ended. */
+/**
+ * Calls every function once, with new keys in each round, and returns the calls. Leaves some queued and finished jobs.
+ */
 export async function callEverything(session: ExplainingSession, round: number): Promise<Call[]> {
   const tour = new Tour(session, round);
   await tour.enqueue();
@@ -32,7 +34,7 @@ class Tour {
   readonly #round: number;
   #queued: string[] = [];
   #held: Run[] = [];
-  #ended: Run | undefined;
+  #finished: Run | undefined;
 
   constructor(session: ExplainingSession, round: number) {
     this.#session = session;
@@ -45,7 +47,7 @@ class Tour {
     return explained.rows;
   }
 
-  /** A call that answers one document. */
+  /** Makes a call that returns one document. */
   async #ask<Result>(name: string, sql: string, ...values: unknown[]): Promise<Result> {
     const [row] = await this.#call(name, `select ${sql} as answer`, ...values);
     return row?.["answer"] as Result;
@@ -75,7 +77,7 @@ class Tour {
       await one(`enqueue_job, dedupe ${mode}`, more, key, mode);
     }
     const jobs = Array.from({ length: 40 }, (_, n) => ({
-      // No worker asks for those, so they are there to be steered.
+      // No worker handles this type, so these jobs stay queued and can be steered.
       type: n % 6 === 5 ? "steered" : "a",
       ...(n % 3 === 0 ? { idempotency_key: `${key} ${n % 50}` } : {}),
       ...(n % 3 === 1 ? { dedupe_key: `${key} ${n % 50}`, dedupe_mode: "replace" } : {}),
@@ -92,7 +94,7 @@ class Tour {
   async work(): Promise<void> {
     const sql = "select * from jobforge_claim_jobs('w', 10, $1)";
     this.#held = (await this.#call("claim_jobs", sql, ["a"])) as Run[];
-    await this.#call("claim_jobs, nothing there", sql, ["none"]);
+    await this.#call("claim_jobs, no job", sql, ["none"]);
     await this.#call(
       "claim_jobs, one tenant",
       "select * from jobforge_claim_jobs('w2', 1, array['a'], $1)",
@@ -113,7 +115,7 @@ class Tour {
       third?.id,
     );
     await this.#ask("defer_job", "jobforge_defer_job($1, 'w', now() + interval '1 day')", fourth?.id);
-    this.#ended = third;
+    this.#finished = third;
     this.#held = this.#held.slice(4);
     const held = JSON.stringify({
       instance: "i",
@@ -172,8 +174,8 @@ class Tour {
     await this.#ask(
       "reschedule_job, failed",
       "jobforge_reschedule_job($1, $2)",
-      this.#ended?.id,
-      this.#ended?.tenant_id,
+      this.#finished?.id,
+      this.#finished?.tenant_id,
     );
     await this.#ask(
       "update_job",
@@ -192,7 +194,7 @@ class Tour {
 
   async read(): Promise<void> {
     await this.#call("get_job, live", "select * from jobforge_get_job($1, $2)", this.#queued[4], T);
-    await this.#call("get_job, ended", "select * from jobforge_get_job($1, $2)", this.#queued[0], T);
+    await this.#call("get_job, finished", "select * from jobforge_get_job($1, $2)", this.#queued[0], T);
     const filters = [
       {},
       { status: "queued" },

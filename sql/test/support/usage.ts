@@ -1,4 +1,4 @@
-/** Short words for metering. */
+/** Shorthands for metering. */
 import type { Sql } from "./kernel.ts";
 
 /** Moves the clock of a connection to a time. */
@@ -9,18 +9,18 @@ export async function at(db: Sql, time: string): Promise<void> {
   );
 }
 
-/** Does all of maintenance once, and answers what it did. */
+/** Runs all maintenance once, and returns what it did. */
 export async function maintain(db: Sql): Promise<Record<string, unknown>> {
   return await db.value<Record<string, unknown>>("select jobforge_maintain(10000)");
 }
 
-/** Everything that was used, in one row of numbers. */
+/** Returns the total usage in one row of numbers. */
 export async function usage(db: Sql): Promise<Record<string, unknown> | undefined> {
   const [row] = await report(db, { p_from: "2020-01-01", p_to: "2090-01-01", p_bucket: "total", p_by: [] });
   return row;
 }
 
-/** The rows of jobforge_report_usage, its counts as numbers. */
+/** Returns the rows of jobforge_report_usage, with counts as numbers. */
 export async function report(db: Sql, args: Record<string, unknown>): Promise<Record<string, unknown>[]> {
   const names = Object.keys(args).map((name, index) => `${name} => $${index + 1}`);
   const rows = await db.query<Record<string, unknown>>(

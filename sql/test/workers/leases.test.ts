@@ -45,9 +45,9 @@ test("a heartbeat updates heartbeat_at and returns that no cancel is requested",
 test("a heartbeat is refused for a job that the worker does not hold, and changes nothing", async ({
   db,
 }) => {
-  const [held, queued, ended] = await enqueueAll(db, [{ priority: 1 }, { in: "1 hour" }, { priority: 1 }]);
+  const [held, queued, finished] = await enqueueAll(db, [{ priority: 1 }, { in: "1 hour" }, { priority: 1 }]);
   await claim(db);
-  await complete(db, ended);
+  await complete(db, finished);
   const before = await find(db, held);
   await db.travel("10 seconds");
   const refused: [string | null, string | null, number?][] = [
@@ -57,7 +57,7 @@ test("a heartbeat is refused for a job that the worker does not hold, and change
     [held, null],
     [held, ""],
     [queued, "w1"],
-    [ended, "w1"],
+    [finished, "w1"],
     [unknownId, "w1"],
     [null, "w1"],
   ];

@@ -220,14 +220,14 @@ test("a worker that does not report which jobs it holds keeps them", async ({ db
 test("a heartbeat returns which runs to abort and which are lost, and nothing about other workers", async ({
   db,
 }) => {
-  const [kept, stopped, ended, others] = await enqueueAll(db, [{}, {}, {}, {}]);
+  const [kept, stopped, finished, others] = await enqueueAll(db, [{}, {}, {}, {}]);
   await claim(db, "w1", { limit: 3 });
   await claim(db, "w2");
   for (const id of [stopped, others]) await cancel(db, id);
-  await complete(db, ended);
-  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, ended, others, unknownId) });
+  await complete(db, finished);
+  const answer = await workerHeartbeat(db, "w1", { held: held(kept, stopped, finished, others, unknownId) });
   expect(answer.cancel).toEqual(held(stopped));
-  expect(sorted(answer.lost)).toEqual(sorted(held(ended, others, unknownId)));
+  expect(sorted(answer.lost)).toEqual(sorted(held(finished, others, unknownId)));
   expect((await workerHeartbeat(db, "w2", { held: held(others) })).cancel).toEqual(held(others));
 });
 

@@ -1,4 +1,4 @@
-/** Plays many scenarios, and tells of the first that fails in as few steps as can be found. */
+/** Plays many scenarios, and reports the first that fails, shrunk to as few steps as possible. */
 import * as fc from "fast-check";
 import type { Kernel } from "./kernel.ts";
 import { FailedScenario, play } from "./play/play.ts";
@@ -6,36 +6,36 @@ import { scenarios } from "./scenario.ts";
 
 export interface Campaign {
   readonly seed: number;
-  /** Leads to one scenario of a seed, shrunk or not: what a reproduction names. */
+  /** The path to one scenario of a seed, shrunk or not, as a reproduction states it. */
   readonly path?: string;
-  /** How many scenarios. */
+  /** The number of scenarios. */
   readonly runs: number;
-  /** How many steps a scenario has at most. */
+  /** The maximum number of steps of a scenario. */
   readonly steps: number;
-  /** How long a failing scenario may be made shorter, in milliseconds. */
+  /** How long a failing scenario may be shrunk, in milliseconds. */
   readonly shrinkFor?: number;
 }
 
 export interface CampaignResult {
-  /** Steps that did something, until the first failure. */
+  /** The number of steps that were not idle, until the first failure. */
   readonly steps: number;
-  /** The shortest failing scenario that was found, in words. */
+  /** A description of the shortest failing scenario. */
   readonly reproduction: string | null;
-  /** How many steps it has. */
+  /** The number of its steps. */
   readonly length: number;
   readonly path: string | null;
 }
 
 const defaultShrinkFor = 60_000;
 
-/** Plays scenarios until one fails or all have gone well. */
+/** Plays scenarios until one fails or all have passed. */
 export async function playCampaign(kernel: Kernel, campaign: Campaign): Promise<CampaignResult> {
   const { seed, path, runs, steps, shrinkFor = defaultShrinkFor } = campaign;
   let played = 0;
   let shortest: FailedScenario | undefined;
   let failedAt = Number.POSITIVE_INFINITY;
   const property = fc.asyncProperty(scenarios(steps), async (scenario) => {
-    // Whatever has not been tried by then counts as going well, which leaves the shortest failure as it is.
+    // After that time every scenario counts as passed, so the shortest failure found so far stays.
     if (Date.now() > failedAt + shrinkFor) return;
     try {
       const done = await play(kernel, scenario);
@@ -62,12 +62,12 @@ export async function playCampaign(kernel: Kernel, campaign: Campaign): Promise<
   };
 }
 
-/** What went wrong, the steps that lead to it, and how to play them again. */
+/** Describes what went wrong, the steps that lead to it, and how to play them again. */
 function describe(failure: FailedScenario, campaign: Campaign, path: string | null): string {
   const { seed, steps } = campaign;
   return [
     `The kernel and the model disagree: ${failure.message}`,
     ...failure.story.map((line, index) => `  ${index + 1}. ${line}`),
-    `Play it again: JOBFORGE_MODEL_SEED=${seed} JOBFORGE_MODEL_PATH=${path} JOBFORGE_MODEL_STEPS=${steps} npx vitest run sql/test/model.test.ts`,
+    `Play it again: JOBFORGE_MODEL_SEED=${seed} JOBFORGE_MODEL_PATH=${path} JOBFORGE_MODEL_STEPS=${steps} npx vitest run sql/test/proof/model.test.ts`,
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 /**
- * The model of claiming. Which jobs a claim takes is the kernel's choice within rules: the model says whether a choice
+ * The model of claims. The kernel chooses within rules which jobs a claim takes. The model checks whether the choice
  * was legal, and adopts it.
  */
 import { maintainJobs } from "./leases.ts";
@@ -9,16 +9,16 @@ export interface Wanted {
   readonly worker: string;
   readonly limit: number;
   readonly types: readonly string[] | null;
-  /** The tenant asked for, or that the worker is bound to. */
+  /** The requested tenant, or the tenant that the worker is bound to. */
   readonly tenant: string | null;
-  /** Whether the call carried a hint, which may overlook what changed within its second. */
+  /** Whether the call had a hint, which may miss changes of the last second. */
   readonly isHinted: boolean;
 }
 
-/** A hint counts for so long. */
+/** How long a hint is valid, in milliseconds. */
 const hintLifetime = 1000;
 
-/** A choice that no rule allows. */
+/** A choice that the rules do not allow. */
 export class IllegalClaim extends Error {}
 
 export function isPaused(model: Model, gate: string): boolean {
@@ -26,22 +26,22 @@ export function isPaused(model: Model, gate: string): boolean {
   return closed !== undefined && (closed.until === null || closed.until > model.now);
 }
 
-/** The gates that a job has to pass. */
+/** Returns the gates that can pause a job. */
 function gatesOf(job: Job): string[] {
   return ["all", `type ${job.type}`, `tenant ${job.tenant}`];
 }
 
-/** Whether no gate keeps the job from being claimed. */
+/** Returns whether no gate pauses the job. */
 function isOpen(model: Model, job: Job): boolean {
   return !gatesOf(job).some((gate) => isPaused(model, gate));
 }
 
-/** Whether jobs of the type may be claimed, whosoever's they are. */
+/** Returns whether no gate pauses the type. */
 export function isTypeOpen(model: Model, type: string): boolean {
   return !isPaused(model, "all") && !isPaused(model, `type ${type}`);
 }
 
-/** Queued jobs that the call asks for, are due and not paused: what takes turns, though some may not be had. */
+/** Returns the queued jobs that the call requests, are due and not paused. Some may not be claimable now. */
 function due(model: Model, wanted: Wanted): Job[] {
   return model.jobs
     .values()
@@ -64,8 +64,8 @@ function isClaimable(model: Model, job: Job): boolean {
 }
 
 /**
- * Judges a claim of the jobs with these marks and makes them running; answers them in the order they should come. A claim
- * that would come back short does maintainJobs first.
+ * Checks a claim of the jobs with these marks and starts them. Returns them in the expected order. A claim that cannot
+ * fill its limit first maintains jobs.
  */
 export function claim(model: Model, wanted: Wanted, marks: readonly number[]): Job[] {
   if (new Set(marks).size < marks.length) throw new IllegalClaim("a job was claimed twice");
@@ -79,7 +79,7 @@ export function claim(model: Model, wanted: Wanted, marks: readonly number[]): J
   return taken.sort(byTurn);
 }
 
-/** Takes from what can be claimed now, up to the limit. */
+/** Takes the chosen jobs from those that can be claimed now, up to the limit. */
 function take(model: Model, wanted: Wanted, limit: number, marks: readonly number[]): Job[] {
   const turns = due(model, wanted);
   const pool = turns.filter((job) => isClaimable(model, job));
@@ -88,7 +88,7 @@ function take(model: Model, wanted: Wanted, limit: number, marks: readonly numbe
   if (chosen.length !== expected) {
     const left = pool.filter((job) => !chosen.includes(job)).map((job) => job.name);
     throw new IllegalClaim(
-      `claimed ${chosen.length}, should be ${expected}; left ${left.join(", ") || "none"}`,
+      `claimed ${chosen.length} jobs, expected ${expected}; left: ${left.join(", ") || "none"}`,
     );
   }
   requireOrder(model, wanted, pool, chosen);
@@ -105,33 +105,33 @@ function take(model: Model, wanted: Wanted, limit: number, marks: readonly numbe
   );
 }
 
-/** The order inside a lane, and of answers: run_at, then insertion. */
+/** The order inside a lane and of the result: priority, run_at, then insertion. */
 export function byTurn(a: Job, b: Job): number {
   return b.priority - a.priority || a.runAt - b.runAt || a.seq - b.seq;
 }
 
-/** Nothing of a higher priority was passed over, nor anything older of the same tenant and priority, of whatever type. */
+/** Requires that no job of a higher priority was skipped, nor an older one of its tenant and priority, of any type. */
 function requireOrder(model: Model, wanted: Wanted, pool: readonly Job[], chosen: readonly Job[]): void {
-  const left = pool.filter((job) => !chosen.includes(job) && !mayBeOverlooked(model, wanted, job));
+  const left = pool.filter((job) => !chosen.includes(job) && !mayBeMissed(model, wanted, job));
   for (const job of chosen) {
     const isSameLane = (other: Job): boolean =>
       other.priority === job.priority && other.tenant === job.tenant;
-    const passed = left.find(
+    const skipped = left.find(
       (other) => other.priority > job.priority || (isSameLane(other) && byTurn(other, job) < 0),
     );
-    if (passed !== undefined) throw new IllegalClaim(`${job.name} was claimed before ${passed.name}`);
+    if (skipped !== undefined) throw new IllegalClaim(`${job.name} was claimed before ${skipped.name}`);
   }
 }
 
-/** A hint may overlook what could not be claimed a second ago: it was not there, not due or paused. */
-function mayBeOverlooked(model: Model, wanted: Wanted, job: Job): boolean {
+/** Returns whether a hint may miss the job, because it did not exist, was not due or was paused a second ago. */
+function mayBeMissed(model: Model, wanted: Wanted, job: Job): boolean {
   if (!wanted.isHinted) return false;
   const opened = gatesOf(job).map((gate) => model.gates.get(gate)?.until ?? 0);
   const since = Math.max(model.shared.changedAt.get(job.name) ?? 0, job.runAt, ...opened);
   return model.now - since <= hintLifetime;
 }
 
-/** Within a priority every waiting tenant gets an equal share of what is left, as far as it has so much. */
+/** Requires that within a priority every waiting tenant gets an equal share of the claim, if it has enough jobs. */
 function requireShares(turns: readonly Job[], pool: readonly Job[], chosen: readonly Job[]): void {
   const lowest = Math.min(...chosen.map((job) => job.priority));
   const places = chosen.filter((job) => job.priority === lowest).length;
@@ -141,25 +141,25 @@ function requireShares(turns: readonly Job[], pool: readonly Job[], chosen: read
     const of = (jobs: readonly Job[]): number =>
       jobs.filter((job) => job.tenant === tenant && job.priority === lowest).length;
     if (of(chosen) < Math.min(share, of(pool))) {
-      throw new IllegalClaim(`a tenant got ${of(chosen)} places of ${places}, its share is ${share}`);
+      throw new IllegalClaim(`a tenant got ${of(chosen)} of ${places} jobs, its share is ${share}`);
     }
   }
 }
 
 function whyNot(model: Model, wanted: Wanted, mark: number): string {
   const job = model.jobs.values().find(({ payload }) => payload.mark === mark);
-  if (job === undefined) return `claimed a job of mark ${mark} that should not exist`;
+  if (job === undefined) return `claimed a job with mark ${mark} that should not exist`;
   const claimed = `claimed ${job.name} of ${job.tenant}`;
-  if (job.status !== "queued") return `${claimed}, which is ${job.status} under ${job.worker ?? "nobody"}`;
-  if (!due(model, wanted).includes(job)) return `${claimed}, which is not due, not asked for, or paused`;
+  if (job.status !== "queued") return `${claimed}, which is ${job.status} under ${job.worker ?? "no worker"}`;
+  if (!due(model, wanted).includes(job)) return `${claimed}, which is not due, not requested, or paused`;
   if (!isClaimable(model, job))
     return `${claimed}, which is expired, canceled or held by an open transaction`;
   return `${claimed} beyond the limit`;
 }
 
 /**
- * Whether the answer may be when the next waiting job becomes due: the first one ahead, or a time that has come, for a
- * due job that nobody has taken up yet.
+ * Returns whether this may be the time when the next waiting job is due: the earliest time in the future, or a past
+ * time for a due job that no claim has promoted yet.
  */
 export function isNextDue(model: Model, types: readonly string[] | null, answer: number | null): boolean {
   const ahead = model.jobs

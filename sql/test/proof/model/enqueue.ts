@@ -1,4 +1,4 @@
-/** The model of enqueueing: validation, idempotency keys, dedupe keys, and children that wait for somebody else's key. */
+/** The model of enqueueing: validation, idempotency and dedupe keys, and children that wait for a held key. */
 import { isLive, type Job, keyOf, type Model, Refusal, type Spec, Waits } from "./state.ts";
 
 export interface Enqueued {
@@ -12,7 +12,7 @@ export function enqueue(model: Model, tenant: string, spec: Spec): Enqueued {
   return admit(model, tenant, spec);
 }
 
-/** Enqueues a list, all or none: as if one after the other. */
+/** Enqueues a list, all or none, as if one after the other. */
 export function enqueueAll(model: Model, tenant: string, specs: readonly Spec[]): Enqueued[] {
   for (const spec of specs) requireValid(model, spec);
   return specs.map((spec) => admit(model, tenant, spec));
@@ -50,7 +50,7 @@ function admit(model: Model, tenant: string, spec: Spec): Enqueued {
   return answer;
 }
 
-/** The live job that has the dedupe key. */
+/** Returns the live job that has the dedupe key. */
 export function liveWith(
   model: Model,
   tenant: string,
@@ -65,14 +65,14 @@ function hasDedupe(job: Job | undefined, tenant: string, type: string, dedupeKey
   return job?.tenant === tenant && job.type === type && job.dedupeKey === dedupeKey;
 }
 
-/** Whether an open transaction of somebody else holds one of the job's keys. */
+/** Returns whether an open transaction of another session holds one of the job's keys. */
 export function isBlocked(model: Model, tenant: string, spec: Spec): boolean {
   const { type, idempotencyKey, dedupeKey } = spec;
   if (idempotencyKey !== null && model.isHeld("keys", keyOf(tenant, type, idempotencyKey))) return true;
   return isDedupeHeld(model, tenant, type, dedupeKey);
 }
 
-/** Whether an open transaction of somebody else made, changed or ended a job with this dedupe key. */
+/** Returns whether another session's open transaction has created, changed or finished a job with this dedupe key. */
 export function isDedupeHeld(model: Model, tenant: string, type: string, dedupeKey: string | null): boolean {
   if (dedupeKey === null) return false;
   return model
@@ -93,7 +93,7 @@ function meet(model: Model, twin: Job, spec: Spec): Enqueued {
   return { name: twin.name, outcome: "replaced" };
 }
 
-/** The priority that the type's policy allows. */
+/** Returns the priority, limited by the type's policy. */
 export function capped(model: Model, wanted: { readonly type: string; readonly priority: number }): number {
   return Math.min(wanted.priority, model.policyOf(wanted.type).max_priority ?? wanted.priority);
 }
@@ -141,7 +141,7 @@ function create(model: Model, tenant: string, spec: Spec): Enqueued {
   return { name, outcome: "created" };
 }
 
-/** Enqueues children. One whose key is held waits in the outbox, because no settle waits. */
+/** Enqueues children. A child whose key is held waits in the outbox, because a settle never waits. */
 export function enqueueChildren(model: Model, tenant: string, children: readonly Spec[]): void {
   for (const spec of children) {
     if (isBlocked(model, tenant, spec)) {
@@ -152,7 +152,7 @@ export function enqueueChildren(model: Model, tenant: string, children: readonly
   }
 }
 
-/** Enqueues the children that can be enqueued now. Answers how many. */
+/** Enqueues the children that can be enqueued now. Returns their number. */
 export function emptyOutbox(model: Model): number {
   const free = model.outbox.entries().filter(([, { tenant, spec }]) => !isBlocked(model, tenant, spec));
   for (const [number, { tenant, spec }] of free) {

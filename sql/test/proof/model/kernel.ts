@@ -1,13 +1,13 @@
 /**
- * The real side of the model test: a database whose clock stands still until a step moves it, so that every time can be
- * predicted to the millisecond and a reproduction is exact; and the sessions of everybody who takes part.
+ * The real side of the model test: a database whose clock stands still until a step moves it, and the sessions of all
+ * callers. So every time can be predicted to the millisecond, and a reproduction is exact.
  */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 
-/** When every scenario begins. */
+/** The time at which every scenario starts. */
 export const startTime = Date.UTC(2030, 0, 1);
 
-/** The last one stands for work of no tenant. Some logins are bound to the first. */
+/** The last id stands for work that belongs to no tenant. Some logins are bound to the first. */
 export const tenantIds = [
   "11111111-1111-4111-8111-111111111111",
   "22222222-2222-4222-8222-222222222222",
@@ -18,8 +18,8 @@ export const tenantIds = [
 export const boundTenant: string = tenantIds[0];
 
 /**
- * Who calls: an operator, a login bound to the first tenant, workers of all tenants, a worker bound to the first tenant, and
- * two sessions whose transactions stay open, an application's and a handler's.
+ * The callers: an operator, a login bound to the first tenant, workers of all tenants, a worker bound to the first
+ * tenant, and two sessions whose transactions stay open: an application's and a handler's.
  */
 export type SessionName = "operator" | "tenant" | "worker" | "bound" | "application" | "handler";
 
@@ -31,7 +31,7 @@ export interface KernelResult {
   readonly message: string;
 }
 
-/** Names for prepared statements: Postgres cuts names at 63 characters. */
+/** Short names for prepared statements, because Postgres truncates names at 63 characters. */
 const statements = new Map<string, string>();
 
 function prepared(
@@ -53,12 +53,12 @@ export class Session {
     this.#connection = connection;
   }
 
-  /** Runs a statement that says nothing. */
+  /** Runs a statement without a result. */
   async run(sql: string): Promise<void> {
     await this.#connection.client.query(sql);
   }
 
-  /** Calls a function at a time of the frozen clock, and answers what it answered or was refused with. */
+  /** Calls a function at a time of the frozen clock. Returns its result or its error. */
   async call(now: number, sql: string, values: readonly unknown[], tenant?: string): Promise<KernelResult> {
     const { client } = this.#connection;
     await client.query(
@@ -82,7 +82,7 @@ export interface Kernel {
   readonly sessions: Readonly<Record<SessionName, Session>>;
   /** Reads as superuser. */
   query<Row extends Record<string, unknown>>(sql: string, values: readonly unknown[]): Promise<Row[]>;
-  /** Makes everything as it was at the start, in all but the numbers of sequences that nobody sees. */
+  /** Restores the initial state, except for values of sequences that no caller sees. */
   reset(): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export async function prepareKernel(db: TestDatabase): Promise<Kernel> {
     const login = await db.createLogin(role);
     if (bound !== undefined) await db.query("select jobforge_bind_role($1, $2)", [login.role, bound]);
     const connection = await db.connect(login.url);
-    // What must never wait fails instead of hanging; what may wait is not called while it would.
+    // A call that must never wait fails instead of hanging. A call that may wait is not made while it would.
     await connection.query("set lock_timeout = '2s'");
     return new Session(login.role, connection);
   };
@@ -118,7 +118,7 @@ export async function prepareKernel(db: TestDatabase): Promise<Kernel> {
   };
 }
 
-/** A clock that stands still, and ways to remember the kernel's tables and to bring them back, whatever tables there are. */
+/** A clock that stands still, and functions that save and restore the kernel's tables, whatever tables exist. */
 const frozenClock = `
   create schema model;
 
@@ -138,7 +138,7 @@ const frozenClock = `
     select c.relname, t.level from pg_partition_tree('jobforge.archive') t join pg_class c on c.oid = t.relid where t.level > 0
   $$;
 
-  -- As maintenance does it: what a superuser makes would not be the kernel's to drop.
+  -- As the owner, like maintenance: the kernel could not drop leaves of a superuser.
   create function model.maintain_leaves(p_start timestamptz) returns void language plpgsql as $$
   begin
     set local role jobforge_owner;

@@ -1,6 +1,6 @@
-/** Maps in layers: a transaction writes over what was committed, and its writes are merged or dropped as a whole. */
+/** Maps in layers: a transaction's writes hide committed values, and are merged or dropped as a whole. */
 
-/** A map whose writes stay in this layer until they are merged into the one below. */
+/** A map whose writes stay in this layer until they are merged into the layer below. */
 export class Layer<Value> {
   readonly #written = new Map<string, Value | undefined>();
   readonly #below: Layer<Value> | undefined;
@@ -25,12 +25,12 @@ export class Layer<Value> {
     this.#onWrite?.(key);
   }
 
-  /** Whether this very layer wrote the key: in Postgres, whether its transaction holds the row. */
+  /** Returns whether this layer itself wrote the key: in Postgres, whether its transaction holds the row. */
   wrote(key: string): boolean {
     return this.#written.has(key);
   }
 
-  /** The keys that this very layer wrote. */
+  /** Returns the keys that this layer itself wrote. */
   written(): string[] {
     return [...this.#written.keys()];
   }
@@ -43,7 +43,7 @@ export class Layer<Value> {
     return this.entries().map(([, value]) => value);
   }
 
-  /** Writes everything of this layer into the one below. */
+  /** Writes all values of this layer into the layer below. */
   merge(): void {
     for (const [key, value] of this.#written) {
       if (value === undefined) this.#below?.delete(key);

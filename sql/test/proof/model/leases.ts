@@ -1,4 +1,4 @@
-/** The model of leases and of what keeps work flowing: signs of life, lost leases, expiry, cancels that came late. */
+/** The model of leases and maintenance: heartbeats, lost leases, expiry and late cancels. */
 import { emptyOutbox } from "./enqueue.ts";
 import { type End, endQueued, endRun, holds, plainEnd, type RunReference } from "./runs.ts";
 import { type Beat, beatKey, type Job, type Model } from "./state.ts";
@@ -7,16 +7,16 @@ const second = 1000;
 const minute = 60 * second;
 const day = 24 * 60 * minute;
 
-/** How often lost leases and the like are looked for, unless somebody calls for maintenance. */
+/** How often claims and heartbeats maintain jobs. A maintenance call always does. */
 const maintainEvery = 5 * second;
-/** How often keys and workers are forgotten with heartbeats. */
+/** How often heartbeats delete old keys and workers. */
 const forgetEvery = 30 * second;
-/** What a worker does not name as held is lost when it was claimed longer ago than this. */
+/** A run that a worker does not report as held is lost if it was claimed longer ago than this. */
 const unnamedFor = 10 * second;
 
 const lost: End = { ...plainEnd, status: "lost" };
 
-/** The last beat of the worker that holds the job, as far as it beats for the job's tenant. */
+/** Returns the last heartbeat of the worker that holds the job, if it is valid for the job's tenant. */
 function beatOf(model: Model, job: Job): Beat | undefined {
   const beats = [null, job.tenant].flatMap(
     (bound) => model.workers.get(beatKey(job.worker ?? "", bound)) ?? [],
@@ -24,15 +24,15 @@ function beatOf(model: Model, job: Job): Beat | undefined {
   return beats.sort((a, b) => b.seenAt - a.seenAt)[0];
 }
 
-/** Whether the lease of a running job is over. */
+/** Returns whether the lease of a running job has expired. */
 export function isLost(model: Model, job: Job): boolean {
   const policy = model.policyOf(job.type);
   const startedAt = job.startedAt ?? 0;
   const beat = beatOf(model, job);
-  const signOfLife = beat === undefined ? (job.beatAt ?? startedAt) : Math.max(beat.seenAt, startedAt);
+  const lastBeat = beat === undefined ? (job.beatAt ?? startedAt) : Math.max(beat.seenAt, startedAt);
   const lease = policy.lease_ms ?? (beat === undefined ? 5 * minute : minute);
   const isWedged = policy.timeout_ms !== null && startedAt + policy.timeout_ms + minute < model.now;
-  return signOfLife + lease < model.now || isWedged;
+  return lastBeat + lease < model.now || isWedged;
 }
 
 function running(model: Model): Job[] {
@@ -43,11 +43,11 @@ function waiting(model: Model): Job[] {
   return model.jobs.values().filter((job) => job.status === "queued" && !model.isHeld("jobs", job.name));
 }
 
-/** Takes back lost leases, ends expired jobs, answers cancels and enqueues children that came late. True when any was. */
+/** Takes back lost leases, ends expired jobs, applies late cancels and enqueues waiting children. True if any was. */
 export function maintainJobs(model: Model, isForced: boolean): boolean {
   if (!isForced && !isTime(model, "jobs", maintainEvery)) return false;
   model.tasks.set("jobs", model.now);
-  const canceled = answerCancels(model);
+  const canceled = applyLateCancels(model);
   const overdue = running(model).filter((job) => isLost(model, job));
   for (const job of overdue) endRun(model, job, lost);
   const expired = waiting(model).filter((job) => job.expiresAt !== null && job.expiresAt <= model.now);
@@ -55,12 +55,12 @@ export function maintainJobs(model: Model, isForced: boolean): boolean {
   return canceled + overdue.length + expired.length + emptyOutbox(model) > 0;
 }
 
-/** A cancel of a running job that was committed after its run had ended: the job is canceled if it waits again. */
-function answerCancels(model: Model): number {
+/** Applies cancels of running jobs that were committed after the run had ended: a job that waits again is canceled. */
+function applyLateCancels(model: Model): number {
   const late = waiting(model).filter((job) => model.requests.get(job.name) !== undefined);
   for (const [name] of model.requests.entries()) {
-    const isOver = !["queued", "running"].includes(model.job(name).status);
-    if (isOver && !model.isHeld("requests", name)) model.requests.delete(name);
+    const isFinished = !["queued", "running"].includes(model.job(name).status);
+    if (isFinished && !model.isHeld("requests", name)) model.requests.delete(name);
   }
   for (const job of late) endQueued(model, job, "canceled");
   return late.length;
@@ -70,7 +70,7 @@ function isTime(model: Model, task: string, every: number): boolean {
   return model.now >= (model.tasks.get(task) ?? Number.NEGATIVE_INFINITY) + every;
 }
 
-/** Forgets keys of jobs without history after a day, and workers after a day of silence. */
+/** Deletes keys of jobs without history after a day, and workers after a day without heartbeats. */
 export function forget(model: Model, isForced: boolean): void {
   if (!isForced && !isTime(model, "forget", forgetEvery)) return;
   model.tasks.set("forget", model.now);
@@ -83,7 +83,7 @@ export function forget(model: Model, isForced: boolean): void {
   }
 }
 
-/** A sign of life of one run. */
+/** Records a heartbeat of one run. Returns whether a cancel is requested. */
 export function beat(model: Model, job: Job, progress: number | null): boolean {
   model.change(job, { beatAt: model.now, updatedAt: model.now, progress: progress ?? job.progress });
   return model.requests.get(job.name) !== undefined;
@@ -93,11 +93,14 @@ export interface WorkerBeat {
   readonly worker: string;
   readonly bound: string | null;
   readonly instance: string;
-  /** What it says it holds; null when it does not say. */
+  /** The runs that the worker reports as held, or null if it does not report them. */
   readonly held: readonly RunReference[] | null;
 }
 
-/** A worker's sign of life: its new instance, or what it does not name, ends leases. Answers what to abort and what it lost. */
+/**
+ * Records a worker heartbeat. A new instance, and runs that it does not report, end leases. Returns the runs to abort
+ * and those that are lost.
+ */
 export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReference[]; lost: RunReference[] } {
   const { worker, bound, held } = said;
   const id = beatKey(worker, bound);
@@ -123,7 +126,7 @@ export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReferen
   };
 }
 
-/** Everything that is due, whenever it was last done. */
+/** Does all maintenance that is due, whenever it was last done. */
 export function maintain(model: Model): void {
   maintainJobs(model, true);
   forget(model, true);

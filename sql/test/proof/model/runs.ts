@@ -1,4 +1,4 @@
-/** The model of how runs end: the table of transitions in docs/concepts/state-machine.md, and what an end leaves behind. */
+/** The model of how runs end: the transitions of docs/concepts/state-machine.md, and the effects of an end. */
 import { enqueueChildren, isValid } from "./enqueue.ts";
 import {
   type Fault,
@@ -17,10 +17,10 @@ import {
 /** How a run ended, as a worker reports it or because its lease was lost. */
 export interface End {
   readonly status: Exclude<RunStatus, "canceled">;
-  /** What the handler said; null when it said nothing. */
+  /** The handler's error message, or null if it gave none. */
   readonly message: string | null;
   readonly retry: boolean;
-  /** When to run again; null leaves it to the backoff, or to the time it was due. */
+  /** When to run again. Null means the backoff, or the time when the job was due. */
   readonly at: number | null;
   readonly counts: boolean;
   readonly cost: number | null;
@@ -39,7 +39,7 @@ export const plainEnd: End = {
   children: [],
 };
 
-/** Which run is meant. A null attempt leaves it to the worker's name. */
+/** A reference to a run. With a null attempt only the worker's name is checked. */
 export interface RunReference {
   readonly name: string;
   readonly attempt: number | null;
@@ -48,13 +48,15 @@ export interface RunReference {
 const lossesOfCrasher = 3;
 const day = 86_400_000;
 
-/** least(cap, base * factor^(n-1)); a year without a cap. */
+/** Returns least(cap, base * factor^(n-1)). Without a cap, the maximum is a year. */
 export function backoff(policy: Policy, failures: number): number {
   const cap = policy.cap_ms ?? 365 * day;
   return Math.round(Math.min(cap, policy.base_ms * policy.factor ** (failures - 1)));
 }
 
-/** Whether the worker holds the job in that attempt. A worker bound to a tenant holds that tenant's jobs only. */
+/**
+ * Returns whether the worker holds the job in that attempt. A worker bound to a tenant holds only that tenant's jobs.
+ */
 export function holds(
   job: Job | undefined,
   worker: string,
@@ -69,7 +71,7 @@ export function holds(
   );
 }
 
-/** The job of a fenced call by a worker. JF003 when the fence refuses. */
+/** Returns the job of a fenced call by a worker. Throws JF003 if the fence refuses. */
 export function heldJob(model: Model, worker: string, run: RunReference, bound: string | null): Job {
   const job = model.jobs.get(run.name);
   if (!holds(job, worker, run.attempt, bound)) throw new Refusal("JF003");
@@ -77,7 +79,7 @@ export function heldJob(model: Model, worker: string, run: RunReference, bound: 
   return job;
 }
 
-/** Ends the run that a job is in. */
+/** Ends the current run of a job. */
 export function endRun(model: Model, job: Job, end: End): Job {
   const verdict = judge(model, job, end);
   const fault = faultAfter(model, job, end, verdict);
@@ -109,7 +111,7 @@ export function endRun(model: Model, job: Job, end: End): Job {
   return finish(model, model.change(job, ended), verdict, reason, { endedByRun: true, outcome: end.outcome });
 }
 
-/** Ends a job that waits: somebody canceled it, or it expired. */
+/** Finishes a queued job that was canceled or has expired. */
 export function endQueued(model: Model, job: Job, reason: "canceled" | "expired"): Job {
   return finish(model, job, "canceled", reason, { endedByRun: false });
 }
@@ -134,7 +136,7 @@ function finish(model: Model, job: Job, status: Status, reason: string, how: Par
   });
 }
 
-/** How long ended jobs are kept: rounded up. */
+/** Returns how long finished jobs are kept, rounded up to a shelf. */
 function shelf(days: number | null): number {
   return [1, 3, 7, 14, 30, 90, 365, 3650].find((shelved) => shelved >= (days ?? 30)) ?? 3650;
 }
@@ -182,13 +184,13 @@ function nextRun(model: Model, job: Job, end: End): number {
   return end.status === "deferred" ? (end.at ?? model.now) : job.runAt;
 }
 
-/** The error of the run itself. */
+/** Returns the error of the run itself. */
 function faultOf(model: Model, end: End): Fault | null {
-  const unwell = end.status === "failed" || end.status === "lost";
-  return unwell || end.message !== null ? { message: end.message, at: model.now } : null;
+  const isFailure = end.status === "failed" || end.status === "lost";
+  return isFailure || end.message !== null ? { message: end.message, at: model.now } : null;
 }
 
-/** The error that the job shows afterwards: that of its last failed or lost run, none after a success. */
+/** Returns the error that the job shows afterwards: that of its last failed or lost run, and none after a success. */
 function faultAfter(model: Model, job: Job, end: End, verdict: Status): Fault | null {
   if (end.status === "succeeded") return null;
   if (end.status === "failed" || end.status === "lost") return faultOf(model, end);
@@ -198,9 +200,10 @@ function faultAfter(model: Model, job: Job, end: End, verdict: Status): Fault | 
 
 function runOf(model: Model, job: Job, end: End, verdict: Status, fault: Fault | null): Run {
   const keepsName = end.status === "succeeded" || end.status === "lost";
-  const isPutOff = end.status === "deferred" || end.status === "released";
-  // A run that was put off has an error of its own if it says so; where that ends the job, the job's error is all there is.
-  const own = isPutOff && verdict !== "queued" ? (verdict === "dead" ? fault : null) : faultOf(model, end);
+  const isRequeued = end.status === "deferred" || end.status === "released";
+  // A deferred or released run has its own error if it reported one. If it finishes the job, only the job's error
+  // counts.
+  const own = isRequeued && verdict !== "queued" ? (verdict === "dead" ? fault : null) : faultOf(model, end);
   return {
     attempt: job.attempts,
     status: verdict === "canceled" && !keepsName ? "canceled" : end.status,
@@ -211,24 +214,24 @@ function runOf(model: Model, job: Job, end: End, verdict: Status, fault: Fault |
   };
 }
 
-/** The answer for one end of a settle. */
+/** The result for one end of a settle. */
 export interface Settled {
   readonly outcome: "ok" | "already" | "stale";
   readonly status: Status | null;
 }
 
-/** Ends the runs of a settle, each on its own, then enqueues the children of those that succeeded. */
+/** Ends the runs of a settle, each separately, then enqueues the children of those that succeeded. */
 export function settle(
   model: Model,
   worker: string,
   bound: string | null,
   ends: readonly { readonly run: RunReference; readonly end: End }[],
 ): Settled[] {
-  // A type that keeps no history forgets its job with the call that ends it, not before.
+  // A type without history deletes its job when the call that ends it is complete, not before.
   const before = new Map(ends.map(({ run }) => [run.name, model.jobs.get(run.name)]));
   const settled = new Set<string>();
   const families = new Map<string, Spec[]>();
-  const answers = ends.map(({ run, end }): Settled => {
+  const results = ends.map(({ run, end }): Settled => {
     const job = model.jobs.get(run.name);
     const id = `${run.name} ${run.attempt}`;
     if (holds(job, worker, run.attempt, bound)) {
@@ -244,16 +247,16 @@ export function settle(
     return { outcome: known ? "already" : "stale", status: null };
   });
   for (const [tenant, children] of families) enqueueChildren(model, tenant, children);
-  return answers;
+  return results;
 }
 
-/** A success whose children cannot be enqueued becomes a failure that is not retried. */
+/** Turns a success whose children are invalid into a failure that is not retried. */
 function keepable(model: Model, end: End): End {
   if (end.status !== "succeeded" || end.children.every((spec) => isValid(spec, model.now))) return end;
   return { ...end, status: "failed", retry: false, message: null, outcome: null, children: [] };
 }
 
-/** Whether this worker has ended this very run before, and the job is still remembered. */
+/** Returns whether this worker has already ended this run, and the job still exists. */
 function wasEndedBy(
   job: Job | undefined,
   worker: string,

@@ -1,19 +1,19 @@
 /**
- * Scenarios: lists of steps, drawn so that each has its own mixture of kinds, and shrunk by leaving steps out first (halves,
- * quarters, single steps, from the end) and by making the rest simpler afterwards. What is tried follows from the scenario
- * alone, not from how it went, so that fast-check's path leads to the same scenario again.
+ * Scenarios: lists of steps, drawn so that each has its own mixture of kinds. Shrinking first leaves out steps (halves,
+ * quarters, single steps, from the end) and then makes the others simpler. The shrunk scenarios depend only on the
+ * scenario, not on its result, so that fast-check's path leads to the same scenario again.
  */
 import * as fc from "fast-check";
 import { type Drawing, drawings, type Step } from "./steps.ts";
 
-/** How many tenants, types and priorities take part: where they are few, many jobs meet in one lane. */
+/** How many tenants, types and priorities a scenario has. With few of them, many jobs meet in one lane. */
 export interface Breadth {
   readonly tenants: number;
   readonly types: number;
   readonly hasPriorities: boolean;
 }
 
-/** One run of the test. */
+/** One list of steps to play. */
 export class Scenario {
   readonly steps: readonly Step[];
   readonly breadth: Breadth;
@@ -23,19 +23,19 @@ export class Scenario {
     this.breadth = breadth;
   }
 
-  /** How fast-check shows it, where our own report does not. */
+  /** Returns the text that fast-check shows where our own report is not used. */
   toString(): string {
     return `${this.steps.length} steps: ${this.steps.map((step) => step.kind).join(", ")}`;
   }
 }
 
-/** A step as it was drawn, so that it can be made simpler. */
+/** A step as it was drawn, so that it can be simplified. */
 interface Piece {
   readonly drawing: Drawing;
   readonly drawn: fc.Value<Step>;
 }
 
-/** How far shrinking has come: leaving out `size` steps at a time before `until`, or simplifying from `simplify` on. */
+/** The progress of shrinking: leaves out `size` steps at a time before `until`, or simplifies from `simplify` on. */
 interface Progress {
   readonly breadth: Breadth;
   readonly pieces: readonly Piece[];
@@ -44,9 +44,9 @@ interface Progress {
   readonly simplify: number;
 }
 
-/** How much more or less often than usual a kind comes in a scenario. */
+/** How much more or less often than usual a kind occurs in a scenario. */
 const temper = [0, 1, 1, 1, 4] as const;
-/** Without these nothing happens. */
+/** The kinds that every scenario needs. */
 const essential: readonly string[] = ["enqueue", "enqueueMany", "claim", "settle", "travel"];
 
 class Scenarios extends fc.Arbitrary<Scenario> {
@@ -114,7 +114,7 @@ function* shorter(progress: Progress): IterableIterator<fc.Value<Scenario>> {
   }
 }
 
-/** Scenarios of up to so many steps. */
+/** Returns an arbitrary for scenarios of up to `longest` steps. */
 export function scenarios(longest: number): fc.Arbitrary<Scenario> {
   return new Scenarios(longest);
 }

@@ -1,19 +1,20 @@
 /**
- * What the reference model believes: jobs, keys, policies, gates and workers, as the documentation describes them. Written
- * from DESIGN.md and docs/, not from the SQL. Times are milliseconds; a job's identity is its name, such as '#7'.
+ * The state of the reference model: jobs, keys, policies, gates and workers, as the documentation describes them.
+ * Written from DESIGN.md and docs/, not from the SQL. Times are milliseconds. A job is identified by its name, such as
+ * '#7'.
  */
 import { Layer } from "./layers.ts";
 
 export type Status = "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
 export type RunStatus = "succeeded" | "failed" | "deferred" | "released" | "lost" | "canceled";
 
-/** An error as the model knows it: a null message stands for any text. */
+/** An error in the model. A null message stands for any text. */
 export interface Fault {
   readonly message: string | null;
   readonly at: number | null;
 }
 
-/** One execution that is over. */
+/** A run that has ended. */
 export interface Run {
   readonly attempt: number;
   readonly status: RunStatus;
@@ -23,7 +24,7 @@ export interface Run {
   readonly fault: Fault | null;
 }
 
-/** Payloads carry a number of their own, so that a job is recognised before its id is known. */
+/** Every payload has a unique number, so that a job is recognized before its id is known. */
 export interface Payload {
   readonly mark: number;
   readonly large: boolean;
@@ -46,7 +47,7 @@ export interface Job {
   readonly priority: number;
   readonly attempts: number;
   readonly uncounted: number;
-  /** Executions that failed or were lost since the job was enqueued or rescheduled: the n of the backoff. */
+  /** Runs that failed or were lost since the job was enqueued or rescheduled: the n of the backoff. */
   readonly failures: number;
   /** Leases lost in a row. */
   readonly losses: number;
@@ -69,21 +70,21 @@ export interface Job {
   readonly cost: number | null;
   readonly outcome: Outcome | null;
   readonly runs: readonly Run[];
-  /** Whether a run ended the job, not somebody who canceled it while it waited. */
+  /** Whether the end of a run finished the job, not a cancel or expiry while it was queued. */
   readonly endedByRun: boolean;
   readonly keepDays: number;
-  /** It has gone: its type keeps no history, or its time of keeping is over. */
+  /** Whether the job is deleted, because its type keeps no history or its retention has ended. */
   readonly forgotten: boolean;
 }
 
-/** Where an idempotency key leads, and when it is forgotten if its job already is. */
+/** The job of an idempotency key, and when the key is deleted if its job already is. */
 export interface Key {
   readonly tenant: string;
   readonly type: string;
   readonly key: string;
   readonly job: string;
   readonly madeAt: number;
-  /** Set when its job is forgotten at once; a key that was committed later counts from when it was made. */
+  /** Set when its job is deleted at once. For a key that was committed later, the time counts from `madeAt`. */
   readonly forgetAt: number | null;
 }
 
@@ -113,12 +114,12 @@ export const defaultPolicy: Policy = {
   max_priority: null,
 };
 
-/** A gate that was closed: until then, or for good when that is null. One that was opened again was closed until then. */
+/** A gate that pauses until this time, or without end if it is null. A resumed gate has the time of the resume. */
 export interface Gate {
   readonly until: number | null;
 }
 
-/** What is known of a worker that heartbeats as a worker. */
+/** The last heartbeat of a worker. */
 export interface Beat {
   readonly instance: string;
   readonly seenAt: number;
@@ -139,21 +140,21 @@ export interface Spec {
   readonly expiresAt: number | null;
 }
 
-/** A child that waits for a key which somebody's open transaction holds. */
+/** A child that waits for a key that an open transaction holds. */
 export interface Waiting {
   readonly tenant: string;
   readonly spec: Spec;
 }
 
-/** An open transaction: one layer of the model for itself and one for each savepoint. */
+/** An open transaction, with one layer of the model for itself and one for each savepoint. */
 export interface Transaction {
   readonly levels: Model[];
 }
 
-/** What all layers of the model share: numbers that no rollback takes back, and what is open. */
+/** State shared by all layers of the model: numbers that no rollback undoes, and the open transactions. */
 export class Shared {
   readonly open = new Set<Transaction>();
-  /** When a committed job last changed: what a hint of the last second may have overlooked. */
+  /** When a committed job last changed. A hint may miss changes of the last second. */
   readonly changedAt = new Map<string, number>();
   /** The committed jobs that changed since they were last compared. */
   readonly touched = new Set<string>();
@@ -179,11 +180,11 @@ export class Model {
   readonly jobs: Layer<Job>;
   /** Idempotency keys, by `keyOf`. */
   readonly keys: Layer<Key>;
-  /** Running jobs that somebody asked to cancel. */
+  /** Running jobs with a cancel request. */
   readonly requests: Layer<true>;
   readonly policies: Layer<Policy>;
   readonly gates: Layer<Gate>;
-  /** By worker and scope, see `beatKey`. */
+  /** By worker and tenant, see `beatKey`. */
   readonly workers: Layer<Beat>;
   readonly outbox: Layer<Waiting>;
   /** When a task of maintenance last ran. */
@@ -209,7 +210,7 @@ export class Model {
     this.audit = new Layer(below?.audit);
   }
 
-  /** A layer over this one, of the same session unless a transaction is named. */
+  /** Returns a layer above this one, of the same session unless a transaction is given. */
   above(transaction: Transaction | undefined = this.transaction): Model {
     return new Model(this.shared, this, transaction);
   }
@@ -234,10 +235,10 @@ export class Model {
     return this.shared.now;
   }
 
-  /** The job, which must exist. */
+  /** Returns the job, which must exist. */
   job(name: string): Job {
     const job = this.jobs.get(name);
-    if (job === undefined) throw new Error(`the model knows no job ${name}`);
+    if (job === undefined) throw new Error(`the model has no job ${name}`);
     return job;
   }
 
@@ -247,7 +248,7 @@ export class Model {
     return changed;
   }
 
-  /** Jobs that are still remembered. */
+  /** Returns the jobs that are not deleted. */
   known(): Job[] {
     return this.jobs.values().filter((job) => !job.forgotten);
   }
@@ -256,17 +257,17 @@ export class Model {
     return this.policies.get(type) ?? this.policies.get("*") ?? defaultPolicy;
   }
 
-  /** Writes a line of the audit log. */
+  /** Writes a line to the audit log. */
   note(action: string, tenant: string, actor: string, entity: string): void {
     this.audit.set(String(this.shared.nextNumber()), `${action} ${entity} of ${tenant} by ${actor}`);
   }
 
-  /** Other sessions' layers of open transactions. */
+  /** Returns the layers of other sessions' open transactions. */
   others(): Model[] {
     return [...this.shared.open].flatMap((other) => (other === this.transaction ? [] : other.levels));
   }
 
-  /** Whether another session's open transaction holds the row. */
+  /** Returns whether another session's open transaction holds the row. */
   isHeld(map: Held, key: string): boolean {
     return this.others().some((other) => other[map].wrote(key));
   }
@@ -276,12 +277,12 @@ export function keyOf(tenant: string, type: string, key: string): string {
   return `${tenant} ${type} ${key}`;
 }
 
-/** A worker beats for every tenant (bound null) or for the one that its role is bound to. */
+/** Returns the key of a heartbeat, which is valid for all tenants (bound is null) or for the tenant of a bound role. */
 export function beatKey(worker: string, bound: string | null): string {
   return `${worker} ${bound ?? "all"}`;
 }
 
-/** The call is refused with this SQLSTATE, and changes nothing. */
+/** The call is refused with this SQLSTATE and changes nothing. */
 export class Refusal extends Error {
   readonly code: string;
   constructor(code: string) {
@@ -290,7 +291,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The call would wait for somebody else's open transaction. */
+/** The call would wait for another session's open transaction. */
 export class Waits extends Error {}
 
 export function isLive(job: Job): boolean {
@@ -299,7 +300,9 @@ export function isLive(job: Job): boolean {
 
 const day = 86_400_000;
 
-/** Whether the job's time of keeping is over: it may be gone, wholly or in part, and does not come back. */
+/**
+ * Returns whether the job's retention has ended: it may be deleted completely or in part, and cannot be rescheduled.
+ */
 export function isOverdue(job: Job, now: number): boolean {
   return job.finishedAt !== null && job.finishedAt + job.keepDays * day <= now;
 }

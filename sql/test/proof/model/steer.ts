@@ -1,18 +1,18 @@
-/** The model of steering jobs from outside: cancel, reschedule, update, one by one and by filter. */
+/** The model of calls that steer jobs: cancel, reschedule and update, for one job or by filter. */
 import { capped, isDedupeHeld, liveWith } from "./enqueue.ts";
 import { endQueued } from "./runs.ts";
 import { isOverdue, type Job, type Model, type Payload, Refusal, type Status, Waits } from "./state.ts";
 
-/** Who calls, for the audit log. */
+/** The caller, for the audit log. */
 export type Actor = string;
 
-/** The tenant's job, live or ended, if it is remembered. */
+/** Returns the tenant's job, live or finished, unless it is deleted. */
 export function find(model: Model, tenant: string, name: string): Job | undefined {
   const job = model.jobs.get(name);
   return job !== undefined && job.tenant === tenant && !job.forgotten ? job : undefined;
 }
 
-/** Cancels a job: at once when it waits, when its run ends if it runs. */
+/** Cancels a job: a queued job at once, a running job when its run ends. */
 export function cancel(model: Model, actor: Actor, tenant: string, name: string): Job {
   const job = find(model, tenant, name);
   if (job?.status === "queued") {
@@ -34,15 +34,15 @@ export interface Rescheduling {
   readonly maxAttempts: number | null;
 }
 
-/** Runs a job at another time; one that failed or died comes back with a fresh budget. */
+/** Moves a job to another time. A failed or dead job is queued again with a new budget of attempts. */
 export function reschedule(model: Model, actor: Actor, tenant: string, name: string, how: Rescheduling): Job {
   const job = find(model, tenant, name);
   if (job === undefined || !["queued", "failed", "dead"].includes(job.status)) throw new Refusal("JF006");
   if (model.isHeld("jobs", name)) throw new Waits();
-  const back = job.status === "queued" ? postpone(model, job, how) : revive(model, job, how);
-  if (back === undefined) throw new Refusal("JF006");
+  const moved = job.status === "queued" ? postpone(model, job, how) : revive(model, job, how);
+  if (moved === undefined) throw new Refusal("JF006");
   model.note("JOB_RESCHEDULED", tenant, actor, name);
-  return back;
+  return moved;
 }
 
 function postpone(model: Model, job: Job, how: Rescheduling): Job {
@@ -56,7 +56,7 @@ function postpone(model: Model, job: Job, how: Rescheduling): Job {
   });
 }
 
-/** The job that came back; undefined when its time is over or a live job has taken its dedupe key. */
+/** Returns the job queued again, or undefined if its retention has ended or a live job has its dedupe key. */
 function revive(model: Model, job: Job, how: Rescheduling): Job | undefined {
   if (isOverdue(job, model.now)) return undefined;
   if (isDedupeHeld(model, job.tenant, job.type, job.dedupeKey)) throw new Waits();
@@ -79,22 +79,22 @@ function revive(model: Model, job: Job, how: Rescheduling): Job | undefined {
   });
 }
 
-/** What an update names; undefined leaves it as it is. */
+/** The changes of an update. An undefined field does not change. */
 export interface Changes {
   readonly payload?: Payload;
   readonly priority?: number;
   readonly tags?: readonly string[];
-  /** Null is now. */
+  /** Null means now. */
   readonly runAt?: number | null;
 }
 
-/** Changes a job that waits. */
+/** Changes a queued job. */
 export function update(model: Model, actor: Actor, tenant: string, name: string, changes: Changes): Job {
   const job = find(model, tenant, name);
   if (job?.status !== "queued") throw new Refusal("JF006");
   if (model.isHeld("jobs", name)) throw new Waits();
   const runAt = changes.runAt === undefined ? job.runAt : (changes.runAt ?? model.now);
-  // Nothing is allowed that an enqueue would not allow.
+  // An update must not allow what an enqueue refuses.
   if (job.expiresAt !== null && job.expiresAt <= Math.max(runAt, model.now)) throw new Refusal("JF002");
   model.note("JOB_UPDATED", tenant, actor, name);
   return model.change(job, {
@@ -109,7 +109,7 @@ export function update(model: Model, actor: Actor, tenant: string, name: string,
   });
 }
 
-/** Which jobs of a tenant are meant; null is any. */
+/** Selects jobs of a tenant. Null selects any value. */
 export interface Filter {
   readonly statuses: readonly Status[] | null;
   readonly types: readonly string[] | null;
@@ -118,7 +118,7 @@ export interface Filter {
   readonly errorContains: string | null;
 }
 
-/** The remembered jobs of a tenant that a filter means, in no order. */
+/** Returns the jobs of a tenant that a filter selects, without a defined order. */
 export function matching(model: Model, tenant: string, filter: Filter): Job[] {
   const { statuses, types, tags, subject, errorContains } = filter;
   return model
@@ -139,7 +139,7 @@ export interface BulkResult {
   readonly changed: number;
 }
 
-/** Cancels the jobs, which the caller has found: those that wait at once, those that run when their run ends. Never waits. */
+/** Cancels the jobs that the caller has found: queued jobs at once, running jobs when their run ends. Never waits. */
 export function cancelAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkResult {
   const changed = jobs.filter((job) => {
     if (job.status === "running") {
@@ -155,7 +155,7 @@ export function cancelAll(model: Model, actor: Actor, tenant: string, jobs: read
   return { matched: jobs.length, changed: changed.length };
 }
 
-/** Runs the jobs, which the caller has found, now, the oldest first; those that had ended with a fresh budget. */
+/** Moves the jobs that the caller has found to now, the oldest first. Finished jobs get a new budget of attempts. */
 export function rescheduleAll(model: Model, actor: Actor, tenant: string, jobs: readonly Job[]): BulkResult {
   const now: Rescheduling = { runAt: null, maxAttempts: null };
   const changed = [...jobs].reverse().filter((job) => {

@@ -1,11 +1,11 @@
 /**
- * The steps of a scenario, as plain data, and how to draw them. A step names jobs, runs and workers by numbers that are
- * taken modulo whatever is there, so that a scenario stays meaningful when steps are left out of it.
+ * The steps of a scenario, as plain data, and how to draw them. A step refers to jobs, runs and workers by numbers
+ * modulo the number of existing ones, so that a scenario stays meaningful when steps are left out.
  */
 import * as fc from "fast-check";
 
 export const typeNames = ["a", "b", "c"] as const;
-/** Workers 0 to 2 work for everybody, worker 3 for the first tenant only. */
+/** Workers 0 to 2 work for all tenants, worker 3 only for the first tenant. */
 export const workerCount = 4;
 export const boundWorker = 3;
 
@@ -14,7 +14,9 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Which session a step goes through: on its own, or in a transaction that stays open (and is begun if there is none). */
+/**
+ * How a step is made: directly, or in a transaction that stays open. The transaction begins with the first such step.
+ */
 export type Via = "direct" | "application" | "handler";
 
 /** A job to enqueue, with times relative to now. */
@@ -28,18 +30,18 @@ export interface DrawnJob {
   readonly mode: "skip" | "replace" | "debounce";
   readonly tags: number;
   readonly subject: number | null;
-  /** After the later of now and run_at; zero is too early, so the job is refused. */
+  /** The expiry after the later of now and run_at. Zero is too early, so the job is refused. */
   readonly expiresIn: number | null;
   readonly isLarge: boolean;
 }
 
-/** A job that exists: the n-th of those in a state, if there are any, else of all. */
+/** An existing job: the n-th of those in a state if there are any, otherwise of all. */
 export interface JobReference {
   readonly pick: number;
-  readonly of: "queued" | "running" | "ended" | "any";
+  readonly of: "queued" | "running" | "finished" | "any";
 }
 
-/** A run that the worker believes to hold, or one that somebody held once. */
+/** A run that the worker believes to hold, or one that a worker held earlier. */
 export interface DrawnRun {
   readonly pick: number;
   readonly isPast: boolean;
@@ -130,7 +132,7 @@ export type Kind = keyof Kinds;
 export type StepOf<K extends Kind> = { readonly kind: K } & Readonly<Kinds[K]>;
 export type Step = { [K in Kind]: StepOf<K> }[Kind];
 
-/** A value or, so many times as often, null, which is simpler. */
+/** A value, or null with `nulls` times the weight. Null is simpler. */
 const nullable = <Value>(value: fc.Arbitrary<Value>, nulls = 2): fc.Arbitrary<Value | null> =>
   fc.oneof(
     { withCrossShrink: true },
@@ -140,9 +142,9 @@ const nullable = <Value>(value: fc.Arbitrary<Value>, nulls = 2): fc.Arbitrary<Va
 const pick = fc.nat({ max: 11 });
 const tenant = fc.nat({ max: 2 });
 const worker = fc.nat({ max: workerCount - 1 });
-/** Bits: which of three. */
+/** Bits that select some of three values. */
 const some = fc.integer({ min: 1, max: 7 });
-/** Mostly on its own, so that most of what happens is seen by others. */
+/** Mostly direct, so that other sessions see most changes. */
 const via = fc.constantFrom<Via>(
   "direct",
   "direct",
@@ -173,7 +175,7 @@ const job: fc.Arbitrary<DrawnJob> = fc.record({
 
 const anyJob: fc.Arbitrary<JobReference> = fc.record({
   pick,
-  of: fc.constantFrom("queued", "running", "ended", "any"),
+  of: fc.constantFrom("queued", "running", "finished", "any"),
 });
 const run: fc.Arbitrary<DrawnRun> = fc.record({
   pick,
@@ -219,19 +221,19 @@ const policy: fc.Arbitrary<DrawnPolicy> = fc.record({
     },
     { requiredKeys: [] },
   ),
-  // A time of keeping needs new partitions, so it is rare.
+  // A new retention needs new partitions, so it is rare.
   retention: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, undefined, 1, 2),
 });
 
-const steering = { via, byTenant: fc.boolean() };
+const caller = { via, byTenant: fc.boolean() };
 const limit = fc.constantFrom(1000, 1, 2, 4);
 
-/** How often each kind comes, and how it is drawn. */
+/** How often each kind occurs, and how it is drawn. */
 const kinds: {
   [K in Kind]: readonly [weight: number, fields: { [F in keyof Kinds[K]]: fc.Arbitrary<Kinds[K][F]> }];
 } = {
-  enqueue: [10, { ...steering, tenant, job }],
-  enqueueMany: [5, { ...steering, tenant, jobs: fc.array(job, { minLength: 1, maxLength: 8 }) }],
+  enqueue: [10, { ...caller, tenant, job }],
+  enqueueMany: [5, { ...caller, tenant, jobs: fc.array(job, { minLength: 1, maxLength: 8 }) }],
   claim: [
     8,
     {
@@ -261,17 +263,17 @@ const kinds: {
   beat: [3, { worker, run, hasAttempt: mostly, progress: nullable(fc.nat({ max: 9 })) }],
   beatWorker: [6, { worker, held: fc.constantFrom("all", "all", "none", "unsaid"), types: nullable(some) }],
   crash: [2, { worker }],
-  cancel: [4, { ...steering, job: anyJob }],
-  cancelMany: [2, { ...steering, tenant, filter, limit }],
+  cancel: [4, { ...caller, job: anyJob }],
+  cancelMany: [2, { ...caller, tenant, filter, limit }],
   reschedule: [
     5,
-    { ...steering, job: anyJob, runIn: nullable(ahead), maxAttempts: nullable(fc.constantFrom(1, 2, 6)) },
+    { ...caller, job: anyJob, runIn: nullable(ahead), maxAttempts: nullable(fc.constantFrom(1, 2, 6)) },
   ],
-  rescheduleMany: [2, { ...steering, tenant, filter, limit }],
+  rescheduleMany: [2, { ...caller, tenant, filter, limit }],
   update: [
     3,
     {
-      ...steering,
+      ...caller,
       job: anyJob,
       payload: nullable(fc.boolean()),
       priority: nullable(fc.constantFrom(0, 4, 9)),
@@ -296,7 +298,7 @@ const kinds: {
       by: fc.oneof(
         { arbitrary: fc.constantFrom(200, 1100, 2 * second, 5100, 11 * second, 35 * second), weight: 12 },
         { arbitrary: fc.constantFrom(61 * second, 5 * minute + 100, hour), weight: 8 },
-        // Each of these makes new leaves of the archive, which takes long.
+        // Each of these creates new leaves of the archive, which is slow.
         { arbitrary: fc.constantFrom(day + minute, 3 * day, 40 * day), weight: 1 },
       ),
       isMaintained: rarely,
@@ -308,7 +310,7 @@ const kinds: {
   read: [3, { byTenant: fc.boolean(), tenant, filter, limit: fc.constantFrom(50, 1, 3, 8), job: anyJob }],
 };
 
-/** A way to draw one kind of step, and how often it comes in an even mixture. */
+/** How to draw one kind of step, and how often it occurs in an even mixture. */
 export interface Drawing {
   readonly kind: Kind;
   readonly weight: number;

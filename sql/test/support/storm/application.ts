@@ -1,4 +1,4 @@
-/** What a client of a storm does as an application and as an operator. */
+/** The calls that a client of a storm makes as an application and as an operator. */
 import { maintain } from "../archive.ts";
 import { enqueueJobs } from "../bulk.ts";
 import { cancel, enqueue, reschedule, setPolicy } from "../kernel.ts";
@@ -20,7 +20,7 @@ import {
 } from "./client.ts";
 import { unkept } from "./ledger.ts";
 
-/** Enters what was answered for a job. */
+/** Enters the result for a job into the ledger. */
 function enter(client: Client, tenant: string, job: Draft, answer: { id: string; outcome: string }): void {
   const known = { id: answer.id, tenant, type: job.type, loose: isLoose(job) };
   client.ledger.enqueued(known, answer.outcome);
@@ -41,10 +41,10 @@ export async function enqueueMany(client: Client): Promise<void> {
 }
 
 /**
- * An application's transaction: jobs with keys, then a change of another job. It takes keys in the order that
- * jobforge_enqueue_jobs takes them, idempotency keys before dedupe keys and each in the order of their names, and the job
- * it changes has none. Transactions that take the same keys in different orders do deadlock, as they would over the rows
- * of any table: that is not the kernel's to prevent.
+ * An application's transaction: jobs with keys, then a change of another job. It takes keys in the same order as
+ * jobforge_enqueue_jobs: idempotency keys before dedupe keys, each in order of their names. The job it changes has no
+ * key. Transactions that take the same keys in different orders do deadlock, as with the rows of any table. The kernel
+ * cannot prevent that.
  */
 export async function transact(client: Client): Promise<void> {
   const { db, random } = client;
@@ -90,7 +90,7 @@ export async function updateOne(client: Client): Promise<void> {
   const { random } = client;
   const job = anyJob(client);
   if (job === undefined) return;
-  // The payload stays: it tells whose job it is.
+  // The payload must stay, because the ledger identifies jobs by it.
   const changes = random.pick([
     { priority: random.below(4) },
     { tags: random.some(["x", "y", "z"], 2) },
@@ -134,7 +134,7 @@ export async function maintainOnce({ db, random }: Client): Promise<void> {
   await maintain(db, random.pick([1, 10, 1000]));
 }
 
-/** Pauses something, or everything, for a moment, or opens it again. */
+/** Pauses a type, a tenant or everything for a moment, or resumes it. */
 export async function flipGate({ db, random }: Client): Promise<void> {
   const [scope, key] = random.pick([
     ["all", ""],
@@ -151,7 +151,7 @@ export async function flipGate({ db, random }: Client): Promise<void> {
   ]);
 }
 
-/** Changes how a type behaves; which jobs keep their history stays, or nobody could count them. */
+/** Changes the policy of a type, except keep_history, so that the ledger can count the jobs. */
 export async function changePolicy({ db, random }: Client): Promise<void> {
   const policy = random.pick<Record<string, unknown>>([
     { max_attempts: 1 + random.below(4) },
@@ -163,7 +163,7 @@ export async function changePolicy({ db, random }: Client): Promise<void> {
   await setPolicy(db, random.pick(kept), policy);
 }
 
-/** Sets a limit, in a transaction that may stay open for some calls or come to nothing, or removes it. */
+/** Sets or removes a limit in a transaction, which is sometimes rolled back. */
 export async function changeLimit({ db, random }: Client): Promise<void> {
   const [scope, key] = random.pick([
     ["type", random.pick([...kept, "*"])],

@@ -1,20 +1,20 @@
-/** One client of a storm, and the jobs and keys that all of them share. */
+/** One client of a storm, and the jobs and keys that all clients share. */
 import type { TestConnection } from "@jobforge/testing";
 import { largePayload } from "../archive.ts";
 import { T, U, unknownId } from "../kernel.ts";
 import type { Random } from "../random.ts";
 import { type Known, type Ledger, type Run, unkept } from "./ledger.ts";
 
-/** An application, a worker and an operator on one connection. Whatever it is told goes into the ledger. */
+/** An application, a worker and an operator on one connection. All results of its calls go into the ledger. */
 export interface Client {
   readonly name: string;
   readonly db: TestConnection;
   readonly random: Random;
   readonly ledger: Ledger;
-  /** The runs it has claimed and not ended. */
+  /** The runs that it has claimed and not ended. */
   held: Run[];
   hint: unknown;
-  /** How often its process was started again. */
+  /** How often its process was restarted. */
   instance: number;
   /** How many payloads it has written. */
   payloads: number;
@@ -37,14 +37,14 @@ export type Draft = Record<string, unknown> & { type: string };
 
 export const isLoose = (draft: Draft): boolean => !("idempotency_key" in draft || "dedupe_key" in draft);
 
-/** A payload that no other job has, large now and then. */
+/** Returns a unique payload, sometimes a large one. */
 export function payload(client: Client): { token: string } {
   client.payloads += 1;
   const token = `${client.name} ${client.payloads}`;
   return client.random.chance(0.1) ? { token, ...largePayload } : { token };
 }
 
-/** A job with any of the options there are. */
+/** Returns a job with random options. */
 export function draft(client: Client): Draft {
   const { random } = client;
   const job: Draft = { type: random.pick([...kept, unkept]), payload: payload(client) };
@@ -55,14 +55,14 @@ export function draft(client: Client): Draft {
   if (random.chance(0.3)) job["tags"] = random.some(["x", "y", "z"], 2);
   if (random.chance(0.2)) job["run_at"] = soon(random);
   if (client.limited && random.chance(0.5)) job["concurrency_key"] = random.pick(concurrencyKeys);
-  // What keeps no history can be accounted for only when somebody is told of its end.
+  // A job without history can be counted only if a client gets its end, so bulk changes and expiry must not end it.
   if (job.type !== unkept && random.chance(0.5)) job["subject"] = random.pick(subjects);
   if (job.type !== unkept && random.chance(0.1))
     job["expires_at"] = new Date(Date.now() + 60_000).toISOString();
   return job;
 }
 
-/** A dedupe key, with any mode. */
+/** Returns a dedupe key with a random mode. */
 export function dedupe(random: Random): { dedupe_key: string; dedupe_mode: string } {
   return {
     dedupe_key: random.pick(dedupeKeys),
@@ -70,12 +70,12 @@ export function dedupe(random: Random): { dedupe_key: string; dedupe_mode: strin
   };
 }
 
-/** A time around now. */
+/** Returns a time around now. */
 export function soon(random: Random): string {
   return new Date(Date.now() - 500 + random.below(1000)).toISOString();
 }
 
-/** A job that somebody enqueued, the latest ones more often; undefined when there is none yet. */
+/** Returns an enqueued job, more often a recent one, or undefined if there is none yet. */
 export function anyJob({ random, ledger }: Client, loose = false): Known | undefined {
   const known = loose ? ledger.known.filter((job) => job.loose) : ledger.known;
   if (known.length === 0) return undefined;

@@ -1,8 +1,8 @@
-/** What the clients of a storm were told, and whether the database agrees with it in the end. */
+/** Records the results that the clients of a storm got, and compares them with the database at the end. */
 import type { Sql } from "../kernel.ts";
 import type { Report, Settlement } from "../settle.ts";
 
-/** A job that a client may try to change. Loose ones have no key, so that no call but a change by name waits for them. */
+/** A job that a client may try to change. A loose job has no key, so only changes by id wait for it. */
 export interface Known {
   readonly id: string;
   readonly tenant: string;
@@ -17,7 +17,7 @@ export interface Run {
   readonly type: string;
 }
 
-/** Keeps no history: a job of it that succeeds or is canceled is gone. */
+/** The type without history: its jobs are deleted when they succeed or are canceled. */
 export const unkept = "unkept";
 
 type JobRow = {
@@ -37,23 +37,23 @@ type AttemptRow = {
 
 const nameOf = (id: string, attempt: number): string => `${id} attempt ${attempt}`;
 
-/** The books of a storm. Only what was committed is entered. */
+/** The ledger of a storm. It contains only committed results. */
 export class Ledger {
   readonly known: Known[] = [];
-  /** What should not have happened, in words. */
+  /** Descriptions of results that must not occur. */
   readonly objections: string[] = [];
   readonly #created = new Set<string>();
-  readonly #answered = new Set<string>();
+  readonly #returned = new Set<string>();
   readonly #forgotten = new Set<string>();
-  /** Who claimed each attempt, and how its end was reported. */
+  /** The worker that claimed each attempt, and the reported end. */
   readonly #claims = new Map<string, string>();
   readonly #ends = new Map<string, string>();
-  /** Payloads of children without keys, whose parents succeeded: each must be one job. */
+  /** Payloads of children without keys whose parents succeeded: each must be exactly one job. */
   readonly #children = new Set<string>();
   #keyedChildren = 0;
 
   enqueued(job: Known, outcome: string): void {
-    this.#answered.add(job.id);
+    this.#returned.add(job.id);
     if (outcome !== "created") return;
     if (this.#created.has(job.id)) this.objections.push(`job ${job.id} was created twice`);
     this.#created.add(job.id);
@@ -68,26 +68,28 @@ export class Ledger {
     }
   }
 
-  /** Enters what became of the reports; those of `held` runs must all have been accepted, others must not. */
+  /** Enters the results of reports. Reports of `held` runs must be accepted, others must not. */
   settled(reports: readonly Report[], held: readonly Run[], { settled, claim_error }: Settlement): void {
     if (claim_error !== undefined) this.objections.push(`claim: ${claim_error.code} ${claim_error.message}`);
-    if (settled.length !== reports.length) this.objections.push("a settle did not answer every report");
+    if (settled.length !== reports.length)
+      this.objections.push("a settle did not return a row for every report");
     const open = new Map(held.map((run) => [nameOf(run.id, run.attempt), run]));
     for (const [n, { id, attempt, outcome, status }] of settled.entries()) {
       const name = nameOf(String(id), Number(attempt));
       const run = open.get(name);
       open.delete(name);
-      if ((outcome === "ok") !== (run !== undefined)) this.objections.push(`${name} was told ${outcome}`);
+      if ((outcome === "ok") !== (run !== undefined))
+        this.objections.push(`${name} got the outcome ${outcome}`);
       if (run !== undefined && status !== null) this.#ended(name, run, reports[n] ?? {}, status);
     }
   }
 
-  /** Enters the end of a run that a call of its own ended. */
+  /** Enters the end of a run that was reported by a separate call. */
   completed(run: Run, reported: string, status: string): void {
     this.#ended(nameOf(run.id, run.attempt), run, { status: reported }, status);
   }
 
-  /** Enters a cancel: a job that keeps no history is gone then, or when its run has ended, were it lost. */
+  /** Enters a cancel: a job without history is deleted at once, or when its run ends or is lost. */
   canceled(job: Known): void {
     if (job.type === unkept) this.#forgotten.add(job.id);
   }
@@ -103,7 +105,7 @@ export class Ledger {
     }
   }
 
-  /** Everything the database holds against what was told. */
+  /** Returns all differences between the database and the ledger. */
   async audit(db: Sql): Promise<string[]> {
     const jobs = await db.query<JobRow>(
       `select id, attempts, status, payload ->> 'token' as token,
@@ -121,15 +123,15 @@ export class Ledger {
     const unknown = jobs.filter((job) => !this.#created.has(job.id));
     const loose = unknown.filter((job) => !job.keyed);
     const tokens = new Set(loose.map((job) => job.token ?? job.id));
-    const complaints = [...this.#created, ...this.#answered]
+    const complaints = [...this.#created, ...this.#returned]
       .filter((id) => !found.has(id) && !this.#forgotten.has(id))
       .map((id) => `job ${id} is missing`);
-    if (found.size !== jobs.length) complaints.push("a job is there twice");
-    if (tokens.size !== loose.length) complaints.push("a child without keys is there twice");
+    if (found.size !== jobs.length) complaints.push("a job exists twice");
+    if (tokens.size !== loose.length) complaints.push("a child without keys exists twice");
     for (const token of this.#children) {
       if (!tokens.delete(token)) complaints.push(`child ${token} is missing`);
     }
-    complaints.push(...[...tokens].map((token) => `nobody enqueued ${token}`));
+    complaints.push(...[...tokens].map((token) => `no client enqueued ${token}`));
     if (unknown.length - loose.length > this.#keyedChildren) complaints.push("there are too many keyed jobs");
     return complaints;
   }
@@ -139,9 +141,9 @@ export class Ledger {
     const numbers = new Map<string, number[]>(jobs.map((job) => [job.id, []]));
     for (const { job_id, attempt_no } of attempts) numbers.get(job_id)?.push(attempt_no);
     for (const { id, attempts: last } of jobs) {
-      const told = numbers.get(id) ?? [];
-      if (told.length !== last || told.some((number, n) => number !== n + 1)) {
-        complaints.push(`job ${id} has run ${last} times and shows ${told.join()}`);
+      const listed = numbers.get(id) ?? [];
+      if (listed.length !== last || listed.some((number, n) => number !== n + 1)) {
+        complaints.push(`job ${id} has run ${last} times and shows ${listed.join()}`);
       }
     }
     const canceled = new Set(jobs.filter((job) => job.status === "canceled").map((job) => job.id));

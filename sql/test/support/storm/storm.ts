@@ -1,4 +1,4 @@
-/** A storm: many clients that do everything there is to do at random, at once. */
+/** A storm: many clients that concurrently make random calls of all kinds. */
 import type { TestDatabase } from "@jobforge/testing";
 import { maintain } from "../archive.ts";
 import { claim, connections, type KernelError, setPolicy, U } from "../kernel.ts";
@@ -10,7 +10,7 @@ import { kept } from "./client.ts";
 import { Ledger, unkept } from "./ledger.ts";
 import * as worker from "./worker.ts";
 
-/** What clients do, and how often. */
+/** The actions of clients, and how often they occur. */
 const actions: Record<string, readonly [weight: number, act: (client: Client) => Promise<void>]> = {
   enqueue: [8, application.enqueueOne],
   "enqueue in bulk": [6, application.enqueueMany],
@@ -39,10 +39,10 @@ const lots: readonly string[] = Object.entries(actions).flatMap(([name, [weight]
 
 const limitedLots: readonly string[] = [...lots, ...Array<string>(3).fill("set a limit")];
 
-/** What a change of one job may be told: it comes too late. */
+/** The errors of a change that comes too late. */
 const tooLate = ["JF005", "JF006"];
 
-/** Does one thing. Whatever error it meets is rolled back, and an objection unless it says that the call came too late. */
+/** Does one action. An error is rolled back and is an objection, unless the call only came too late. */
 async function act(client: Client): Promise<void> {
   const name = client.random.pick(client.limited ? limitedLots : lots);
   try {
@@ -55,24 +55,24 @@ async function act(client: Client): Promise<void> {
   }
 }
 
-/** What a storm must not leave behind when it is over. */
+/** Counts rows that a storm must not leave behind. */
 export const leftovers = `select jsonb_build_object(
   'live jobs', (select count(*) from jobforge.jobs),
   'children not enqueued', (select count(*) from jobforge.outbox),
-  'buckets to look at', (select count(*) from jobforge.unpark_requests),
+  'buckets to unpark', (select count(*) from jobforge.unpark_requests),
   'requests to cancel', (select count(*) from jobforge.cancel_requests),
   'deadlocks', (select deadlocks from pg_stat_database where datname = current_database()))`;
 
 export interface Storm {
   readonly clients: number;
   readonly seed: number;
-  /** With concurrency keys, limits that come and go, and a tenant of weight three. */
+  /** With concurrency keys, changing limits, and a tenant of weight three. */
   readonly limited?: boolean;
-  /** Asked before everything a client does, with the number of what it has done. */
+  /** Called before each action of a client, with the number of its actions so far. */
   going(done: number): boolean;
 }
 
-/** Lets clients loose, then ends all that is left. Answers the books. */
+/** Runs the clients, then ends all remaining runs. Returns the ledger. */
 export async function storm(
   db: TestDatabase,
   { clients: count, seed, limited = false, going }: Storm,
@@ -103,7 +103,7 @@ export async function storm(
   return ledger;
 }
 
-/** Opens the gates, ends what workers hold, and then everything that waits, as if hours had passed. */
+/** Resumes all gates, ends the runs that workers hold, and then all waiting jobs, as if hours had passed. */
 async function calmDown(db: TestDatabase, clients: readonly Client[]): Promise<void> {
   await db.query("select jobforge_set_gate(scope, key, false) from jobforge.gates");
   await db.query("select jobforge_remove_limit(scope, key) from jobforge.limits");
@@ -111,13 +111,13 @@ async function calmDown(db: TestDatabase, clients: readonly Client[]): Promise<v
   for (const client of clients) await client.db.travel("2 hours");
   await Promise.all(clients.slice(0, 4).map(worker.drain));
   for (const client of clients) {
-    // Leases of runs that nobody knows of are over, and children that waited for a key are enqueued.
+    // Takes back expired leases of runs that no client holds, and enqueues children that waited for a key.
     await maintain(client.db);
     await worker.drain(client);
     await client.db.query("select pg_stat_force_next_flush()");
   }
   await maintain(db);
-  // Buckets in which somebody held a job are looked at again a second later.
+  // Buckets in which a transaction held a job are checked again a second later.
   await db.travel("3 hours");
   await claim(db);
 }

@@ -1,4 +1,4 @@
-/** What a client of a storm does as a worker. */
+/** The calls that a client of a storm makes as a worker. */
 import { claim, complete, heartbeat, type Job, workerHeartbeat } from "../kernel.ts";
 import { type ClaimedJob, type Report, settle } from "../settle.ts";
 import { type Client, dedupe, idempotencyKeys, kept, payload, soon, tenants } from "./client.ts";
@@ -6,7 +6,7 @@ import type { Run } from "./ledger.ts";
 
 const runOf = ({ id, attempts, type }: Job | ClaimedJob): Run => ({ id, attempt: attempts, type });
 
-/** Claims without a hint, of all types and tenants or of some. */
+/** Claims without a hint, for all types and tenants or for some. */
 export async function claimSome(client: Client): Promise<void> {
   if (client.held.length > 40) return await settleSome(client);
   const { random } = client;
@@ -20,14 +20,14 @@ export async function claimSome(client: Client): Promise<void> {
   client.held.push(...runs);
 }
 
-/** A worker that dies between its claim and the commit. */
+/** Claims as a worker that crashes between its claim and the commit. */
 export async function claimInVain({ db, name, random }: Client): Promise<void> {
   await db.query("begin");
   await claim(db, name, { limit: 1 + random.below(10) });
   await db.query("rollback");
 }
 
-/** Reports how runs ended, claims the next ones, and enters both. */
+/** Reports how runs ended, claims the next ones, and enters both into the ledger. */
 async function settleAndClaim(
   client: Client,
   runs: readonly Run[],
@@ -43,7 +43,7 @@ async function settleAndClaim(
   client.hint = answer.hint;
 }
 
-/** Settles some of what it holds, in any way, with reports that must be refused among them; now and then twice. */
+/** Settles some held runs with random ends, together with reports that must be refused. Sometimes repeats the call. */
 export async function settleSome(client: Client): Promise<void> {
   const { random } = client;
   const runs = random.some(client.held, 1 + random.below(20));
@@ -54,11 +54,11 @@ export async function settleSome(client: Client): Promise<void> {
     .map(({ id, attempt }) => ({ id, attempt: attempt + 1, status: "succeeded" }));
   const limit = client.held.length > 40 ? 0 : random.below(20);
   await settleAndClaim(client, runs, [...reports, ...refused], limit);
-  // The answer was lost: what was reported is reported again, and must change nothing.
+  // The response was lost: the same reports are sent again, and must change nothing.
   if (random.chance(0.2)) await settleAndClaim(client, [], reports, 0);
 }
 
-/** How a run may end. */
+/** Returns a random end of a run. */
 function end(client: Client): Report {
   const { random } = client;
   const how = random.below(10);
@@ -70,7 +70,7 @@ function end(client: Client): Report {
   return { status: "succeeded", children: Array.from({ length: 1 + random.below(3) }, () => child(client)) };
 }
 
-/** A child, with or without a key that applications use too. */
+/** Returns a child, with or without a key that applications also use. */
 function child(client: Client): Report {
   const { random } = client;
   const job = { type: random.pick(kept), payload: payload(client), max_attempts: 2 };
@@ -78,7 +78,7 @@ function child(client: Client): Report {
   return random.chance(0.4) ? { ...job, ...dedupe(random) } : job;
 }
 
-/** Ends one run by a call of its own. */
+/** Ends one run by a separate call. */
 export async function completeOne(client: Client): Promise<void> {
   const run = client.held.shift();
   if (run === undefined) return;
@@ -97,7 +97,7 @@ export async function completeOne(client: Client): Promise<void> {
   ledger.completed(run, reported, status);
 }
 
-/** Says that a run is alive, or how far it is. */
+/** Sends a heartbeat or the progress of a run. */
 export async function beat({ db, name, random, held }: Client): Promise<void> {
   const [run] = random.some(held, 1);
   if (run === undefined) return;
@@ -106,7 +106,7 @@ export async function beat({ db, name, random, held }: Client): Promise<void> {
     await db.query("select jobforge_progress_job($1, $2, '{\"done\": 1}', $3)", [run.id, name, run.attempt]);
 }
 
-/** Heartbeats as a worker, now and then as a new process that knows only some of the runs: the others are lost. */
+/** Sends a worker heartbeat, sometimes as a new process that knows only some of the runs, so the others are lost. */
 export async function beatAsWorker(client: Client): Promise<void> {
   const { db, name, random, ledger } = client;
   if (random.chance(0.2)) {
@@ -122,14 +122,14 @@ export async function beatAsWorker(client: Client): Promise<void> {
   if (lost.length > 0) ledger.objections.push(`${name} lost ${JSON.stringify(lost)}`);
 }
 
-/** Ends whatever it holds as succeeded. */
+/** Ends all held runs as succeeded. */
 export async function finish(client: Client, limit = 0): Promise<void> {
   const runs = client.held.splice(0);
   const reports = runs.map(({ id, attempt }) => ({ id, attempt, status: "succeeded" }));
   await settleAndClaim(client, runs, reports, limit);
 }
 
-/** Claims and ends until nothing is due. */
+/** Claims and ends jobs until no job is due. */
 export async function drain(client: Client): Promise<void> {
   do await finish(client, 500);
   while (client.held.length > 0);

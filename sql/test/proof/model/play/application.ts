@@ -1,4 +1,4 @@
-/** Steps of applications and operators that concern jobs: enqueue, cancel, reschedule, update. */
+/** Steps of applications and operators on jobs: enqueue, cancel, reschedule and update. */
 import { type Enqueued, enqueue, enqueueAll } from "../enqueue.ts";
 import { boundTenant, type SessionName } from "../kernel.ts";
 import type { Job, Model, Status } from "../state.ts";
@@ -19,14 +19,14 @@ import {
 } from "./specs.ts";
 import { type Call, Divergence, idle, type Stage, same } from "./stage.ts";
 
-/** Whose session a steering call goes through: the tenant's own where it has one, else an operator's. */
+/** Returns the session of a call: the tenant's own if it has one, otherwise an operator's. */
 function sessionFor(via: Via, byTenant: boolean, tenant: string): SessionName {
   if (via !== "direct") return via;
   return byTenant && tenant === boundTenant ? "tenant" : "operator";
 }
 
-/** Workers may enqueue, but steering is not for them. */
-function steeringVia(via: Via): Via {
+/** Workers may enqueue, but may not steer jobs. */
+function steerVia(via: Via): Via {
   return via === "handler" ? "application" : via;
 }
 
@@ -38,7 +38,7 @@ function actorOf(stage: Stage, call: Call): string {
   return stage.kernel.sessions[call.session].role;
 }
 
-/** What a report says about how a step was made. */
+/** Returns the caller of a step for the report. */
 function by(call: Call, via: Via): string {
   return via === "direct" ? call.session : `${call.session}, in its transaction,`;
 }
@@ -83,7 +83,7 @@ function markOf(payload: unknown): unknown {
   return (payload as { mark?: unknown } | null)?.mark;
 }
 
-/** Compares the answer for one job, and learns its id. */
+/** Compares the result for one job, and learns its id. */
 function meet(stage: Stage, predicted: Enqueued, answer: Record<string, unknown>): void {
   const id = String(answer["id"]);
   same("the outcome", answer["outcome"], predicted.outcome);
@@ -108,7 +108,7 @@ export async function playEnqueueMany(stage: Stage, step: StepOf<"enqueueMany">)
     (model) => enqueueAll(model, tenant, specs),
     (predicted, [row]) => {
       const answers = row as Record<string, unknown>[];
-      same("the number of answers", answers.length, predicted.length);
+      same("the number of results", answers.length, predicted.length);
       for (const [index, one] of predicted.entries()) meet(stage, one, answers[index] ?? {});
       return predicted.map((one) => `${one.outcome} ${one.name}`).join(", ");
     },
@@ -116,7 +116,7 @@ export async function playEnqueueMany(stage: Stage, step: StepOf<"enqueueMany">)
 }
 
 export async function playCancel(stage: Stage, step: StepOf<"cancel">): Promise<string> {
-  const via = steeringVia(step.via);
+  const via = steerVia(step.via);
   const job = stage.pickJob(step.job, via);
   if (job === undefined) return idle;
   const { tenant } = job;
@@ -132,14 +132,14 @@ export async function playCancel(stage: Stage, step: StepOf<"cancel">): Promise<
     (after, [row]) => {
       const answer = row as Record<string, unknown>;
       const isAsked = after.status === "running";
-      same("the answer", [answer["status"], answer["cancel_requested"]], [after.status, isAsked]);
+      same("the result", [answer["status"], answer["cancel_requested"]], [after.status, isAsked]);
       return after.status;
     },
   );
 }
 
 export async function playReschedule(stage: Stage, step: StepOf<"reschedule">): Promise<string> {
-  const via = steeringVia(step.via);
+  const via = steerVia(step.via);
   const job = stage.pickJob(step.job, via);
   if (job === undefined) return idle;
   const { tenant } = job;
@@ -161,7 +161,7 @@ export async function playReschedule(stage: Stage, step: StepOf<"reschedule">): 
       reschedule(model, actorOf(stage, call), tenant, job.name, { runAt, maxAttempts: step.maxAttempts }),
     (after, [row]) => {
       const answer = row as Record<string, unknown>;
-      same("the answer", [answer["status"], answer["max_attempts"]], ["queued", after.maxAttempts]);
+      same("the result", [answer["status"], answer["max_attempts"]], ["queued", after.maxAttempts]);
       same("run_at", Date.parse(String(answer["run_at"])), after.runAt);
       return `max ${after.maxAttempts}`;
     },
@@ -169,7 +169,7 @@ export async function playReschedule(stage: Stage, step: StepOf<"reschedule">): 
 }
 
 export async function playUpdate(stage: Stage, step: StepOf<"update">): Promise<string> {
-  const via = steeringVia(step.via);
+  const via = steerVia(step.via);
   const job = stage.pickJob(step.job, via);
   if (job === undefined) return idle;
   const { tenant } = job;
@@ -205,7 +205,7 @@ export async function playUpdate(stage: Stage, step: StepOf<"update">): Promise<
   );
 }
 
-/** The page of jobs that a bulk change means: newest first, those in the statuses it is for. */
+/** Returns the page of jobs that a bulk change selects: newest first, in the statuses that it can change. */
 function page(stage: Stage, model: Model, step: StepOf<"cancelMany" | "rescheduleMany">): Job[] {
   const filter = filterOf(step.filter);
   const usable: Status[] = step.kind === "cancelMany" ? ["queued", "running"] : ["queued", "failed", "dead"];
@@ -214,9 +214,9 @@ function page(stage: Stage, model: Model, step: StepOf<"cancelMany" | "reschedul
   return stage.newestFirst(found).slice(0, step.limit);
 }
 
-/** A bulk cancel or reschedule. */
+/** Plays a bulk cancel or reschedule. */
 export async function playMany(stage: Stage, step: StepOf<"cancelMany" | "rescheduleMany">): Promise<string> {
-  const via = steeringVia(step.via);
+  const via = steerVia(step.via);
   const tenant = tenantOf(stage, step.tenant);
   const document = filterDocument(filterOf(step.filter));
   if (Object.keys(document).length === 0) return idle;

@@ -1,4 +1,4 @@
-/** Steps of workers that claim: claim, settle, and a settle sent again. */
+/** Steps of workers that claim: claim, settle, and a repeated settle. */
 import { claim, IllegalClaim, isNextDue, type Wanted } from "../claim.ts";
 import { type RunReference, settle } from "../runs.ts";
 import type { Model } from "../state.ts";
@@ -7,7 +7,7 @@ import { describeReport, endOf, forgetRuns, reportDocument, shownRun, typesOf } 
 import { shown, tenantOf } from "./specs.ts";
 import { Divergence, idle, type Process, type Report, type Settle, type Stage, same } from "./stage.ts";
 
-/** What the kernel says of a claimed job. */
+/** A claimed job as the kernel returns it. */
 interface Claimed {
   readonly id: string;
   readonly tenant_id: string;
@@ -18,7 +18,7 @@ interface Claimed {
   readonly max_attempts: number;
 }
 
-/** Judges what was claimed, and learns the ids of jobs that were not known before. */
+/** Checks the claimed jobs, and learns the ids of new jobs. */
 function adopt(stage: Stage, model: Model, wanted: Wanted, rows: readonly Claimed[]): RunReference[] {
   const jobs = legally(() =>
     claim(
@@ -29,7 +29,7 @@ function adopt(stage: Stage, model: Model, wanted: Wanted, rows: readonly Claime
   );
   return jobs.map((job, index) => {
     const row = rows[index];
-    same(`the place of ${job.name} in the answer`, row?.payload.mark, job.payload.mark);
+    same(`the place of ${job.name} in the result`, row?.payload.mark, job.payload.mark);
     stage.bind(job.name, row?.id ?? "");
     same(
       `the claim of ${job.name}`,
@@ -55,7 +55,7 @@ function describeClaim(limit: number, types: readonly string[] | null, tenant: s
 export async function playClaim(stage: Stage, step: StepOf<"claim">): Promise<string> {
   const process = stage.process(step.worker);
   const types = typesOf(stage, step.types);
-  // A bound worker that asks for another tenant is refused, which is another step's business.
+  // A bound worker that requests another tenant is refused. Another kind of step tests that.
   const tenant = step.tenant === null || process.bound !== null ? null : tenantOf(stage, step.tenant);
   const wanted = {
     worker: process.name,
@@ -64,7 +64,7 @@ export async function playClaim(stage: Stage, step: StepOf<"claim">): Promise<st
     tenant: process.bound ?? tenant,
     isHinted: false,
   };
-  const fate = { kept: "", lost: ", answer lost", "rolled back": ", rolled back" };
+  const fate = { kept: "", lost: ", result lost", "rolled back": ", rolled back" };
   stage.doing = `${process.name} claims ${describeClaim(step.limit, types, tenant)}${fate[step.answer]}`;
   const session = stage.kernel.sessions[process.session];
   if (step.answer === "rolled back") await session.run("begin");
@@ -90,7 +90,7 @@ export async function playSettle(stage: Stage, step: StepOf<"settle">): Promise<
     return meant === undefined ? [] : [{ run: meant, end: endOf(stage, end) }];
   });
   if (step.isInTransaction && process.bound === null) {
-    // A handler's transaction claims nothing, and has no children: their ids could not be learned before it ends.
+    // A handler's transaction claims nothing and creates no children: their ids could not be learned before it ends.
     const childless = reports.map(({ run, end }) => ({ run, end: { ...end, children: [] } }));
     const sent = { reports: childless, limit: 0, types: null, tenant: null, hint: null };
     return await sendSettle(stage, process, sent, "handler", false);
@@ -101,7 +101,7 @@ export async function playSettle(stage: Stage, step: StepOf<"settle">): Promise<
   return await sendSettle(stage, process, sent, "direct", step.isLost);
 }
 
-/** Sends the worker's last settle again, as after a lost answer. */
+/** Repeats the worker's last settle, as after a lost response. */
 export async function playRetrySettle(stage: Stage, step: StepOf<"retrySettle">): Promise<string> {
   const senders = stage.processes.filter((process) => process.sent !== null);
   const process = senders[step.worker % senders.length] ?? stage.process(step.worker);
@@ -134,7 +134,7 @@ async function sendSettle(
   const reports = sent.reports.map((report) => describeReport(stage, report)).join("; ");
   const asked = sent.limit === 0 ? "" : ` and claims ${describeClaim(sent.limit, sent.types, sent.tenant)}`;
   const how = `${via === "handler" ? " in a transaction" : ""}${sent.hint === null ? "" : " with a hint"}`;
-  stage.doing = `${process.name} settles [${reports}]${asked}${how}${isLost ? ", answer lost" : ""}`;
+  stage.doing = `${process.name} settles [${reports}]${asked}${how}${isLost ? ", result lost" : ""}`;
   return await stage.perform(
     via,
     {
@@ -175,7 +175,7 @@ async function sendSettle(
   );
 }
 
-/** What a process learns from the answer to its settle. */
+/** Updates a process with the result of its settle. */
 function remember(
   stage: Stage,
   process: Process,
@@ -192,7 +192,7 @@ function remember(
   if (sent.limit > 0) process.hint = hint;
 }
 
-/** Fails unless this may be when the next waiting job becomes due. */
+/** Fails unless this may be the time when the next waiting job is due. */
 export function requireNextDue(model: Model, types: readonly string[] | null, answer: number | null): void {
   if (isNextDue(model, types, answer)) return;
   throw new Divergence(`next_due_at is ${answer === null ? "null" : new Date(answer).toISOString()}`);

@@ -1,4 +1,4 @@
-/** Compares what the kernel shows with what the model believes: jobs, attempts, results, keys and the audit log. */
+/** Compares the kernel with the model: jobs, attempts, results, keys and the audit log. */
 import { createHash } from "node:crypto";
 import { type Fault, isOverdue, type Job, type Model } from "../state.ts";
 import { Divergence, type Stage } from "./stage.ts";
@@ -16,7 +16,7 @@ const seenQuery = `select to_jsonb(j) as job,
     (select jsonb_agg(to_jsonb(r)) from jobforge_job_results r where r.job_id = j.id) as results
   from jobforge_jobs j`;
 
-/** Compares the jobs that changed since the last time, after learning the ids of those that a run brought forth. */
+/** Compares the jobs that changed since the last comparison, after learning the ids of new children. */
 export async function compareTouched(stage: Stage): Promise<void> {
   await learnIds(stage);
   const names = [...stage.shared.touched].filter((name) => isComparable(stage, name));
@@ -30,7 +30,7 @@ export async function compareTouched(stage: Stage): Promise<void> {
   );
 }
 
-/** Compares everything there is. */
+/** Compares everything. */
 export async function compareAll(stage: Stage): Promise<void> {
   await compareTouched(stage);
   const names = stage.base.jobs.entries().map(([name]) => name);
@@ -46,13 +46,13 @@ export async function compareAll(stage: Stage): Promise<void> {
   await compareLeftovers(stage);
 }
 
-/** What is overdue may be there in part, and is nobody's business any more. */
+/** Returns whether a job can be compared. An overdue job may be deleted in part, so it cannot. */
 function isComparable(stage: Stage, name: string): boolean {
   const job = stage.base.jobs.get(name);
   return job !== undefined && (job.forgotten || !isOverdue(job, stage.now));
 }
 
-/** Children get their ids from the kernel, unasked: their payloads tell them apart. */
+/** Learns the ids of children, which no call returns. They are recognized by their payloads. */
 async function learnIds(stage: Stage): Promise<void> {
   const unknown = stage.base.known().filter((job) => !stage.hasId(job.name));
   if (unknown.length === 0) return;
@@ -63,31 +63,31 @@ async function learnIds(stage: Stage): Promise<void> {
   );
   for (const job of unknown) {
     const found = rows.filter((row) => row.mark === job.payload.mark);
-    if (found.length !== 1) throw new Divergence(`there are ${found.length} of the child ${job.name}`);
+    if (found.length !== 1) throw new Divergence(`there are ${found.length} jobs for the child ${job.name}`);
     for (const row of found) stage.bind(job.name, row.id);
   }
 }
 
 function compareJobs(stage: Stage, names: readonly string[], rows: readonly Seen[]): void {
   const seen = new Map(rows.map((row) => [String(row.job["id"]), row]));
-  if (seen.size < rows.length) throw new Divergence("a job is there twice");
+  if (seen.size < rows.length) throw new Divergence("a job exists twice");
   for (const name of names) {
     const job = stage.base.job(name);
     const row = seen.get(stage.idOf(name));
     seen.delete(stage.idOf(name));
     if (job.forgotten !== (row === undefined)) {
-      throw new Divergence(`${name} is ${row === undefined ? "missing" : "still there"}`);
+      throw new Divergence(`${name} is ${row === undefined ? "missing" : "not deleted"}`);
     }
     if (row !== undefined) compareJob(stage.base, stage.idOf(name), job, row);
   }
   for (const id of seen.keys()) {
-    throw new Divergence(`there is a job ${stage.nameOf(id) ?? id} that should not be`);
+    throw new Divergence(`there is a job ${stage.nameOf(id) ?? id} that should not exist`);
   }
 }
 
 function compareJob(model: Model, id: string, job: Job, row: Seen): void {
   const isRunning = job.status === "running";
-  const isEnded = job.finishedAt !== null;
+  const isFinished = job.finishedAt !== null;
   const isAsked = model.requests.get(job.name) !== undefined;
   const expected: Row = {
     tenant_id: job.tenant,
@@ -110,7 +110,7 @@ function compareJob(model: Model, id: string, job: Job, row: Seen): void {
     subject: job.subject,
     tags: job.tags,
     progress: job.progress,
-    cancel_requested: isEnded ? job.status === "canceled" && job.endedByRun : isAsked,
+    cancel_requested: isFinished ? job.status === "canceled" && job.endedByRun : isAsked,
     cost_cents: job.cost,
     created_at: job.createdAt,
     updated_at: job.updatedAt,
@@ -126,7 +126,7 @@ function compareJob(model: Model, id: string, job: Job, row: Seen): void {
 
 const timeColumn = /_at$/;
 
-/** A row in the model's terms: times as numbers, payloads by their mark. */
+/** Returns a row in the model's terms: times as numbers, payloads by their mark. */
 function readRow(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
@@ -143,7 +143,7 @@ function differ(name: string, what: string, actual: unknown, expected: unknown):
   if (is !== should) throw new Divergence(`${what} of ${name} is ${is}, should be ${should}`);
 }
 
-/** An error must be there or not, and say when; what it says is compared where the model knows it. */
+/** Compares the presence and time of an error, and its message if the model knows it. */
 function compareFault(name: string, what: string, actual: unknown, expected: Fault | null): void {
   differ(name, `${what} at all`, actual !== null, expected !== null);
   if (expected === null) return;
@@ -154,7 +154,7 @@ function compareFault(name: string, what: string, actual: unknown, expected: Fau
   if (expected.at !== null) differ(name, `the time of ${what}`, Date.parse(String(attemptedAt)), expected.at);
 }
 
-/** Every execution has its attempt, the current one included. */
+/** Requires that every run has its attempt, including the current one. */
 function compareAttempts(id: string, job: Job, rows: readonly Row[]): void {
   const runs: Row[] = job.runs.map((run) => ({
     attempt_no: run.attempt,
@@ -198,7 +198,7 @@ function compareResults(job: Job, { job: shown, results }: Seen): void {
   differ(name, "artifact_ref", result["artifact_ref"], outcome.reference);
 }
 
-/** 32 hex digits that follow from job and attempt. */
+/** Returns 32 hex digits that are derived from the job and the attempt. */
 function traceId(id: string, attempt: number): string {
   const number = Buffer.alloc(4);
   number.writeInt32BE(attempt);
@@ -206,7 +206,7 @@ function traceId(id: string, attempt: number): string {
   return createHash("sha256").update(job).update(number).digest("hex").slice(0, 32);
 }
 
-/** Idempotency keys lead where they should, and no key is there that should be forgotten. */
+/** Requires that idempotency keys belong to the right jobs, and that no deleted key exists. */
 async function compareKeys(stage: Stage): Promise<void> {
   const rows = await stage.kernel.query<{ line: string }>(
     "select tenant_id || ' ' || type || ' ' || idempotency_key || ' → ' || job_id as line from jobforge.job_keys order by 1",
@@ -222,17 +222,17 @@ async function compareKeys(stage: Stage): Promise<void> {
   );
   for (const { line } of rows) {
     const isAllowed = expected.delete(line) || overdue.has(line.slice(-36));
-    if (!isAllowed) throw new Divergence(`there is a key ${named(stage, line)} that should not be`);
+    if (!isAllowed) throw new Divergence(`there is a key ${named(stage, line)} that should not exist`);
   }
   for (const line of expected) throw new Divergence(`the key ${named(stage, line)} is missing`);
 }
 
-/** A line about a job, with the job's name instead of its id. */
+/** Returns the line with names of jobs instead of their ids. */
 function named(stage: Stage, line: string): string {
   return line.replace(/[0-9a-f-]{36}/g, (id) => stage.nameOf(id) ?? id);
 }
 
-/** Everything that was done is in the audit log once. */
+/** Requires that every audited action is in the audit log once. */
 async function compareAudit(stage: Stage): Promise<void> {
   const rows = await stage.kernel.query<{ line: string }>(
     "select action || ' ' || entity_id || ' of ' || tenant_id || ' by ' || actor as line from jobforge_audit_log",
@@ -246,11 +246,11 @@ async function compareAudit(stage: Stage): Promise<void> {
   const missing = should.find((line, index) => line !== is[index]);
   if (extra === missing) return;
   throw new Divergence(
-    `the audit log says ${extra ?? "no more"} where it should say ${missing ?? "no more"}`,
+    `the audit log has ${extra ?? "nothing"} where it should have ${missing ?? "nothing"}`,
   );
 }
 
-/** No table keeps anything of a job that is gone. */
+/** Requires that no table has rows of a deleted job. */
 async function compareLeftovers(stage: Stage): Promise<void> {
   const rows = await stage.kernel.query<{ line: string }>(
     `select l.what || ' of ' || l.job_id as line
@@ -264,7 +264,7 @@ async function compareLeftovers(stage: Stage): Promise<void> {
   for (const { line } of rows) throw new Divergence(`${named(stage, line)} was left behind`);
 }
 
-/** Retention takes its time: learns which of the overdue jobs and keys have gone. */
+/** Learns which overdue jobs and keys are deleted, because the model does not predict when retention deletes them. */
 export async function adoptRetention(stage: Stage): Promise<void> {
   const overdue = stage.base.known().filter((job) => isOverdue(job, stage.now) && stage.hasId(job.name));
   if (overdue.length === 0) return;

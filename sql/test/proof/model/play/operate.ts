@@ -1,4 +1,4 @@
-/** Steps of operators, of time, of readers and of those who have no business here; and the ends of open transactions. */
+/** Steps of operators, time, readers and unauthorized callers, and the ends of open transactions. */
 
 import { globalTenant } from "../../../support/kernel.ts";
 import { isPaused } from "../claim.ts";
@@ -10,7 +10,7 @@ import type { DrawnPolicy, StepOf } from "../steps.ts";
 import { filterDocument, filterOf, shown, tenantOf, time, typeOf } from "./specs.ts";
 import { type Call, Divergence, idle, type Stage, same } from "./stage.ts";
 
-/** Audit rows are kept for a year, and the model knows nothing of that. */
+/** Audit rows are kept for a year, which the model does not include. So a scenario must be shorter. */
 const longestScenario = 300 * 86_400_000;
 
 /** The presets of the documentation. */
@@ -50,46 +50,46 @@ export async function playPolicy(stage: Stage, step: StepOf<"policy">): Promise<
   );
 }
 
-/** The gate that a step names, as the model keeps it. */
+/** Returns the name of a step's gate in the model. */
 function gateOf(stage: Stage, { scope, key }: StepOf<"gate">): string {
   const keys = { all: "", type: ` ${typeOf(stage, key)}`, tenant: ` ${tenantOf(stage, key)}` };
   return `${scope}${keys[scope]}`;
 }
 
-/** One of the gates that somebody has closed: opening one that is open is of little use. */
-function closedGate(stage: Stage, number: number): string | undefined {
-  const closed = stage.base.gates.entries().filter(([gate]) => isPaused(stage.base, gate));
-  return closed[number % closed.length]?.[0];
+/** Returns one of the gates that pause now, because resuming another has no effect. */
+function pausedGate(stage: Stage, number: number): string | undefined {
+  const paused = stage.base.gates.entries().filter(([gate]) => isPaused(stage.base, gate));
+  return paused[number % paused.length]?.[0];
 }
 
 export async function playGate(stage: Stage, step: StepOf<"gate">): Promise<string> {
-  const isClosing = step.isPaused;
-  const gate = (isClosing ? undefined : closedGate(stage, step.key)) ?? gateOf(stage, step);
+  const isPausing = step.isPaused;
+  const gate = (isPausing ? undefined : pausedGate(stage, step.key)) ?? gateOf(stage, step);
   const [scope, key] = gate.split(" ");
-  const until = isClosing && step.until !== null ? stage.now + step.until : null;
+  const until = isPausing && step.until !== null ? stage.now + step.until : null;
   const actor = stage.kernel.sessions.operator.role;
   const name = scope === "tenant" && key !== undefined ? `tenant ${shown(key)}` : gate;
-  stage.doing = `operator ${isClosing ? "pauses" : "resumes"} ${name}${until === null ? "" : " for a while"}`;
+  stage.doing = `operator ${isPausing ? "pauses" : "resumes"} ${name}${until === null ? "" : " for a while"}`;
   return await stage.perform(
     "direct",
     {
       session: "operator",
       sql: "select jobforge_set_gate($1, $2, $3, p_until => $4) as answer",
-      values: [scope, key ?? null, isClosing, time(until)],
+      values: [scope, key ?? null, isPausing, time(until)],
     },
     (model) => {
-      model.gates.set(gate, { until: isClosing ? until : stage.now });
+      model.gates.set(gate, { until: isPausing ? until : stage.now });
       const tenant = scope === "tenant" ? key : undefined;
       model.note(
-        isClosing ? "GATE_PAUSED" : "GATE_RESUMED",
+        isPausing ? "GATE_PAUSED" : "GATE_RESUMED",
         tenant ?? globalTenant,
         actor,
         gate.replace(" ", ":"),
       );
     },
     (_, [row]) => {
-      same("paused", (row as { paused: unknown }).paused, isClosing);
-      return isClosing ? "closed" : "open";
+      same("paused", (row as { paused: unknown }).paused, isPausing);
+      return isPausing ? "paused" : "resumed";
     },
   );
 }
@@ -131,7 +131,7 @@ export async function playFinish(stage: Stage, step: StepOf<"finish">): Promise<
   return "";
 }
 
-/** Calls of logins that are bound to the first tenant, for another one. All of them are refused. */
+/** Makes a call for another tenant as a login that is bound to the first. Every such call is refused. */
 export async function playTrespass(stage: Stage, step: StepOf<"trespass">): Promise<string> {
   const other = tenantIds[1 + (step.pick % (tenantIds.length - 1))] ?? globalTenant;
   const strangers = stage.base.known().filter((job) => job.tenant === other && stage.hasId(job.name));
@@ -157,7 +157,7 @@ export async function playTrespass(stage: Stage, step: StepOf<"trespass">): Prom
   return await stage.refuse(calls[step.what], "42501");
 }
 
-/** A list, and one job of it: what tenants and operators see. */
+/** Reads a list and one job, as tenants and operators do. */
 export async function playRead(stage: Stage, step: StepOf<"read">): Promise<string> {
   const tenant = tenantOf(stage, step.tenant);
   const session = step.byTenant && tenant === boundTenant ? "tenant" : "operator";

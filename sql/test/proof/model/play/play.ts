@@ -1,4 +1,4 @@
-/** Plays a scenario, step by step, and compares after each. */
+/** Plays a scenario step by step, and compares the kernel with the model after each step. */
 
 import type { Kernel } from "../kernel.ts";
 import type { Scenario } from "../scenario.ts";
@@ -26,12 +26,12 @@ import {
 import { playBeat, playBeatWorker, playComplete, playCrash, playDefer } from "./runs.ts";
 import { Divergence, idle, Stage } from "./stage.ts";
 
-/** How much time passes with every step, in milliseconds. */
+/** The time that passes with every step, in milliseconds. */
 const stepDuration = 7;
-/** Everything is compared after so many steps. */
+/** The number of steps after which everything is compared. */
 const compareAllEvery = 20;
 
-/** A scenario that went wrong: what was done until then, in words, and what was wrong. */
+/** A failed scenario: a description of its steps until then, and what was wrong. */
 export class FailedScenario extends Error {
   readonly story: readonly string[];
 
@@ -41,7 +41,7 @@ export class FailedScenario extends Error {
   }
 }
 
-/** Plays a scenario in a database as new. Fails with a FailedScenario. Answers how many steps did something. */
+/** Plays a scenario in a reset database. Throws a FailedScenario. Returns how many steps were not idle. */
 export async function play(kernel: Kernel, scenario: Scenario): Promise<number> {
   await kernel.reset();
   const stage = new Stage(kernel, scenario.breadth);
@@ -50,8 +50,8 @@ export async function play(kernel: Kernel, scenario: Scenario): Promise<number> 
     for (const [index, step] of scenario.steps.entries()) {
       stage.shared.now += stepDuration;
       stage.doing = step.kind;
-      const told = await playStep(stage, step);
-      if (!told.startsWith(idle)) story.push(told === "" ? stage.doing : `${stage.doing} → ${told}`);
+      const outcome = await playStep(stage, step);
+      if (!outcome.startsWith(idle)) story.push(outcome === "" ? stage.doing : `${stage.doing} → ${outcome}`);
       stage.doing = "";
       if (["maintain", "beatWorker", "travel"].includes(step.kind)) await adoptRetention(stage);
       await (index % compareAllEvery === compareAllEvery - 1 ? compareAll(stage) : compareTouched(stage));

@@ -1,4 +1,4 @@
-/** What a worker's process remembers of its runs, and how it reports their ends. */
+/** The runs that a worker's process knows, and how it reports their ends. */
 
 import { type End, plainEnd, type RunReference } from "../runs.ts";
 import type { Outcome } from "../state.ts";
@@ -6,23 +6,23 @@ import { type DrawnEnd, typeNames } from "../steps.ts";
 import { bits, boomMessage, describeSpec, documentOf, specOf, time } from "./specs.ts";
 import type { Process, Report, Stage } from "./stage.ts";
 
-/** Runs that somebody held once and that later steps may still speak of. */
+/** How many runs that a worker held earlier later steps may still refer to. */
 const rememberedRuns = 12;
 
 export function shownRun(run: RunReference): string {
   return `${run.name}/${run.attempt ?? "?"}`;
 }
 
-/** The process no longer holds these runs; others may still speak of them. */
+/** The process no longer holds these runs. Other steps may still refer to them. */
 export function forgetRuns(stage: Stage, process: Process, runs: readonly RunReference[]): void {
-  const isOver = (run: RunReference): boolean =>
+  const isGone = (run: RunReference): boolean =>
     runs.some((other) => other.name === run.name && other.attempt === run.attempt);
-  process.held = process.held.filter((run) => !isOver(run));
+  process.held = process.held.filter((run) => !isGone(run));
   stage.past.push(...runs);
   stage.past.splice(0, stage.past.length - rememberedRuns);
 }
 
-/** The types that a worker asks for: those of the bits that take part, or all of them. */
+/** Returns the types that a worker requests: those that the bits select, or all types of the scenario. */
 export function typesOf(stage: Stage, types: number | null): readonly string[] | null {
   if (types === null) return null;
   const taking = typeNames.slice(0, stage.breadth.types);
@@ -30,7 +30,7 @@ export function typesOf(stage: Stage, types: number | null): readonly string[] |
   return named.length === 0 ? taking : named;
 }
 
-/** The end that a step drew, with times of now. */
+/** Returns the end that a step drew, with absolute times. */
 export function endOf(stage: Stage, drawn: DrawnEnd): End {
   const hasTime = drawn.status === "failed" || drawn.status === "deferred";
   const outcome: Outcome = { value: drawn.result, reference: drawn.reference ? "s3://kept" : null };
@@ -47,7 +47,7 @@ export function endOf(stage: Stage, drawn: DrawnEnd): End {
   };
 }
 
-/** An end as jobforge_settle_jobs takes it. */
+/** Returns an end as jobforge_settle_jobs takes it. */
 export function reportDocument(stage: Stage, { run, end }: Report): Record<string, unknown> {
   return {
     id: stage.idOf(run.name),
@@ -64,7 +64,7 @@ export function reportDocument(stage: Stage, { run, end }: Report): Record<strin
   };
 }
 
-/** An end in a few words. */
+/** Describes an end in a few words. */
 export function describeReport(stage: Stage, { run, end }: Report): string {
   const words = [
     `${shownRun(run)} ${end.status}`,

@@ -1,4 +1,4 @@
-/** Steps of workers about runs they have: complete, defer, signs of life, crashes. */
+/** Steps of workers on their runs: complete, defer, heartbeats and crashes. */
 
 import { beat, beatWorker } from "../leases.ts";
 import { type End, endRun, heldJob, plainEnd, type RunReference } from "../runs.ts";
@@ -9,7 +9,7 @@ import { describeReport, endOf, forgetRuns, shownRun, typesOf } from "./reports.
 import { time } from "./specs.ts";
 import { idle, type Stage, same } from "./stage.ts";
 
-/** What complete and defer answer. */
+/** Compares the result of complete and defer. */
 function requireEnded(model: Model, name: string, row: unknown): string {
   const answer = row as { status: string; run_at: string };
   const job = model.job(name);
@@ -30,7 +30,7 @@ export async function playComplete(stage: Stage, step: StepOf<"complete">): Prom
   const via = isApart ? "handler" : "direct";
   const bound = isApart ? null : process.bound;
   stage.doing = `${process.name} completes ${describeReport(stage, { run, end })}${isApart ? " in a transaction" : ""}`;
-  const told = await stage.perform(
+  const outcome = await stage.perform(
     via,
     {
       session: isApart ? "handler" : process.session,
@@ -52,8 +52,8 @@ export async function playComplete(stage: Stage, step: StepOf<"complete">): Prom
     (model) => endRun(model, heldJob(model, process.name, run, bound), end),
     (after, [row], model) => requireEnded(model, after.name, row),
   );
-  if (!told.startsWith(idle)) forgetRuns(stage, process, [meant]);
-  return told;
+  if (!outcome.startsWith(idle)) forgetRuns(stage, process, [meant]);
+  return outcome;
 }
 
 export async function playDefer(stage: Stage, step: StepOf<"defer">): Promise<string> {
@@ -63,7 +63,7 @@ export async function playDefer(stage: Stage, step: StepOf<"defer">): Promise<st
   const run = { name: meant.name, attempt: step.hasAttempt ? meant.attempt : null };
   const end: End = { ...plainEnd, status: "deferred", at: stage.now + step.in, counts: step.counts };
   stage.doing = `${process.name} defers ${describeReport(stage, { run, end })}`;
-  const told = await stage.perform(
+  const outcome = await stage.perform(
     "direct",
     {
       session: process.session,
@@ -73,8 +73,8 @@ export async function playDefer(stage: Stage, step: StepOf<"defer">): Promise<st
     (model) => endRun(model, heldJob(model, process.name, run, process.bound), end),
     (after, [row], model) => requireEnded(model, after.name, row),
   );
-  if (!told.startsWith(idle)) forgetRuns(stage, process, [meant]);
-  return told;
+  if (!outcome.startsWith(idle)) forgetRuns(stage, process, [meant]);
+  return outcome;
 }
 
 export async function playBeat(stage: Stage, step: StepOf<"beat">): Promise<string> {
@@ -83,7 +83,7 @@ export async function playBeat(stage: Stage, step: StepOf<"beat">): Promise<stri
   if (meant === undefined) return idle;
   const run = { name: meant.name, attempt: step.hasAttempt ? meant.attempt : null };
   const isPlain = step.progress === null;
-  stage.doing = `${process.name} ${isPlain ? "beats for" : "tells progress of"} ${shownRun(run)}`;
+  stage.doing = `${process.name} ${isPlain ? "beats for" : "reports progress of"} ${shownRun(run)}`;
   return await stage.perform(
     "direct",
     {
@@ -95,7 +95,7 @@ export async function playBeat(stage: Stage, step: StepOf<"beat">): Promise<stri
     },
     (model) => beat(model, heldJob(model, process.name, run, process.bound), step.progress),
     (isCanceled, [row]) => {
-      same("the answer", row, { cancel_requested: isCanceled });
+      same("the result", row, { cancel_requested: isCanceled });
       return isCanceled ? "cancel requested" : "alive";
     },
   );
@@ -138,16 +138,16 @@ export async function playBeatWorker(stage: Stage, step: StepOf<"beatWorker">): 
   );
 }
 
-function sorted(things: readonly unknown[]): string[] {
-  return things
-    .map((thing) => {
-      const { id, attempt } = thing as { id: unknown; attempt: unknown };
+function sorted(runs: readonly unknown[]): string[] {
+  return runs
+    .map((run) => {
+      const { id, attempt } = run as { id: unknown; attempt: unknown };
       return `${id}/${attempt}`;
     })
     .sort();
 }
 
-/** The process dies, and comes back under its old name with no memory. */
+/** The process crashes, and restarts under its old name without knowledge of its runs. */
 export async function playCrash(stage: Stage, step: StepOf<"crash">): Promise<string> {
   const process = stage.process(step.worker);
   const held = process.held.map(shownRun).join(", ");

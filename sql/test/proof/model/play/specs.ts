@@ -1,4 +1,4 @@
-/** What steps draw, as the model and the kernel take it: jobs to enqueue, filters, times and tenants. */
+/** Converts drawn values for the model and the kernel: jobs to enqueue, filters, times and tenants. */
 import { largePayload } from "../../../support/archive.ts";
 import { isValid } from "../enqueue.ts";
 import { boundTenant, tenantIds } from "../kernel.ts";
@@ -16,15 +16,15 @@ export const statusNames: readonly Status[] = [
   "dead",
   "canceled",
 ];
-/** What handlers say when they fail, and what filters look for. */
+/** The message of failing handlers, which filters search for. */
 export const boomMessage = "boom";
 
-/** The elements that a number's bits name. */
+/** Returns the elements that the bits of a number select. */
 export function bits<Element>(elements: readonly Element[], number: number): Element[] {
   return elements.filter((_, index) => ((number >> index) & 1) === 1);
 }
 
-/** Times go as texts of the frozen clock. */
+/** Returns a time of the frozen clock as text. */
 export function time(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
@@ -37,7 +37,7 @@ export function typeOf(stage: Stage, number: number): string {
   return typeNames[number % stage.breadth.types] ?? "a";
 }
 
-/** A tenant's short name in the report. */
+/** Returns a tenant's short name for the report. */
 export function shown(tenant: string): string {
   return `t${tenantIds.findIndex((known) => tenant.startsWith(known))}`;
 }
@@ -46,7 +46,7 @@ export function payloadDocument(payload: Payload): Record<string, unknown> {
   return payload.large ? { mark: payload.mark, ...largePayload } : { mark: payload.mark };
 }
 
-/** The job to enqueue that a step drew. */
+/** Returns the job to enqueue that a step drew. */
 export function specOf(stage: Stage, drawn: DrawnJob): Spec {
   const runAt = drawn.runIn === null ? null : stage.now + drawn.runIn;
   return {
@@ -64,7 +64,7 @@ export function specOf(stage: Stage, drawn: DrawnJob): Spec {
   };
 }
 
-/** The keys of jobforge_enqueue_jobs. */
+/** Returns a job as jobforge_enqueue_jobs takes it. */
 export function documentOf(spec: Spec): Record<string, unknown> {
   return {
     type: spec.type,
@@ -81,7 +81,7 @@ export function documentOf(spec: Spec): Record<string, unknown> {
   };
 }
 
-/** A job to enqueue in a few words. */
+/** Describes a job to enqueue in a few words. */
 export function describeSpec(stage: Stage, spec: Spec): string {
   const words = [
     spec.type,
@@ -99,7 +99,7 @@ export function describeSpec(stage: Stage, spec: Spec): string {
   return words.filter((word) => word !== "").join(" ");
 }
 
-/** The filter that a step drew. */
+/** Returns the filter that a step drew. */
 export function filterOf(drawn: DrawnFilter): Filter {
   return {
     statuses: drawn.statuses === null ? null : bits(statusNames, drawn.statuses),
@@ -110,7 +110,7 @@ export function filterOf(drawn: DrawnFilter): Filter {
   };
 }
 
-/** The same as a document for the kernel, which takes no nulls for an answer here: they are left out. */
+/** Returns a filter as a document for the kernel, without its nulls. */
 export function filterDocument(filter: Filter): Record<string, unknown> {
   const { statuses, types, tags, subject, errorContains } = filter;
   const all = { status: statuses, type: types, tags, subject, error_contains: errorContains };

@@ -1,6 +1,6 @@
 /**
- * Where a scenario is played: the kernel and the model side by side, what each worker's process remembers, and who has a
- * transaction open. Every call is predicted by the model first, then made, then compared.
+ * The stage of a scenario: the kernel and the model, the memory of each worker's process, and the open transactions.
+ * The model first predicts each call. Then the call is made and compared.
  */
 import type { Kernel, KernelResult, Session, SessionName } from "../kernel.ts";
 import { boundTenant, startTime } from "../kernel.ts";
@@ -9,10 +9,10 @@ import type { Breadth } from "../scenario.ts";
 import { type Job, Model, Refusal, Shared, type Transaction, Waits } from "../state.ts";
 import { boundWorker, type DrawnRun, type JobReference, type Via, workerCount } from "../steps.ts";
 
-/** The kernel did something that the model does not allow. */
+/** The kernel did not do what the model predicts. */
 export class Divergence extends Error {}
 
-/** Fails the scenario unless the two are the same. */
+/** Fails the scenario unless both values are the same. */
 export function same(what: string, actual: unknown, expected: unknown): void {
   const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
   if (is !== should) throw new Divergence(`${what} is ${is}, should be ${should}`);
@@ -23,7 +23,7 @@ export interface Report {
   readonly end: End;
 }
 
-/** A settle as it was sent, kept to send it again. */
+/** A settle as it was sent, so that it can be repeated. */
 export interface Settle {
   readonly reports: readonly Report[];
   readonly limit: number;
@@ -32,7 +32,7 @@ export interface Settle {
   readonly hint: unknown;
 }
 
-/** What a worker's process remembers. A crash forgets it. */
+/** The memory of a worker's process. A crash clears it. */
 export interface Process {
   readonly name: string;
   readonly bound: string | null;
@@ -48,11 +48,11 @@ export interface Call {
   readonly session: SessionName;
   readonly sql: string;
   readonly values: readonly unknown[];
-  /** Whom the application's session names. */
+  /** The tenant that the application's session sets. */
   readonly tenant?: string;
 }
 
-/** What a step that did nothing says of itself. */
+/** The outcome of a step that did nothing. */
 export const idle = "nothing to do";
 
 export class Stage {
@@ -61,9 +61,9 @@ export class Stage {
   readonly shared = new Shared(startTime);
   readonly base: Model = new Model(this.shared);
   readonly processes: readonly Process[];
-  /** Runs that some process held once. */
+  /** Runs that a process held earlier. */
   readonly past: RunReference[] = [];
-  /** What the step at hand does, in words. */
+  /** A description of the current step. */
   doing = "";
   readonly #transactions = new Map<Via, Transaction>();
   readonly #ids = new Map<string, string>();
@@ -95,18 +95,18 @@ export class Stage {
 
   process(worker: number): Process {
     const process = this.processes[worker % workerCount];
-    if (process === undefined) throw new Error(`no worker ${worker}`);
+    if (process === undefined) throw new Error(`there is no worker ${worker}`);
     return process;
   }
 
-  /** The worker that a step about runs means: one that holds some, if any does. */
+  /** Returns the worker for a step on runs: one that holds runs, if any does. */
   busyProcess(worker: number): Process {
     const meant = this.process(worker);
     const busy = this.processes.filter((process) => process.held.length > 0);
     return meant.held.length > 0 ? meant : (busy[worker % busy.length] ?? meant);
   }
 
-  // Names and ids: the model names jobs before the kernel has told their ids.
+  // Names and ids: the model names jobs before the kernel has returned their ids.
 
   bind(name: string, id: string): void {
     const known = this.#ids.get(name);
@@ -134,29 +134,29 @@ export class Stage {
     return this.#names.get(id);
   }
 
-  /** Newest first, as lists have them. */
+  /** Returns the jobs newest first, as in lists. */
   newestFirst(jobs: readonly Job[]): Job[] {
     const ids = new Map(jobs.map((job) => [job, this.idOf(job.name)]));
     return [...jobs].sort((a, b) => ((ids.get(a) ?? "") < (ids.get(b) ?? "") ? 1 : -1));
   }
 
-  // References: numbers modulo what is there.
+  // References: numbers modulo the number of existing jobs or runs.
 
-  /** The job that a step means, as the session sees it. */
+  /** Returns the job that a step refers to, as the session sees it. */
   pickJob(reference: JobReference, via: Via = "direct"): Job | undefined {
     const jobs = this.model(via)
       .known()
       .filter((job) => this.hasId(job.name));
     const wanted = jobs.filter(({ status }) => {
       if (reference.of === "any") return true;
-      return reference.of === "ended" ? !["queued", "running"].includes(status) : status === reference.of;
+      return reference.of === "finished" ? !["queued", "running"].includes(status) : status === reference.of;
     });
     const pool = wanted.length > 0 ? wanted : jobs;
-    // From the newest: what happened lately is where more is to happen.
+    // Prefers new jobs, so that several steps use the same jobs.
     return pool[pool.length - 1 - (reference.pick % pool.length)];
   }
 
-  /** The run that a step of a worker means. */
+  /** Returns the run that a step of a worker refers to. */
   pickRun(process: Process, drawn: DrawnRun): RunReference | undefined {
     const runs = drawn.isPast && this.past.length > 0 ? this.past : process.held;
     return runs[drawn.pick % runs.length];
@@ -164,7 +164,7 @@ export class Stage {
 
   // Transactions that stay open.
 
-  /** The state as a session sees it. */
+  /** Returns the state as a session sees it. */
   model(via: Via): Model {
     return this.#transactions.get(via)?.levels.at(-1) ?? this.base;
   }
@@ -215,7 +215,7 @@ export class Stage {
 
   // Calls.
 
-  /** Predicts a call, makes it, compares what it was answered, and then believes it. Idle when it would wait. */
+  /** Predicts a call, makes it, compares its result and then updates the model. Does nothing if the call would wait. */
   async perform<Prediction>(
     via: Via,
     call: Call,
@@ -223,15 +223,15 @@ export class Stage {
     compare: (predicted: Prediction, rows: readonly unknown[], model: Model) => string,
   ): Promise<string> {
     const draft = this.model(via).above();
-    let predicted: { answer: Prediction } | Refusal;
+    let predicted: { result: Prediction } | Refusal;
     try {
-      predicted = { answer: predict(draft) };
+      predicted = { result: predict(draft) };
     } catch (error) {
       if (error instanceof Waits) return `${idle}: it would wait`;
       if (!(error instanceof Refusal)) throw error;
       predicted = error;
     }
-    // The layer must lie on the transaction's, which begins only now that there is something to do in it.
+    // The layer must be above the transaction's, which begins only when there is a call to make in it.
     if (via !== "direct" && this.transaction(via) === undefined) {
       await this.begin(via);
       return await this.perform(via, call, predict, compare);
@@ -242,9 +242,9 @@ export class Stage {
       return `refused with ${predicted.code}`;
     }
     if (answer.code !== null) throw new Divergence(`refused with ${answer.code}: ${answer.message}`);
-    const told = compare(predicted.answer, answer.rows, draft);
+    const outcome = compare(predicted.result, answer.rows, draft);
     draft.merge();
-    return told;
+    return outcome;
   }
 
   /** Makes a call that must be refused. */
@@ -253,7 +253,7 @@ export class Stage {
     return `refused with ${code}`;
   }
 
-  /** Makes a call; a refusal leaves an open transaction as it was. */
+  /** Makes a call. A refusal does not change an open transaction. */
   async call(via: Via, call: Call): Promise<KernelResult> {
     const session = this.kernel.sessions[call.session];
     if (via === "direct") return await session.call(this.now, call.sql, call.values, call.tenant);
@@ -266,7 +266,7 @@ export class Stage {
 
 function requireRefusal(code: string, answer: KernelResult): void {
   if (answer.code === code) return;
-  const told =
+  const actual =
     answer.code === null ? `accepted: ${JSON.stringify(answer.rows)}` : `refused with ${answer.code}`;
-  throw new Divergence(`${told}, should be refused with ${code}`);
+  throw new Divergence(`${actual}, should be refused with ${code}`);
 }
