@@ -27,7 +27,8 @@
 --   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
 -- These places implement it, and change together:
 --   the index jobs_ready (type, rank, lane, run_at, seq)        the order within a type
---   find_streams.sql 1, 2 · more_urgent.sql 1 with a hint       turns.sql 2 without a hint · take.sql 2 · lock_jobs.sql 3
+--   find_streams.sql                                            1 and 2; more_urgent.sql: 1 for claims with a hint
+--   take.sql, lock_jobs.sql                                     2, 3; turns.sql: 2 for claims without a hint
 --   limits/admit.sql, buckets.sql (room_in), unpark.sql         jobs that compete for one bucket, with the indexes
 --                                                               jobs_parked and jobs_key_queue
 --   read/explain_job.sql (why_behind)                           the jobs that come first

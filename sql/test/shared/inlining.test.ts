@@ -1,6 +1,6 @@
 /**
- * Functions that are names for an expression, and cost nothing because Postgres puts the expression in place of the call.
- * It stops doing so, without a word, when a function gets a SET clause, a wrong volatility, a subquery, or a costly
+ * Functions that are names for an expression, and cost nothing because Postgres replaces the call by the expression. It
+ * stops doing so, without a message, when a function gets a SET clause, a wrong volatility, a subquery, or a costly
  * argument that it uses twice.
  */
 import { expect } from "vitest";

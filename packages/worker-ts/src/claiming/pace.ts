@@ -5,7 +5,7 @@
  */
 import { type HandledType, PerType } from "../handled-type.ts";
 
-/** Longer times count for more than shorter ones, so the worker reduces claiming ahead quickly and increases it slowly. */
+/** Longer times count for more than shorter ones: the worker soon claims less ahead, and only slowly more. */
 const weightUp = 0.3;
 const weightDown = 0.05;
 const minJobMs = 0.001;

@@ -19,7 +19,10 @@ export class LoopSignal {
     return this.#mayBeDue;
   }
 
-  /** How often a job was reported as possibly due. If this grows during a claim, an empty response does not show that no job is due. */
+  /**
+   * How often a job was reported as possibly due. If this grows during a claim, an empty response does not show that
+   * no job is due.
+   */
   get wakeUps(): number {
     return this.#wakeUps;
   }
