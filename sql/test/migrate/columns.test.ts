@@ -1,7 +1,7 @@
 /**
  * A new column of `jobs` or `archive` must be added in several places: every insert that moves a job between the
- * tables, and the views that show it. Postgres accepts a statement that leaves a column out, and the value is lost. These tests
- * compare the column lists in the sources with the catalog, so that a forgotten column fails here.
+ * tables, and the views that show it. Postgres accepts a statement that leaves a column out, and the value is lost.
+ * These tests compare the column lists in the sources with the catalog, so that a forgotten column fails here.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { TestDatabase } from "@jobforge/testing";
