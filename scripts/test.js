@@ -24,6 +24,8 @@ suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 const all = process.argv.includes("--all");
 suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, [
   "sql/test",
+  // Each of these tests has its own database and shares no module state, so files need not load their modules again.
+  "--no-isolate",
   ...(all ? [] : [`--exclude=${proofs}`]),
 ]);
 if (!all) console.log(`Skipped on PostgreSQL 15: ${proofs}. Run them with: npm test -- --all`);
