@@ -78,7 +78,7 @@ create type jobforge.slot as (
 
 -- One thing that a limit counts in, and that limit: a type, a tenant, a type of a tenant, or a concurrency key of a
 -- type and tenant. Attributes that are not part of the scope are null. id is a hash of scope, type, tenant and
--- concurrency key.
+-- concurrency key with the installation's secret (jobforge.bucket_id).
 create type jobforge.bucket as (
   id              bigint,
   scope           text collate "C",
@@ -110,12 +110,46 @@ create type jobforge.candidate as (
 --   counted  a limit counts running jobs, so runs must be marked as counted
 --   early    there are runs from before the first limit, which are not marked yet
 --   weighted a tenant has a weight over one
+--   scopes   the scopes that have limits
+--   rated    a limit counts starts in a time
 create type jobforge.claim_rules as (
   limited  boolean,
   counted  boolean,
   early    boolean,
-  weighted boolean
+  weighted boolean,
+  scopes   text[],
+  rated    boolean
 );
+
+-- The secret of this installation that goes into the ids of buckets. Callers choose types and concurrency keys, so
+-- without a secret they could choose some whose bucket has the id of another one. No function and no view shows the
+-- secret or an id. The table has exactly one row, and no index: reading it reads one page.
+create table jobforge.bucket_secret (
+  secret bytea not null check (length(secret) = 32)
+);
+
+insert into jobforge.bucket_secret (secret)
+values (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+
+-- The locks of buckets. A bucket's lock is the lock of the row whose number is the last bits of its id; see
+-- jobforge.lock_buckets. Rows are locked and never changed. An advisory lock would not do: every login can take any.
+-- Types have locks of their own, because a claim of any tenant needs those. The tables have no index: their five pages
+-- are read faster than ten entries of an index. There is nothing to vacuum, and on pages without the marks that vacuum
+-- sets, a lock reads one page less.
+create table jobforge.bucket_locks (no integer not null) with (autovacuum_enabled = false);
+create table jobforge.type_locks (no integer not null) with (autovacuum_enabled = false);
+
+insert into jobforge.bucket_locks (no) select n from generate_series(0, 1023) n;
+insert into jobforge.type_locks (no) select n from generate_series(0, 1023) n;
+
+-- Work on limits that only one transaction does at a time, which holds the lock of the row. Rows are never changed.
+--   settings    an operator sets or removes a limit
+--   early_runs  a claim marks runs that began before the first limit
+create table jobforge.limit_tasks (
+  task text collate "C" primary key
+);
+
+insert into jobforge.limit_tasks (task) values ('settings'), ('early_runs');
 
 -- Token buckets that are not full. One time describes the bucket: its starts so far are spread, one every per / rate,
 -- up to empty_until. Only a transaction that holds the bucket's lock writes the row. A limit that is set again, so that

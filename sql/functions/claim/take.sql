@@ -84,7 +84,7 @@ begin
     end if;
 
     -- 4. Ask the limits, and start what fits --------------------------------------------------------------------------
-    v_admitted := jobforge.admit(v_locked, v_missing, p_now);
+    v_admitted := jobforge.admit(v_locked, v_missing, p_now, p_rules);
     v_locked := '{}';
     -- Started in every round, so that the limits count these runs in the next.
     claimed := claimed || jobforge.start_runs(v_admitted.places, p_worker_id, p_now, p_rules.counted);

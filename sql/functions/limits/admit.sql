@@ -6,7 +6,7 @@
 -- the admitted jobs, the number of skipped jobs, the types that are full, and when it is worth trying again. Scopes
 -- go from the narrowest to the widest, so that a job refused by one takes no room in the next. Never waits.
 create or replace function jobforge.admit(
-  p_places tid[], p_most integer, p_now timestamptz,
+  p_places tid[], p_most integer, p_now timestamptz, p_rules jobforge.claim_rules,
   out places tid[], out passed_over integer, out full_types text[], out again_at timestamptz
 )
 language plpgsql as $$
@@ -21,7 +21,7 @@ declare
 begin
   full_types := '{}';
   foreach v_scope in array array['key', 'type_tenant', 'type', 'tenant'] loop
-    continue when not exists (select from jobforge.limits l where l.scope = v_scope);
+    continue when v_scope <> all (p_rules.scopes);
     v_step := jobforge.admit_to(v_scope, v_wanted, p_now);
     v_wanted := v_step.admitted;
     again_at := least(again_at, v_step.again_at);
@@ -30,7 +30,9 @@ begin
     end if;
   end loop;
   v_wanted := v_wanted[:p_most];
-  perform jobforge.spend_tokens(v_wanted, p_now);
+  if p_rules.rated and cardinality(v_wanted) > 0 then
+    perform jobforge.spend_tokens(v_wanted, p_now);
+  end if;
   places := array(select c.place from unnest(v_wanted) c);
   passed_over := cardinality(p_places) - cardinality(places);
 end $$;
@@ -48,34 +50,44 @@ declare
       array(select row(c.type, c.tenant_id, c.concurrency_key)::jobforge.slot from unnest(p_wanted) c)) b);
   v_mine bigint[];
   v_refused uuid[];
-  v_parks bigint[];
+  v_refused_by integer[];
 begin
   admitted := p_wanted;
   full_types := '{}';
   if cardinality(v_buckets) = 0 then
     return;
   end if;
-  v_mine := array(select b.id from unnest(v_buckets) b where jobforge.try_lock_bucket(b.id, p_scope));
+  v_mine := jobforge.lock_buckets(array(select b.id from unnest(v_buckets) b), p_scope = 'type');
   -- This is a later statement than the one that took the locks, so it sees everything that was committed before they
   -- were taken.
   with room as materialized (
-    select b.id, b.type, b.id = any (v_mine) as mine, r.room, r.next_at, r.only_id
-    from unnest(v_buckets) b
-    left join lateral jobforge.room_in(b, p_now) r on b.id = any (v_mine)
+    -- Parts that the scope does not have are empty, so that they are equal for every job.
+    select b.no, coalesce((b.bucket).type, '') as type,
+      coalesce((b.bucket).tenant_id, jobforge.global_tenant()) as tenant_id,
+      coalesce((b.bucket).concurrency_key, '') as concurrency_key, b.mine, r.room, r.next_at, r.only_id
+    from (
+      select row_number() over () as no, b as bucket, b.id in (select m from unnest(v_mine) m) as mine
+      from unnest(v_buckets) b
+    ) b
+    left join lateral jobforge.room_in(b.bucket, p_now) r on b.mine
   ), asked as materialized (
-    select c.candidate, c.ord, (c.candidate).id, r.id as bucket, r.mine, r.room, r.only_id,
+    select c.candidate, c.ord, (c.candidate).id, r.no as bucket, r.mine, r.room, r.only_id,
       row_number() over (
-        partition by r.id order by (c.candidate).id = r.only_id desc, (c.candidate).rank, (c.candidate).run_at,
+        partition by r.no order by (c.candidate).id = r.only_id desc, (c.candidate).rank, (c.candidate).run_at,
           (c.candidate).seq
       ) as place
     from (
       select row(c.place, c.id, c.type, c.tenant_id, c.concurrency_key, c.rank, c.run_at,
         c.seq)::jobforge.candidate as candidate,
-        c.ord, jobforge.bucket_id(p_scope, c.type, c.tenant_id, c.concurrency_key) as bucket
+        c.ord,
+        case when p_scope <> 'tenant' then c.type else '' end as type,
+        case when p_scope <> 'type' then c.tenant_id else jobforge.global_tenant() end as tenant_id,
+        case when p_scope = 'key' then c.concurrency_key else '' end as concurrency_key
       from unnest(p_wanted) with ordinality c(place, id, type, tenant_id, concurrency_key, rank, run_at, seq, ord)
       offset 0
     ) c
-    left join room r on r.id = c.bucket
+    left join room r
+      on r.type = c.type and r.tenant_id = c.tenant_id and r.concurrency_key = c.concurrency_key
   ), judged as materialized (
     select a.*,
       a.bucket is null
@@ -87,64 +99,86 @@ begin
     array(select j.id from judged j where not j.fits and j.mine order by j.ord),
     array(select j.bucket from judged j where not j.fits and j.mine order by j.ord),
     case when p_scope = 'type' then
-      array(select r.type from room r where r.room <= (select count(*) from judged j where j.bucket = r.id and j.fits))
+      array(select r.type from room r where r.room <= (select count(*) from judged j where j.bucket = r.no and j.fits))
     end,
     (select min(case when r.mine then r.next_at else p_now + interval '10 milliseconds' end) from room r)
-  into admitted, v_refused, v_parks, full_types, again_at;
+  into admitted, v_refused, v_refused_by, full_types, again_at;
   if p_scope <> 'type' then
-    perform jobforge.park(v_refused, v_parks, v_buckets, p_now);
+    perform jobforge.park(v_refused, v_refused_by, v_buckets, p_now);
   end if;
 end $$;
 
--- Takes locked jobs out of the index that claims read, each into its bucket. A bucket that waits for a token is
--- checked when the token comes; a full bucket is checked when a run ends. The caller holds the buckets' locks.
+-- Takes locked jobs out of the index that claims read, each into its bucket: p_refused_by[i] is the place in p_buckets
+-- of the bucket that refused p_job_ids[i]. A bucket that waits for a token is checked when the token comes; a full
+-- bucket is checked when a run ends. Jobs stay in the queue if jobs of another bucket with the same id are parked. So
+-- any job that is parked in an id tells which bucket that is. The caller holds the buckets' locks.
 create or replace function jobforge.park(
-  p_job_ids uuid[], p_parks bigint[], p_buckets jobforge.bucket[], p_now timestamptz
+  p_job_ids uuid[], p_refused_by integer[], p_buckets jobforge.bucket[], p_now timestamptz
 ) returns void
-language plpgsql as $$
+language plpgsql
+set enable_hashjoin = on as $$
+declare
+  v_parking integer[];
 begin
   if cardinality(p_job_ids) = 0 then
     return;
   end if;
+  v_parking := array(
+    select distinct on ((p_buckets[x.no]).id) x.no
+    from (select distinct n as no from unnest(p_refused_by) n) x
+    left join lateral (
+      select j.type, j.tenant_id, j.concurrency_key
+      from jobforge.jobs j
+      where j.state = 'parked' and j.parked_in = (p_buckets[x.no]).id
+      limit 1
+    ) j on true
+    where j.type is null or jobforge.is_in_bucket(p_buckets[x.no], j.type, j.tenant_id, j.concurrency_key)
+    order by (p_buckets[x.no]).id, x.no);
   update jobforge.jobs j
-  set state = 'parked', parked_in = x.bucket
-  from unnest(p_job_ids, p_parks) x(id, bucket)
-  where j.id = x.id;
+  set state = 'parked', parked_in = (p_buckets[x.no]).id
+  from unnest(p_job_ids, p_refused_by) x(id, no)
+  where j.id = x.id and x.no = any (v_parking);
   insert into jobforge.unpark_requests (bucket, due_at)
   select b.id, coalesce(t.next_at, p_now)
-  from unnest(p_buckets) b
-  cross join lateral jobforge.tokens_in(b, p_now) t
-  where b.rate is not null and b.id = any (p_parks)
+  from unnest(v_parking) x(no)
+  cross join lateral (select p_buckets[x.no] as bucket, (p_buckets[x.no]).id) b
+  cross join lateral jobforge.tokens_in(b.bucket, p_now) t
+  where (b.bucket).rate is not null
     and not exists (select from jobforge.unpark_requests r where r.bucket = b.id and r.due_at > p_now);
 end $$;
 
--- Takes a token for each job from every bucket with a rate that it belongs to. The caller holds the buckets' locks.
+-- Takes a token for each job from every bucket with a rate that it belongs to. The caller holds the buckets' locks. Of
+-- two buckets with the same id, the one that spends more counts.
 create or replace function jobforge.spend_tokens(p_jobs jobforge.candidate[], p_now timestamptz) returns void
 language plpgsql
 set enable_hashjoin = on as $$
+declare
+  v_slots constant jobforge.slot[] := array(
+    select row(c.type, c.tenant_id, c.concurrency_key)::jobforge.slot from unnest(p_jobs) c);
 begin
-  if cardinality(p_jobs) = 0 or not exists (select from jobforge.limits l where l.rate is not null) then
-    return;
-  end if;
-  with slots as materialized (
-    select array(select row(c.type, c.tenant_id, c.concurrency_key)::jobforge.slot from unnest(p_jobs) c) as slots
-  ), spent as materialized (
-    select b.id, b.set_at, b.burst, jobforge.token_time(b.rate, b.per) as each, count(*) as starts
-    from slots s
-    cross join unnest(array['type', 'tenant', 'type_tenant', 'key']) x(counts_by)
-    cross join lateral jobforge.buckets_of(x.counts_by, s.slots) b
-    join (
-      select jobforge.bucket_id(y.counts_by, c.type, c.tenant_id, c.concurrency_key) as bucket
+  with spent as materialized (
+    select b.id, b.set_at, jobforge.token_time(b.rate, b.per) as each, count(*) as starts
+    from unnest(array['type', 'tenant', 'type_tenant', 'key']) x(counts_by)
+    cross join lateral jobforge.buckets_of(x.counts_by, v_slots) b
+    join lateral (
+      select y.counts_by,
+        case when y.counts_by <> 'tenant' then c.type else '' end as type,
+        case when y.counts_by <> 'type' then c.tenant_id else jobforge.global_tenant() end as tenant_id,
+        case when y.counts_by = 'key' then c.concurrency_key else '' end as concurrency_key
       from unnest(array['type', 'tenant', 'type_tenant', 'key']) y(counts_by)
-      cross join unnest(p_jobs) c
+      cross join unnest(v_slots) c
       offset 0
-    ) c on c.bucket = b.id
+    ) c
+      on c.counts_by = b.scope and c.type = coalesce(b.type, '')
+        and c.tenant_id = coalesce(b.tenant_id, jobforge.global_tenant())
+        and c.concurrency_key = coalesce(b.concurrency_key, '')
     where b.rate is not null
-    group by b.id, b.set_at, b.burst, b.rate, b.per
+    group by b.id, b.scope, b.type, b.tenant_id, b.concurrency_key, b.set_at, b.rate, b.per
   )
   insert into jobforge.limit_rates as r (bucket, empty_until, set_at)
-  select s.id, p_now + s.starts * s.each * interval '1 microsecond', s.set_at
+  select s.id, p_now + max(s.starts * s.each) * interval '1 microsecond', max(s.set_at)
   from spent s
+  group by s.id
   on conflict (bucket) do update
   set set_at = excluded.set_at,
     empty_until = excluded.empty_until

@@ -2,6 +2,10 @@
 -- free however a run ends, and no counter can drift. Each counted thing is a bucket. A transaction that counts, parks
 -- or unparks holds the bucket's lock until it ends. Locks are only tried, so no transaction waits and no two can
 -- deadlock.
+--
+-- Two buckets may have the same id, although no caller can bring that about. Admission therefore compares the attributes
+-- of buckets. Ids are for locks, parked jobs and tokens: two buckets with one id share a lock and tokens, and only one
+-- of them has parked jobs (jobforge.park).
 
 -- Returns the rules that a claim must respect in addition to gates; null if there are none, which costs one read of
 -- empty tables.
@@ -20,13 +24,14 @@ begin
     return null;
   end if;
   select
-    exists (select from jobforge.limits) or exists (select from jobforge.unpark_requests),
-    coalesce(bool_or(true), false),
-    coalesce(bool_or(not l.in_force), false),
-    exists (select from jobforge.tenants t where t.weight > 1)
+    count(*) > 0 or exists (select from jobforge.unpark_requests),
+    coalesce(bool_or(l.max_running is not null and l.scope <> 'key'), false),
+    coalesce(bool_or(l.max_running is not null and l.scope <> 'key' and not l.in_force), false),
+    exists (select from jobforge.tenants t where t.weight > 1),
+    coalesce(array_agg(distinct l.scope::text), '{}'),
+    coalesce(bool_or(l.rate is not null), false)
   into v
-  from jobforge.limits l
-  where l.max_running is not null and l.scope <> 'key';
+  from jobforge.limits l;
   return v;
 end $$;
 
@@ -43,14 +48,27 @@ language sql immutable as $$
   end
 $$;
 
--- Returns the id of a bucket. What is not part of its scope is ignored. It is one expression, so that it is inlined.
-create or replace function jobforge.bucket_id(p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text)
-returns bigint
+-- Returns the id of a bucket: eight bytes of a SHA-256 that begins with the installation's secret (jobforge.
+-- bucket_secret), so that no caller can choose a type or key for a wanted id. What is not part of the scope is ignored.
+-- The length of the type separates it from the key. It is one expression, so that it is inlined.
+create or replace function jobforge.bucket_id(
+  p_secret bytea, p_scope text, p_type text, p_tenant_id uuid, p_concurrency_key text
+) returns bigint
+language sql stable as $$
+  select ('x' || left(encode(sha256(p_secret || convert_to(p_scope
+    || case when p_scope <> 'type' then ':' || p_tenant_id::text else '' end
+    || case when p_scope <> 'tenant' then ':' || length(p_type)::text || ':' || p_type else '' end
+    || case when p_scope = 'key' then ':' || p_concurrency_key else '' end, 'UTF8')), 'hex'), 16))::bit(64)::bigint
+$$;
+
+-- Returns whether a job with these attributes belongs to a bucket. It is one expression, so that it is inlined.
+create or replace function jobforge.is_in_bucket(
+  p_bucket jobforge.bucket, p_type text, p_tenant_id uuid, p_concurrency_key text
+) returns boolean
 language sql immutable as $$
-  select hashtextextended(p_scope
-    || case when p_scope <> 'tenant' then chr(31) || p_type else '' end
-    || case when p_scope <> 'type' then chr(31) || p_tenant_id::text else '' end
-    || case when p_scope = 'key' then chr(31) || p_concurrency_key else '' end, 0)
+  select (p_bucket.scope = 'tenant' or p_bucket.type = p_type)
+    and (p_bucket.scope = 'type' or p_bucket.tenant_id = p_tenant_id)
+    and (p_bucket.scope <> 'key' or p_bucket.concurrency_key = p_concurrency_key)
 $$;
 
 -- Returns the buckets of a scope that jobs belong to, each once, without those that have no limit.
@@ -58,13 +76,19 @@ create or replace function jobforge.buckets_of(p_scope text, p_slots jobforge.sl
 language plpgsql stable as $$
 declare
   -- Often there is only the default limit, which is read once and not for every job.
-  v_own boolean := exists (select from jobforge.limits l where l.scope = p_scope and l.key <> '*');
+  v_first jobforge.limits[] := array(select l from jobforge.limits l where l.scope = p_scope limit 2);
+  v_own boolean := cardinality(v_first) > 1 or (v_first[1]).key <> '*';
+  v_default jobforge.limits := case when not v_own then v_first[1] end;
+  v_secret bytea;
 begin
+  if cardinality(v_first) = 0 then
+    return;
+  elsif v_own then
+    select l.* into v_default from jobforge.limits l where l.scope = p_scope and l.key = '*';
+  end if;
+  v_secret := (select s.secret from jobforge.bucket_secret s);
   return query
-  with fallback as materialized (
-    select l.* from jobforge.limits l where l.scope = p_scope and l.key = '*'
-  )
-  select jobforge.bucket_id(p_scope, s.type, s.tenant_id, s.concurrency_key), p_scope, s.type, s.tenant_id,
+  select jobforge.bucket_id(v_secret, p_scope, s.type, s.tenant_id, s.concurrency_key), p_scope, s.type, s.tenant_id,
     s.concurrency_key,
     l.max_running, l.rate, l.per, l.burst, l.set_at, l.in_force
   from (
@@ -83,7 +107,7 @@ begin
       join jobforge.limits l on l.scope = p_scope and l.key = k.key
       where v_own
       union all
-      select 9, f.* from fallback f
+      select 9, (v_default).*
     ) x
     order by x.place
     limit 1
@@ -91,13 +115,32 @@ begin
   where num_nonnulls(l.max_running, l.rate) > 0;
 end $$;
 
--- Tries to take the lock of a bucket. Buckets share 1,024 locks for types and 2,048 for all other scopes, so that a
--- thousand keys in one claim do not fill the server's lock table. Never waits.
-create or replace function jobforge.try_lock_bucket(p_id bigint, p_scope text) returns boolean
-language plpgsql as $$
+-- Tries to take the locks of buckets, which are of types if p_of_types, otherwise of any other scope. Returns the ids
+-- whose locks this transaction now holds until it ends. Buckets share 1,024 locks, and those of types another 1,024.
+-- The caller reads jobs in a later statement than this one, and so sees everything that was committed before it got the
+-- locks. Never waits.
+create or replace function jobforge.lock_buckets(p_ids bigint[], p_of_types boolean) returns bigint[]
+language plpgsql
+set enable_hashjoin = on
+set enable_nestloop = off as $$
+declare
+  v_locked integer[];
 begin
-  return pg_try_advisory_xact_lock(1246119507,
-    case p_scope when 'type' then 2048 + (p_id & 1023)::integer else (p_id & 2047)::integer end);
+  if p_of_types then
+    v_locked := array(
+      select l.no
+      from jobforge.type_locks l
+      where l.no in (select (i & 1023)::integer from unnest(p_ids) i)
+      for update skip locked);
+  else
+    v_locked := array(
+      select l.no
+      from jobforge.bucket_locks l
+      where l.no in (select (i & 1023)::integer from unnest(p_ids) i)
+      for update skip locked);
+  end if;
+  return array(
+    select distinct i from unnest(p_ids) i where (i & 1023)::integer in (select l from unnest(v_locked) l));
 end $$;
 
 -- Returns how many jobs of a bucket are running, counted up to its limit.
@@ -141,7 +184,8 @@ end $$;
 create or replace function jobforge.count_early_runs(p_now timestamptz) returns void
 language plpgsql as $$
 begin
-  if not pg_try_advisory_xact_lock(1246119507, 4096) then
+  perform from jobforge.limit_tasks t where t.task = 'early_runs' for update skip locked;
+  if not found then
     return;
   end if;
   update jobforge.jobs j

@@ -85,7 +85,7 @@ begin
   elsif p_burst is not null and (p_rate is null or p_burst not between 1 and 1000000) then
     perform fail_argument('burst', 'burst must be between 1 and 1000000, and goes with a rate');
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('jobforge.limits', 0));
+  perform from limit_tasks t where t.task = 'settings' for update;
   insert into limits (scope, key, max_running, rate, per, burst, in_force, set_at, set_by)
   values (p_scope, v_key, p_max_running, p_rate, p_per, coalesce(p_burst, p_rate),
     -- While another limit is in force, every run is counted already.
@@ -116,7 +116,7 @@ declare
 begin
   perform require_operator();
   v_key := limit_key(p_scope, p_key);
-  perform pg_advisory_xact_lock(hashtextextended('jobforge.limits', 0));
+  perform from limit_tasks t where t.task = 'settings' for update;
   delete from limits l where l.scope = p_scope and l.key = v_key;
   v_removed := found;
   if v_removed then

@@ -17,21 +17,17 @@ declare
   v_scope text;
 begin
   foreach v_scope in array array['key', 'type_tenant', 'tenant'] loop
-    if exists (select from limits l where l.scope = v_scope) then
-      v_buckets := v_buckets || array(select b from buckets_of(v_scope, p_slots) b);
-    end if;
+    v_buckets := v_buckets || array(select b from buckets_of(v_scope, p_slots) b);
   end loop;
   if cardinality(v_buckets) > 0 then
-    v_mine := array(select b.id from unnest(v_buckets) b where try_lock_bucket(b.id, b.scope));
+    v_mine := lock_buckets(array(select b.id from unnest(v_buckets) b), false);
     perform unpark_buckets(v_mine, p_now);
     insert into unpark_requests (bucket, due_at)
-    select b.id, p_now
+    select distinct b.id, p_now
     from unnest(v_buckets) b
-    where not b.id = any (v_mine);
+    where b.id <> all (v_mine);
   end if;
-  if exists (select from limits l where l.scope = 'type') then
-    perform wake(b.type, p_now, p_now) from buckets_of('type', p_slots) b;
-  end if;
+  perform wake(b.type, p_now, p_now) from buckets_of('type', p_slots) b;
 end $$;
 
 -- Leaves the buckets of jobs that an application takes out of the queue, or moves within it, to the next claim: the
@@ -70,14 +66,14 @@ begin
     return 0;
   end if;
   v_buckets := v_buckets || jobforge.sweep(v_due, p_now);
-  v_mine := array(select b from unnest(v_buckets) b where jobforge.try_lock_bucket(b, null));
+  v_mine := jobforge.lock_buckets(v_buckets, false);
   delete from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = any (v_mine);
   update jobforge.unpark_requests r
   set due_at = p_now + interval '20 milliseconds'
   where r.id = any (v_due) and r.bucket is not null and r.bucket <> all (v_mine);
   -- Buckets from a sweep have no row yet.
   insert into jobforge.unpark_requests (bucket, due_at)
-  select b, p_now + interval '20 milliseconds'
+  select distinct b, p_now + interval '20 milliseconds'
   from unnest(v_buckets) b
   where b <> all (v_mine)
     and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
@@ -129,7 +125,8 @@ declare
   v_again_at timestamptz;
 begin
   for v_bucket in
-    -- Read the type, tenant and key of the bucket from any job that is parked in it.
+    -- Read the type, tenant and key of the bucket from any job that is parked in it. Jobs of another bucket with the
+    -- same id are not parked there.
     select i.id, l.bucket
     from unnest(p_buckets) i(id)
     cross join lateral (

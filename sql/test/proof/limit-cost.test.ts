@@ -27,10 +27,11 @@ async function loadBlocked(db: TestDatabase): Promise<void> {
        case s.state when 'running' then 'w' || n % 100 end, case s.state when 'running' then clock_timestamp() end,
        (s.state = 'running')::int, 5, 5, clock_timestamp() - interval '1 hour', clock_timestamp(), clock_timestamp(), '{}',
        'blocked ' || n,
-       case s.state when 'parked' then jobforge.bucket_id('key', 'a', t.id, 'blocked ' || n) end
+       case s.state when 'parked' then jobforge.bucket_id(b.secret, 'key', 'a', t.id, 'blocked ' || n) end
      from generate_series(1, ${keyCount}) n
      cross join lateral (select ('00000000-0000-4000-8000-' || lpad((1 + n % 4)::text, 12, '0'))::uuid as id offset 0) t
-     cross join (values ('running'), ('parked'), ('parked')) s(state)`,
+     cross join (values ('running'), ('parked'), ('parked')) s(state)
+     cross join jobforge.bucket_secret b`,
   );
   await db.query("vacuum (analyze) jobforge.jobs");
 }

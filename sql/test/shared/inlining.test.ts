@@ -12,7 +12,7 @@ const calls: readonly string[] = [
   "add_cost(x.number, x.number)",
   "all_tenants()",
   "brief_lock_timeout()",
-  "bucket_id(x.text, x.text, x.id, x.text)",
+  "bucket_id(x.bytes, x.text, x.text, x.id, x.text)",
   "dedupe_modes()",
   "earliest_finish(x.id)",
   "finished_statuses()",
@@ -81,8 +81,8 @@ async function plannedAs(db: Sql, call: string): Promise<string> {
      from (
        select r.* from (values
          (null::uuid, null::text, null::integer, null::bigint, null::boolean, null::timestamptz, null::jsonb,
-           null::jobforge.new_job, null::jobforge.jobs)
-       ) r(id, text, number, lane, flag, at, json, job, queued)
+           null::jobforge.new_job, null::jobforge.jobs, null::bytea)
+       ) r(id, text, number, lane, flag, at, json, job, queued, bytes)
        offset 0
      ) x`,
   );
