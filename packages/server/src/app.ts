@@ -7,11 +7,13 @@ import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
+import { isSecure } from "./address.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { metricsRoutes } from "./metrics/routes.ts";
+import type { Settings } from "./options.ts";
 import { pageRoutes } from "./page/page.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
@@ -23,6 +25,9 @@ const exposedHeaders = ["allow", "content-range", "location", "retry-after", "ww
 /** How long a browser may cache the permission of an origin. */
 const preflightSeconds = 600;
 
+/** How long a browser uses TLS only, after a response that says so. */
+const strictTransportSeconds = 180 * 24 * 3600;
+
 export function buildApp(services: Services, logger: Logger): Hono<Environment> {
   const { settings } = services;
   const app = new Hono<Environment>();
@@ -32,8 +37,10 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   app.use(
     secureHeaders({
       crossOriginResourcePolicy: settings.corsOrigins.length === 0 ? "same-origin" : "cross-origin",
+      strictTransportSecurity: false,
     }),
   );
+  app.use(strictTransport(settings));
   app.use("/rest/*", noStore);
   app.use("/v1/*", noStore);
   if (settings.corsOrigins.length > 0)
@@ -61,11 +68,16 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   app.route("/", v1Routes(services));
   if (settings.tick !== undefined) {
     const { tick } = settings;
-    app.all("/api/jobs/tick", (c) => tick(c.req.raw));
+    app.all("/api/jobs/tick", async (c) => {
+      const response = await tick(c.req.raw);
+      if (response.status === 401) services.admitOpen(c);
+      return response;
+    });
   }
-  app.notFound((c) =>
-    respondError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`)),
-  );
+  app.notFound((c) => {
+    services.admitOpen(c);
+    return respondError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`));
+  });
   app.onError((error, c) => {
     const response = respondError(c, error);
     if (response.status === 500)
@@ -75,17 +87,30 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   return app;
 }
 
-/** Rejects a request without a valid token before any other part of it is read. */
+/** Rejects a request without a valid token before any other part of it is read. The document needs no token. */
 function admission(services: Services): MiddlewareHandler<Environment> {
   return async (c, next) => {
-    if (c.req.path !== documentPath) await services.admit(c);
+    if (c.req.path === documentPath) services.admitOpen(c);
+    else await services.admit(c);
     await next();
   };
 }
 
 async function noStore(c: Context<Environment>, next: () => Promise<void>): Promise<void> {
   await next();
-  c.header("cache-control", "no-store");
+  if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
+}
+
+/**
+ * Tells browsers to use TLS only, where the client's connection is known to use it. Subdomains are not included: they
+ * may belong to others.
+ */
+function strictTransport({ trustProxy }: Settings): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    await next();
+    if (isSecure(c.req.url, c.req.raw.headers, trustProxy))
+      c.header("strict-transport-security", `max-age=${strictTransportSeconds}`);
+  };
 }
 
 /** Responds with PostgREST's error format under /rest, and with a problem elsewhere. */

@@ -2,39 +2,66 @@
  * Finds out who is calling. A token is a JWT, signed with a shared secret or by a key of a JWKS, as Supabase issues
  * them, or one of JobForge's own keys. The database decides what the caller may do.
  */
-import { createHash } from "node:crypto";
 import { type ClientRole, clientRoles } from "@jobforge/sdk-ts";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Caller, type Credential, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
+import { digestOf } from "./identity.ts";
 import type { Settings } from "./options.ts";
 
 /** The form of a key created by `jobforge_create_token`. */
 const keyPattern = /^jf_[0-9a-f]{8}_[0-9a-f]{64}$/;
 
-export type Authenticate = (headers: Headers) => Promise<Credential>;
+/** What authentication reads of a request. */
+export interface RequestHead {
+  readonly method: string;
+  readonly headers: Headers;
+}
 
-export function authenticator(settings: Settings): Authenticate {
+/** What a request presents. A JWT is not verified yet. */
+export type Proof = Credential | { readonly kind: "jwt"; readonly token: string; readonly digest: string };
+
+export interface Authenticator {
+  /** Reads what a request presents. Throws if it is missing or malformed. Cheap: compares texts only. */
+  read(request: RequestHead): Proof;
+  /** Verifies a JWT. Returns any other proof as it is. */
+  verify(proof: Proof): Promise<Credential>;
+}
+
+export function authenticator(settings: Settings): Authenticator {
   const verify = verifier(settings);
-  return async (headers) => {
-    const token = tokenOf(headers);
-    if (token === undefined) return anonymous(settings, headers);
-    if (isKey(token)) {
-      if (!keyPattern.test(token)) throw unauthorized("The key is malformed");
-      return { kind: "key", digest: digestOf(token) };
-    }
-    return { kind: "claims", caller: callerOf(await verify(token)) };
+  return {
+    read: (request) => {
+      const token = tokenOf(request.headers);
+      if (token === undefined) return anonymous(settings, request);
+      if (isKey(token)) {
+        if (!keyPattern.test(token)) throw unauthorized("The key is malformed");
+        return { kind: "key", digest: digestOf(token) };
+      }
+      if (!isJwt(token)) throw unauthorized(malformedOrForged);
+      return { kind: "jwt", token, digest: digestOf(token) };
+    },
+    verify: async (proof) =>
+      proof.kind === "jwt" ? { kind: "claims", caller: callerOf(await verify(proof.token)) } : proof,
   };
 }
 
 /** Whether a token is one of JobForge's own keys. Checks the prefix only. */
-export function isKey(token: string): boolean {
+function isKey(token: string): boolean {
   return token.startsWith("jf_");
 }
 
-/** Identifies a token without storing the secret itself. */
-export function digestOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
+/**
+ * Whether a token has the form of a JWT: three parts of base64url as RFC 7515 writes it. Decoders also accept padding,
+ * and any value of the last bits that a byte does not use. Such a spelling of a valid token is refused.
+ */
+function isJwt(token: string): boolean {
+  const parts = token.split(".");
+  return parts.length === 3 && parts.every(isBase64Url);
+}
+
+function isBase64Url(part: string): boolean {
+  return part !== "" && Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
 /** The bearer token, or else the header `apikey`, which Supabase's clients send. */
@@ -47,19 +74,50 @@ export function tokenOf(headers: Headers): string | undefined {
 }
 
 /**
- * The credential of a request without a token. Refuses pages of other origins, and host names that an attacker has
- * pointed at this machine: they must not act with the developer's rights.
+ * The credential of a request without a token. Refuses requests of pages of other sites, and host names that an
+ * attacker has pointed at this machine: they must not act with the developer's rights.
  */
-function anonymous({ anonymousRole }: Settings, headers: Headers): Credential {
+function anonymous({ anonymousRole }: Settings, request: RequestHead): Credential {
   if (anonymousRole === undefined) throw unauthorized("A token is required");
-  const host = headers.get("host") ?? "localhost";
-  const origin = headers.get("origin");
-  if (!isLoopback(host) || (origin !== null && origin !== `http://${host}`))
+  if (!isLocal(request.headers))
     throw unauthorized("A token is required: only pages and programs on this machine may call without one");
+  if (couldBeForm(request))
+    throw new RequestError(415, "PGRST102", "Without a token, a body must be JSON", {
+      name: "unsupported_media_type",
+      hint: "Send it with `Content-Type: application/json`.",
+    });
   return {
     kind: "claims",
     caller: { role: anonymousRole, tenantId: undefined, claims: { role: anonymousRole } },
   };
+}
+
+/** Whether a request comes from a page of this server, from a user who typed the address, or from a program. */
+function isLocal(headers: Headers): boolean {
+  const host = headers.get("host") ?? "localhost";
+  const origin = headers.get("origin");
+  // Browsers send it with every request, also where they send no Origin: for GET, and for navigation.
+  const site = headers.get("sec-fetch-site") ?? "none";
+  return (
+    isLoopback(host) &&
+    (origin === null || origin === `http://${host}`) &&
+    (site === "same-origin" || site === "none")
+  );
+}
+
+/**
+ * Whether an old browser could send this request for a page of another site without asking the server first. Such a
+ * request has no Origin, and its body has the type of a form or of plain text.
+ */
+function couldBeForm({ method, headers }: RequestHead): boolean {
+  if (method === "GET" || method === "HEAD" || headers.get("origin") !== null) return false;
+  const hasBody = headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
+  const type = headers.get("content-type");
+  return type === null ? hasBody : !isJsonType(type);
+}
+
+export function isJsonType(contentType: string): boolean {
+  return /^application\/([\w.-]+\+)?json *(;|$)/i.test(contentType);
 }
 
 export function isLoopback(host: string): boolean {
@@ -68,8 +126,10 @@ export function isLoopback(host: string): boolean {
 
 type Verify = (token: string) => Promise<JWTPayload>;
 
-function verifier({ jwtSecret, jwksUrl, jwtIssuer, jwtAudience }: Settings): Verify {
+function verifier(settings: Settings): Verify {
+  const { jwtSecret, jwksUrl, jwtIssuer, jwtAudience, allowJwtWithoutExp } = settings;
   const checks = {
+    requiredClaims: allowJwtWithoutExp ? [] : ["exp"],
     ...(jwtIssuer === undefined ? {} : { issuer: jwtIssuer }),
     ...(jwtAudience === undefined ? {} : { audience: jwtAudience }),
   };
@@ -99,17 +159,31 @@ function algorithmOf(token: string): unknown {
   }
 }
 
+const malformedOrForged = "The token is malformed or its signature is wrong";
+
+/** What is wrong with a claim of a token whose signature is right, so only its holder learns it. */
+const claimTroubles: Readonly<Record<string, string>> = {
+  nbf: "JWT not yet valid",
+  iss: "The token is from another issuer",
+  aud: "The token is for another audience",
+  exp: "The token has no valid exp, so it would never expire",
+};
+
 function refusal(error: unknown): RequestError {
-  if (error instanceof errors.JWTExpired)
-    return new RequestError(401, "PGRST303", "JWT expired", {
-      name: "unauthorized",
-      headers: { "www-authenticate": 'Bearer error="invalid_token"' },
-    });
+  if (error instanceof errors.JWTExpired) return invalidToken("PGRST303", "JWT expired");
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return invalidToken("PGRST303", claimTroubles[error.claim] ?? "A claim of the token is malformed");
   if (error instanceof errors.JWKSTimeout)
     return new RequestError(503, "PGRST000", "The public keys for tokens cannot be fetched");
-  if (error instanceof errors.JOSEError)
-    return unauthorized("The token is malformed or its signature is wrong");
+  if (error instanceof errors.JOSEError) return unauthorized(malformedOrForged);
   return new RequestError(503, "PGRST000", "The public keys for tokens cannot be fetched");
+}
+
+function invalidToken(code: string, message: string): RequestError {
+  return new RequestError(401, code, message, {
+    name: "unauthorized",
+    headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+  });
 }
 
 /** The caller that the claims of a token name. Supabase's role `authenticated` is a user of an application. */

@@ -6,6 +6,8 @@
 import type { ClientRole } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { identityOf } from "./identity.ts";
 import type { Settings } from "./options.ts";
 
 /** The authenticated caller. */
@@ -29,12 +31,31 @@ export interface Session {
 /** How long after its time limit a statement is abandoned. Normally the database itself ends it at the limit. */
 const graceMs = 1000;
 
+/** The server's own queries take turns with callers as one more caller. */
+const ownIdentity = "server";
+
+/** Who waits for a connection. */
+export interface Waiting {
+  /** Connections are shared fairly between these. Default: the identity of the credential. */
+  readonly identity?: string | undefined;
+  /** A request that is aborted while it waits gets no connection. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 export class Database {
   readonly #pool: pg.Pool;
+  /** Has a place for each connection of the pool, so that nothing waits in the pool's own queue. */
+  readonly #queue: FairQueue;
   readonly #settings: Settings;
 
   constructor(settings: Settings) {
     this.#settings = settings;
+    this.#queue = new FairQueue({
+      size: settings.poolSize,
+      perCaller: settings.connectionsPerCaller,
+      maxWaiting: settings.waitingPerCaller,
+      timeoutMs: settings.timeoutMs,
+    });
     this.#pool = new pg.Pool({
       connectionString: settings.database,
       application_name: "jobforge-server",
@@ -54,12 +75,20 @@ export class Database {
   }
 
   get connections(): { readonly total: number; readonly idle: number; readonly waiting: number } {
-    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
-    return { total, idle, waiting };
+    const { totalCount: total, idleCount: idle, waitingCount } = this.#pool;
+    return { total, idle, waiting: waitingCount + this.#queue.waiting };
   }
 
-  /** Runs work as the caller, in one transaction. Commits if the work succeeds. */
-  async as<T>(credential: Credential, work: (session: Session) => Promise<T>): Promise<T> {
+  /** Runs work as the caller, in one transaction. Commits if the work succeeds. Waits for the caller's turn. */
+  async as<T>(
+    credential: Credential,
+    work: (session: Session) => Promise<T>,
+    { identity = identityOf(credential), signal }: Waiting = {},
+  ): Promise<T> {
+    return await this.#queue.run(identity, () => this.#run(credential, work), signal);
+  }
+
+  async #run<T>(credential: Credential, work: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let broken = true;
     try {
@@ -139,7 +168,9 @@ export class Database {
     limitMs?: number,
   ): Promise<T[]> {
     const limit = limitMs === undefined ? {} : { query_timeout: limitMs };
-    return (await this.#pool.query<T>({ text, values: [...values], ...limit })).rows;
+    const read = async (): Promise<T[]> =>
+      (await this.#pool.query<T>({ text, values: [...values], ...limit })).rows;
+    return await this.#queue.run(ownIdentity, read);
   }
 
   /** Closes the connections, after the queries in progress. */

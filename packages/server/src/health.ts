@@ -7,12 +7,23 @@ import type { Environment, Services } from "./services.ts";
 export function healthRoutes(services: Services): Hono<Environment> {
   const app = new Hono<Environment>();
   app.get("/healthz", (c) => c.json({ ok: true }));
+  // Anyone may send this request, and it costs a query. So all requests at one time share one.
+  let checking: Promise<string | undefined> | undefined;
+  const check = (): Promise<string | undefined> => {
+    checking ??= obstacle(services).finally(() => {
+      checking = undefined;
+    });
+    return checking;
+  };
   app.get("/readyz", async (c) => {
-    const reason = await inTime(obstacle(services));
+    const reason = services.closing.aborted ? shuttingDown : await inTime(check());
     return reason === undefined ? c.json({ ok: true }) : c.json({ ok: false, reason }, 503);
   });
   return app;
 }
+
+/** A server that is shutting down is not ready, so that no new requests are routed to it. */
+const shuttingDown = "shutting down";
 
 /** A probe times out soon, so the response must come earlier, even while no connection is free. */
 const limitMs = 2000;
@@ -27,12 +38,8 @@ async function inTime(reason: Promise<string | undefined>): Promise<string | und
   return first;
 }
 
-/**
- * The reason why the server cannot serve requests. Undefined if it can. A server that is shutting down is not ready,
- * so that no new requests are routed to it.
- */
-async function obstacle({ database, closing }: Services): Promise<string | undefined> {
-  if (closing.aborted) return "shutting down";
+/** The reason why the server cannot serve requests. Undefined if it can. */
+async function obstacle({ database }: Services): Promise<string | undefined> {
   try {
     const [row] = await database.query<{ installed: boolean; missing: string[] }>(
       `select to_regnamespace('jobforge') is not null as installed,

@@ -5,6 +5,7 @@
 import type { ClientRole } from "@jobforge/sdk-ts";
 import type { TickHandler } from "@jobforge/worker-ts";
 import type { Logger } from "pino";
+import type { TrustProxy } from "./address.ts";
 
 export interface RateLimit {
   /** Requests per second, sustained. */
@@ -23,6 +24,10 @@ export interface ServerOptions {
   readonly apiSchema?: string | undefined;
   /** The most connections to the database. Default 10. */
   readonly poolSize?: number | undefined;
+  /** The most connections that one caller may hold at once. Default: half of `poolSize`. */
+  readonly connectionsPerCaller?: number | undefined;
+  /** The most requests of one caller that may wait for a connection. More are refused with 429. Default 1000. */
+  readonly waitingPerCaller?: number | undefined;
   /** The secret for tokens signed with HS256, at least 32 bytes. Default: `JOBFORGE_JWT_SECRET`. */
   readonly jwtSecret?: string | undefined;
   /** The URL of the public keys for tokens signed with RS256, ES256 or EdDSA. Default: `JOBFORGE_JWKS_URL`. */
@@ -31,20 +36,30 @@ export interface ServerOptions {
   readonly jwtIssuer?: string | undefined;
   /** Accepts only tokens for this audience. */
   readonly jwtAudience?: string | undefined;
+  /** Accepts JWTs without the claim `exp`. They are valid until the secret changes. Default false. */
+  readonly allowJwtWithoutExp?: boolean | undefined;
   /**
-   * Requests without a token act as this role. For development only. The server then refuses requests that use
-   * another host name than this machine's or that come from pages of another origin, and `listen` refuses any host
-   * but this machine.
+   * Requests without a token act as this role. For development only. The server then refuses requests without a token
+   * that use another host name than this machine's, that come from pages of another origin or site, or whose body is
+   * not JSON. `listen` refuses any host but this machine.
    */
   readonly anonymousRole?: ClientRole | undefined;
-  /** The rate limit of each token or key. Default: 1000 per second, 2000 at once. `false`: no limit. */
+  /**
+   * The rate limit of each caller: of the issuer, role, tenant and subject of JWTs, or of a key. Default: 1000 per
+   * second, 2000 at once. `false`: no limit.
+   */
   readonly rateLimit?: RateLimit | false | undefined;
   /**
-   * The rate limit, per address, of keys that the server does not know yet. Each of them costs a query.
-   * Default: 50 per second, 500 at once.
+   * The rate limit, per address, of requests without a valid token. Above it, tokens that the server has not accepted
+   * before are refused as well. Default: 50 per second, 500 at once.
    */
-  readonly unknownKeys?: RateLimit | undefined;
-  /** The most live streams of one token at once. Default 1000. */
+  readonly addressLimit?: RateLimit | undefined;
+  /**
+   * How to find a client's address behind proxies. A number: how many proxies append to X-Forwarded-For. A text: the
+   * name of a header that your proxy sets to the address. Default `false`: the address of the connection.
+   */
+  readonly trustProxy?: TrustProxy | undefined;
+  /** The most live streams of one caller at once. Default 1000. */
   readonly maxStreams?: number | undefined;
   /** The origins whose pages may call the server, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
@@ -76,8 +91,12 @@ export interface Settings extends ServerOptions {
   readonly database: string;
   readonly apiSchema: string;
   readonly poolSize: number;
+  readonly connectionsPerCaller: number;
+  readonly waitingPerCaller: number;
+  readonly allowJwtWithoutExp: boolean;
   readonly rateLimit: RateLimit | false;
-  readonly unknownKeys: RateLimit;
+  readonly addressLimit: RateLimit;
+  readonly trustProxy: TrustProxy;
   readonly maxStreams: number;
   readonly corsOrigins: readonly string[];
   readonly maxBodyBytes: number;
@@ -90,8 +109,11 @@ const minSecretBytes = 32;
 const defaults = {
   apiSchema: "public",
   poolSize: 10,
+  waitingPerCaller: 1000,
+  allowJwtWithoutExp: false,
   rateLimit: { perSecond: 1000, burst: 2000 },
-  unknownKeys: { perSecond: 50, burst: 500 },
+  addressLimit: { perSecond: 50, burst: 500 },
+  trustProxy: false,
   maxStreams: 1000,
   corsOrigins: [],
   maxBodyBytes: 8 * 2 ** 20,
@@ -117,15 +139,21 @@ export function readOptions(options: ServerOptions): Settings {
   if (jwksUrl !== undefined && !/^https?:\/\//.test(jwksUrl))
     throw new TypeError("jwksUrl must be an http or https URL");
   for (const origin of options.corsOrigins ?? []) requireOrigin(origin);
+  requireProxy(options.trustProxy ?? defaults.trustProxy);
+  const poolSize = options.poolSize ?? defaults.poolSize;
   return {
     ...options,
     database,
     jwtSecret,
     jwksUrl,
     apiSchema: options.apiSchema ?? defaults.apiSchema,
-    poolSize: options.poolSize ?? defaults.poolSize,
+    poolSize,
+    connectionsPerCaller: options.connectionsPerCaller ?? Math.ceil(poolSize / 2),
+    waitingPerCaller: options.waitingPerCaller ?? defaults.waitingPerCaller,
+    allowJwtWithoutExp: options.allowJwtWithoutExp ?? defaults.allowJwtWithoutExp,
     rateLimit: options.rateLimit ?? defaults.rateLimit,
-    unknownKeys: options.unknownKeys ?? defaults.unknownKeys,
+    addressLimit: options.addressLimit ?? defaults.addressLimit,
+    trustProxy: options.trustProxy ?? defaults.trustProxy,
     maxStreams: options.maxStreams ?? defaults.maxStreams,
     corsOrigins: options.corsOrigins ?? defaults.corsOrigins,
     maxBodyBytes: options.maxBodyBytes ?? defaults.maxBodyBytes,
@@ -143,4 +171,14 @@ function requireOrigin(origin: string): void {
   throw new TypeError(
     `corsOrigins must be origins as browsers send them, such as https://app.example.com, without a path; not ${origin}`,
   );
+}
+
+function requireProxy(trustProxy: TrustProxy): void {
+  if (trustProxy === false) return;
+  const isHops = typeof trustProxy === "number" && Number.isInteger(trustProxy) && trustProxy >= 1;
+  const isHeader = typeof trustProxy === "string" && /^[a-z][a-z0-9-]*$/i.test(trustProxy);
+  if (!isHops && !isHeader)
+    throw new TypeError(
+      "trustProxy must be false, the number of proxies that append to X-Forwarded-For, or the name of a header",
+    );
 }

@@ -1,4 +1,4 @@
-/** Limits how often one caller may send requests, with a token bucket that refills over time. */
+/** Limits how often one caller or one address may send requests, with token buckets that refill over time. */
 import { RequestError } from "./errors.ts";
 import type { RateLimit } from "./options.ts";
 
@@ -7,42 +7,83 @@ interface Bucket {
   filledAt: number;
 }
 
-/** How many buckets are kept. The callers that have been quiet for longest are forgotten first. */
-const maxBuckets = 10_000;
+/** How many buckets are kept. Only buckets that are full again are forgotten. */
+const defaultMaxBuckets = 100_000;
+
+export interface RateLimiterOptions {
+  /** What there were too many of, for the message. */
+  readonly what: string;
+  readonly maxBuckets?: number | undefined;
+  readonly now?: (() => number) | undefined;
+}
 
 export class RateLimiter {
   readonly #limit: RateLimit;
+  readonly #what: string;
+  readonly #maxBuckets: number;
   readonly #now: () => number;
+  /** In the order of their last use. */
   readonly #buckets: Map<string, Bucket> = new Map();
+  /** The bucket that all others share while so many buckets are in use that no more can be kept. */
+  readonly #shared: Bucket;
 
-  constructor(limit: RateLimit, now: () => number = () => performance.now()) {
+  constructor(limit: RateLimit, { what, maxBuckets, now }: RateLimiterOptions) {
     this.#limit = limit;
-    this.#now = now;
+    this.#what = what;
+    this.#maxBuckets = maxBuckets ?? defaultMaxBuckets;
+    this.#now = now ?? (() => performance.now());
+    this.#shared = { tokens: limit.burst, filledAt: this.#now() };
   }
 
-  /** Takes a token from the caller's bucket. If there is none, throws an error that says when there will be one. */
-  take(caller: string): void {
-    const { perSecond, burst } = this.#limit;
-    const now = this.#now();
-    const { tokens, filledAt } = this.#buckets.get(caller) ?? { tokens: burst, filledAt: now };
-    const filled = Math.min(burst, tokens + ((now - filledAt) * perSecond) / 1000);
-    // Moves the caller to the end of the map, so that the map is ordered by the last request.
-    this.#buckets.delete(caller);
-    this.#buckets.set(caller, { tokens: filled < 1 ? filled : filled - 1, filledAt: now });
+  /** Takes a token from the bucket. If there is none, throws an error that says when there will be one. */
+  take(name: string): void {
+    this.require(name);
+    this.charge(name);
+  }
+
+  /** Throws if the bucket is empty. Takes nothing. */
+  require(name: string): void {
+    const tokens = this.#tokensIn(this.#buckets.get(name) ?? (this.#isFull() ? this.#shared : undefined));
+    if (tokens < 1) throw tooMany(this.#what, Math.ceil((1 - tokens) / this.#limit.perSecond));
+  }
+
+  /** Takes a token from the bucket, if there is one. */
+  charge(name: string): void {
     this.#forget();
-    if (filled < 1) throw tooMany(Math.ceil((1 - filled) / perSecond));
+    const known = this.#buckets.get(name);
+    const bucket = known ?? (this.#isFull() ? this.#shared : { tokens: this.#limit.burst, filledAt: 0 });
+    bucket.tokens = Math.max(0, this.#tokensIn(bucket) - 1);
+    bucket.filledAt = this.#now();
+    if (bucket === this.#shared) return;
+    // Moves the bucket to the end of the map.
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
   }
 
+  #tokensIn(bucket: Bucket | undefined): number {
+    const { perSecond, burst } = this.#limit;
+    if (bucket === undefined) return burst;
+    return Math.min(burst, bucket.tokens + ((this.#now() - bucket.filledAt) * perSecond) / 1000);
+  }
+
+  #isFull(): boolean {
+    return this.#buckets.size >= this.#maxBuckets;
+  }
+
+  /** Forgets the buckets that have not been used for so long that they are full again. A new one would be the same. */
   #forget(): void {
-    for (const caller of this.#buckets.keys()) {
-      if (this.#buckets.size <= maxBuckets) return;
-      this.#buckets.delete(caller);
+    if (!this.#isFull()) return;
+    const { perSecond, burst } = this.#limit;
+    const before = this.#now() - (burst / perSecond) * 1000;
+    for (const [name, { filledAt }] of this.#buckets) {
+      if (filledAt > before) return;
+      this.#buckets.delete(name);
     }
   }
 }
 
-function tooMany(seconds: number): RequestError {
-  return new RequestError(429, "PGRST429", "Too many requests with this token", {
+function tooMany(what: string, seconds: number): RequestError {
+  return new RequestError(429, "PGRST429", `Too many ${what}`, {
     name: "too_many_requests",
     hint: `Try again in ${seconds} s.`,
     headers: { "retry-after": String(seconds) },

@@ -1,11 +1,13 @@
-/** The services that all routes share: the database, the catalog, streams, authentication and rate limits. */
+/** The services that all routes share: the database, the catalog, streams and admission. */
 import type { Context } from "hono";
-import { type Authenticate, authenticator, digestOf, isKey, tokenOf } from "./auth.ts";
+import { clientAddress } from "./address.ts";
+import { Admission } from "./admission.ts";
+import type { RequestHead } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
-import { type Credential, Database } from "./database.ts";
+import { type Credential, Database, type Waiting } from "./database.ts";
+import { RequestError } from "./errors.ts";
 import type { Settings } from "./options.ts";
-import { RateLimiter } from "./rate-limit.ts";
 import { StreamHub } from "./stream/hub.ts";
 
 export interface Environment {
@@ -24,8 +26,6 @@ export interface Environment {
 
 type RequestContext = Context<Environment>;
 
-/** How many valid keys are remembered. A remembered key does not count as a guess. */
-const maxKnownKeys = 10_000;
 /** Streams may use this share of the connections. */
 const streamShare = 1 / 4;
 
@@ -36,10 +36,7 @@ export class Services {
   readonly streams: StreamHub;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
-  readonly #authenticate: Authenticate;
-  readonly #limiter: RateLimiter | undefined;
-  readonly #guesses: RateLimiter;
-  readonly #known: Set<string> = new Set();
+  readonly #admission: Admission;
 
   constructor(settings: Settings, closing: AbortSignal) {
     this.closing = closing;
@@ -47,68 +44,70 @@ export class Services {
     this.settings = settings;
     this.database = new Database(settings);
     this.catalog = new Catalog(this.database, settings.apiSchema);
-    this.#authenticate = authenticator(settings);
-    this.#guesses = new RateLimiter(settings.unknownKeys);
-    this.#limiter = settings.rateLimit === false ? undefined : new RateLimiter(settings.rateLimit);
+    this.#admission = new Admission(settings);
   }
 
   /**
-   * Admits a request, once, before any other part of it is read. The request counts against the rate limit of its
-   * caller. It must have a valid JWT or something that has the form of a key. The request's transaction later looks
-   * up the key's owner.
+   * Admits a request, once, before any other part of it is read. The request counts against the limit of its caller,
+   * or of its address if it has no valid token.
    */
   async admit(c: RequestContext): Promise<Credential> {
     const admitted = c.get("credential");
     if (admitted !== undefined) return admitted;
-    const { headers } = c.req.raw;
-    let token: string | undefined;
-    try {
-      token = tokenOf(headers);
-    } catch (error) {
-      this.#limiter?.take(digestOf(addressOf(c)));
-      throw error;
-    }
-    const digest = digestOf(token ?? addressOf(c));
-    this.#limiter?.take(digest);
-    if (token !== undefined && isKey(token) && !this.#known.has(digest)) this.#guesses.take(addressOf(c));
-    const credential = await this.#authenticate(headers);
+    const credential = await this.#admission.admit(c.req.raw, this.#addressOf(c));
     c.set("credential", credential);
     return credential;
+  }
+
+  /** Counts a request that is served without a token against the limit of its address. */
+  admitOpen(c: RequestContext): void {
+    this.#admission.takeOpen(this.#addressOf(c));
   }
 
   /** Runs work for a request as its caller, in one transaction. */
   async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
     const credential = await this.admit(c);
-    return await this.#act(credential, async (session) => {
-      if (credential.kind === "key") this.#remember(credential.digest);
+    const { signal } = c.req.raw;
+    const run = async (session: ApiSession): Promise<T> => {
+      if (credential.kind === "key") this.#admission.accept(credential.digest);
       c.set("role", session.caller.role);
       if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
       return await work(session);
-    });
+    };
+    if (credential.kind !== "key") return await this.#act(credential, run, { signal });
+    const address = this.#addressOf(c);
+    // A key that was never valid before gets connections for its address: anyone can make up keys.
+    const identity = this.#admission.isAccepted(credential.digest) ? undefined : `address ${address}`;
+    try {
+      return await this.#act(credential, run, { identity, signal });
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401)
+        this.#admission.refuse(credential.digest, address);
+      throw error;
+    }
   }
 
-  #remember(digest: string): void {
-    this.#known.add(digest);
-    const [oldest] = this.#known;
-    if (this.#known.size > maxKnownKeys && oldest !== undefined) this.#known.delete(oldest);
+  /** Runs work as the caller of a request. Checks the token each time, because it may have expired. */
+  asCallerOf(request: RequestHead): <T>(work: (session: ApiSession) => Promise<T>) => Promise<T> {
+    return async (work) => await this.#act(await this.#admission.recheck(request), work);
   }
 
-  /** Runs work as the owner of the token in the headers. Checks the token each time, because it may have expired. */
-  asToken(headers: Headers): <T>(work: (session: ApiSession) => Promise<T>) => Promise<T> {
-    return async (work) => await this.#act(await this.#authenticate(headers), work);
-  }
-
-  async #act<T>(credential: Credential, work: (session: ApiSession) => Promise<T>): Promise<T> {
+  async #act<T>(
+    credential: Credential,
+    work: (session: ApiSession) => Promise<T>,
+    waiting?: Waiting,
+  ): Promise<T> {
     // Read the catalog before taking a connection: a caller that holds one must not wait for another.
     const { functions } = await this.catalog.contents();
-    return await this.database.as(credential, (session) => work(apiSession(session, functions)));
+    return await this.database.as(credential, (session) => work(apiSession(session, functions)), waiting);
+  }
+
+  #addressOf(c: RequestContext): string {
+    const socket = c.env?.incoming?.socket?.remoteAddress;
+    return clientAddress(socket, c.req.raw.headers, this.settings.trustProxy);
   }
 
   async close(): Promise<void> {
     await this.database.close();
   }
-}
-
-function addressOf(c: RequestContext): string {
-  return c.env?.incoming?.socket?.remoteAddress ?? "unknown";
 }

@@ -1,5 +1,6 @@
 /** Authentication: which tokens are accepted, and whom they act for. */
 import { createHmac } from "node:crypto";
+import { request as httpRequest } from "node:http";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect } from "vitest";
 import {
@@ -68,6 +69,26 @@ describe("a token", () => {
       401,
       { code: "PGRST303", message: "JWT expired" },
     ]);
+  });
+
+  test("must expire, unless the server allows tokens that do not", async ({ db, http }) => {
+    const signed = (claims: Record<string, unknown>): Promise<string> =>
+      new SignJWT({ role: "jobforge_app", tenant_id: T, ...claims })
+        .setProtectedHeader({ alg: "HS256" })
+        .sign(new TextEncoder().encode(secret));
+    const token = await signed({});
+    const response = await http.request(whoami, { token, body: args });
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { code: "PGRST303", message: expect.stringContaining("exp") },
+    ]);
+    await using lenient = await startServer(db, { allowJwtWithoutExp: true });
+    expect((await lenient.request(whoami, { token, body: args })).status).toBe(200);
+    for (const exp of ["soon", 1, null, Number.MAX_VALUE.toString()]) {
+      const odd = await signed({ exp }).catch(() => undefined);
+      if (odd !== undefined)
+        expect([exp, (await lenient.request(whoami, { token: odd, body: args })).status]).toEqual([exp, 401]);
+    }
   });
 
   test("may name a client role only", async ({ http }) => {
@@ -157,4 +178,64 @@ describe("without a token", () => {
     expect((await http.server.fetch(rebound)).status).toBe(401);
     await expect(http.server.listen({ host: "0.0.0.0", port: 0 })).rejects.toThrow("this machine only");
   });
+
+  test("a development server refuses whatever a browser sends for a page of another site", async ({ db }) => {
+    await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+    const statuses = async (path: string, site: string): Promise<(number | undefined)[]> => {
+      const headers = { "sec-fetch-site": site };
+      const found: (number | undefined)[] = [];
+      for (const method of ["GET", "POST", "HEAD"])
+        found.push(await sendRaw(http.url, method, path, headers));
+      return found;
+    };
+    for (const path of ["/", "/v1/jobs", "/v1/tokens", "/v1/stream", "/metrics", "/rest/v1/jobforge_jobs"]) {
+      for (const site of ["cross-site", "same-site", "Cross-Site", "", "same-origin, cross-site"])
+        for (const status of await statuses(path, site))
+          expect([path, site, status]).not.toEqual([path, site, 200]);
+    }
+    for (const site of ["same-origin", "none"])
+      expect([site, await sendRaw(http.url, "GET", "/v1/jobs", { "sec-fetch-site": site })]).toEqual([
+        site,
+        200,
+      ]);
+    expect(await db.value("select count(*)::int from jobforge.tokens")).toBe(0);
+  });
+
+  test("a development server refuses a body that a form could send", async ({ db }) => {
+    await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+    const path = "/rest/v1/rpc/jobforge_create_token";
+    const body = JSON.stringify({ p_name: "x", p_role: "jobforge_operator" });
+    const forms = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""];
+    for (const type of [...forms, undefined]) {
+      const headers = type === undefined ? {} : { "content-type": type };
+      expect([type, await sendRaw(http.url, "POST", path, headers, body)]).toEqual([type, 415]);
+    }
+    expect(await db.value("select count(*)::int from jobforge.tokens")).toBe(0);
+    const json = { "content-type": "application/json; charset=utf-8" };
+    expect(await sendRaw(http.url, "POST", path, json, body)).toBe(200);
+    const own = { "content-type": "text/plain", origin: http.url, "sec-fetch-site": "same-origin" };
+    expect(await sendRaw(http.url, "POST", path, own, body)).toBe(200);
+    const { id } = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
+    expect(await sendRaw(http.url, "POST", `/v1/jobs/${id}/cancel?tenant_id=${T}`, {})).toBe(200);
+  });
 });
+
+/** Sends a request with exactly these headers. `fetch` does not allow some of them. */
+function sendRaw(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body = "",
+): Promise<number | undefined> {
+  const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  return new Promise((resolve, reject) => {
+    const options = { method, headers: { ...headers, ...length } };
+    httpRequest(new URL(path, url), options, (response) => {
+      resolve(response.statusCode);
+      response.destroy();
+    })
+      .on("error", reject)
+      .end(body);
+  });
+}

@@ -141,19 +141,32 @@ describe("a token", () => {
 
   test("for another audience, from another issuer or not valid yet is refused", async ({ db }) => {
     await using http = await startServer(db, { jwtAudience: "jobforge", jwtIssuer: "us" });
-    const status = async (claims: Record<string, unknown>): Promise<number> =>
-      (await http.request(call.path, { token: await signed({ exp: soon, ...claims }), body: call.body }))
-        .status;
+    const ask = async (claims: Record<string, unknown>): Promise<Response> =>
+      await http.request(call.path, { token: await signed({ exp: soon, ...claims }), body: call.body });
+    const status = async (claims: Record<string, unknown>): Promise<number> => (await ask(claims)).status;
     expect(await status({ aud: "jobforge", iss: "us" })).toBe(200);
     expect(await status({ aud: ["other", "jobforge"], iss: "us" })).toBe(200);
-    for (const claims of [
-      { iss: "us" },
-      { aud: "other", iss: "us" },
-      { aud: "jobforge", iss: "them" },
-      { aud: "jobforge" },
-      { aud: "jobforge", iss: "us", nbf: soon },
-    ])
-      expect([claims, await status(claims)]).toEqual([claims, 401]);
+    for (const [claims, message] of [
+      [{ iss: "us" }, "another audience"],
+      [{ aud: "other", iss: "us" }, "another audience"],
+      [{ aud: "jobforge", iss: "them" }, "another issuer"],
+      [{ aud: "jobforge" }, "another issuer"],
+      [{ aud: "jobforge", iss: "us", nbf: soon }, "not yet valid"],
+      [{ aud: "jobforge", iss: "us", exp: 1 }, "expired"],
+    ] as const) {
+      const response = await ask(claims);
+      const text = await response.text();
+      expect([claims, response.status, text]).toEqual([claims, 401, expect.stringContaining(message)]);
+      // The response does not contain the expected values.
+      expect(text).not.toMatch(/"us"|jobforge"/);
+      expect(response.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
+    }
+    const forged = await sign({ role: "jobforge_app", nbf: soon }, "another secret that is long enough too");
+    const refused = await http.request(call.path, { token: forged, body: call.body });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { message: "The token is malformed or its signature is wrong" },
+    ]);
   });
 
   test("whose key id is a path, or that contains its own key, is refused", async ({ db }) => {
@@ -183,7 +196,7 @@ describe("a token", () => {
   });
 });
 
-test("the live streams of one token are limited, and one that ends makes room for another", async ({
+test("the live streams of one caller are limited, and one that ends makes room for another", async ({
   db,
 }) => {
   await using http = await startServer(db, { maxStreams: 2 });

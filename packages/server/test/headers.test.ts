@@ -7,9 +7,27 @@ test("responses may not be framed, sniffed or stored", async ({ http }) => {
   expect(Object.fromEntries(headers)).toMatchObject({
     "x-content-type-options": "nosniff",
     "x-frame-options": "SAMEORIGIN",
-    "strict-transport-security": expect.stringContaining("max-age"),
     "cache-control": "no-store",
   });
+});
+
+test("responses require TLS of browsers only where the server knows that the client uses it", async ({
+  http,
+  db,
+}) => {
+  const headerOf = (response: Response): string | null => response.headers.get("strict-transport-security");
+  const forwarded = { headers: { "x-forwarded-proto": "https" } };
+  expect(headerOf(await http.request("/healthz"))).toBeNull();
+  // Anyone can send this header, so it counts only behind a trusted proxy.
+  expect(headerOf(await http.request("/healthz", forwarded))).toBeNull();
+  await using behind = await startServer(db, { trustProxy: 1 });
+  expect(headerOf(await behind.request("/healthz"))).toBeNull();
+  const plain = { headers: { "x-forwarded-proto": "https, http" } };
+  expect(headerOf(await behind.request("/healthz", plain))).toBeNull();
+  expect(headerOf(await behind.request("/healthz", forwarded))).toBe("max-age=15552000");
+  expect(headerOf(await http.server.fetch(new Request("https://jobs.example/healthz")))).toBe(
+    "max-age=15552000",
+  );
 });
 
 test("pages of other origins may call only if their origin is listed", async ({ http, db }) => {

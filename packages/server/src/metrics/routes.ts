@@ -1,8 +1,9 @@
 /** /metrics for Prometheus. Open to readers, operators and scrapers with the secret. */
 import { timingSafeEqual } from "node:crypto";
 import { Hono } from "hono";
-import { digestOf, tokenOf } from "../auth.ts";
+import { tokenOf } from "../auth.ts";
 import { RequestError } from "../errors.ts";
+import { digestOf } from "../identity.ts";
 import type { Environment, Services } from "../services.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -1,11 +1,12 @@
 /** The live streams of a server. Each client belongs to a group, and all groups together use few connections. */
 import { RequestError } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
 import { type ReadSince, StreamGroup, type Subscriber } from "./group.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
  * Makes all groups together read about a quarter of the time, as if they shared one connection, however many groups
- * there are and however long a read takes.
+ * there are and however long a read takes. Callers have equal parts of it, however many groups each has.
  */
 const restPerRead = 4;
 const maxRestMs = 10_000;
@@ -19,17 +20,19 @@ export interface Membership {
 
 export class StreamHub {
   readonly #groups: Map<string, StreamGroup> = new Map();
-  readonly #maxReads: number;
+  readonly #reads: FairQueue;
   readonly #maxStreams: number;
+  /** The number of streams by caller. */
   readonly #callers: Map<string, number> = new Map();
-  #reads = 0;
-  readonly #waiting: (() => void)[] = [];
+  /** The number of groups by caller. */
+  readonly #groupCounts: Map<string, number> = new Map();
 
   /**
    * At most `maxReads` reads run at once, so that requests find free connections. A caller has at most `maxStreams`.
    */
   constructor(maxReads: number, maxStreams: number) {
-    this.#maxReads = Math.max(1, maxReads);
+    const size = Math.max(1, maxReads);
+    this.#reads = new FairQueue({ size, perCaller: size });
     this.#maxStreams = maxStreams;
   }
 
@@ -44,14 +47,17 @@ export class StreamHub {
     let group = this.#groups.get(key);
     if (group === undefined) {
       const created = new StreamGroup(
-        (since) => this.#inTurn(() => readSince(since)),
-        (tookMs) => Math.min(tookMs * restPerRead * this.#groups.size, maxRestMs),
+        (since) => this.#reads.run(caller, () => readSince(since)),
+        (tookMs) => Math.min(tookMs * restPerRead * this.#share(caller), maxRestMs),
         () => {
-          if (this.#groups.get(key) === created) this.#groups.delete(key);
+          if (this.#groups.get(key) !== created) return;
+          this.#groups.delete(key);
+          add(this.#groupCounts, caller, -1);
         },
       );
       group = created;
       this.#groups.set(key, created);
+      add(this.#groupCounts, caller, 1);
     }
     const joined = group;
     const unsubscribe = joined.subscribe(subscriber);
@@ -68,32 +74,28 @@ export class StreamHub {
   #count(caller: string): () => void {
     const count = this.#callers.get(caller) ?? 0;
     if (count >= this.#maxStreams)
-      throw new RequestError(429, "PGRST429", `This token already has ${count} live streams`, {
+      throw new RequestError(429, "PGRST429", `This caller already has ${count} live streams`, {
         name: "too_many_requests",
         hint: "Close some of them, or share one stream.",
         headers: { "retry-after": String(retryAfterSeconds) },
       });
-    this.#callers.set(caller, count + 1);
+    add(this.#callers, caller, 1);
     let isCounted = true;
     return () => {
       if (!isCounted) return;
       isCounted = false;
-      const left = (this.#callers.get(caller) ?? 1) - 1;
-      if (left === 0) this.#callers.delete(caller);
-      else this.#callers.set(caller, left);
+      add(this.#callers, caller, -1);
     };
   }
 
-  /** Runs work when fewer than `maxReads` reads are running. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#reads >= this.#maxReads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#reads += 1;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#reads -= 1;
-      else next();
-    }
+  /** How many groups there would be if every caller had as many as this one. */
+  #share(caller: string): number {
+    return this.#groupCounts.size * (this.#groupCounts.get(caller) ?? 1);
   }
+}
+
+function add(counts: Map<string, number>, caller: string, count: number): void {
+  const sum = (counts.get(caller) ?? 0) + count;
+  if (sum === 0) counts.delete(caller);
+  else counts.set(caller, sum);
 }

@@ -4,6 +4,7 @@
  */
 import type { OpenAPIHono, RouteConfig, RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { isJsonType } from "../auth.ts";
 import type { ApiSession, Arguments, Rows } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
@@ -88,7 +89,7 @@ export function serveRow<R extends RouteConfig>(
 
 /** Without this check, a body that is missing or not JSON would count as an empty object. */
 async function requireJson(c: Context<Environment>, next: () => Promise<void>): Promise<void> {
-  if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(c.req.header("content-type") ?? ""))
+  if (!isJsonType(c.req.header("content-type") ?? ""))
     throw new RequestError(415, "PGRST102", "The body must be JSON", {
       name: "unsupported_media_type",
       hint: "Send it with `Content-Type: application/json`.",
@@ -118,7 +119,7 @@ export const problems: Responses = {
   403: problem("The token does not allow this operation, or not for this tenant"),
   413: problem("The request is too large"),
   415: problem("The body of the request is not JSON"),
-  429: problem("Too many requests with this token"),
+  429: problem("Too many requests of this caller or address"),
   503: problem("The database cannot be reached or is overloaded"),
   504: problem("The database took too long"),
 };

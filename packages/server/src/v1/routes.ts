@@ -1,5 +1,7 @@
 /** The REST API: all resources, the document that describes them, and the errors for requests that do not match it. */
+import { createHash } from "node:crypto";
 import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
 import type { Api } from "./api.ts";
@@ -56,7 +58,7 @@ export function v1Routes(services: Services): OpenAPIHono<Environment> {
     scheme: "bearer",
     description: "A JWT, or a key created with `POST /v1/tokens`",
   });
-  app.doc31(documentPath, document);
+  app.get(documentPath, documentHandler(app));
   refuseOtherMethods(app);
   return app;
 }
@@ -72,6 +74,24 @@ const document = {
   servers: [{ url: "/" }],
   security: [{ bearer: [] }],
 };
+
+/** Serves the document. It is made once, at the first request, because making it costs much more than sending it. */
+function documentHandler(app: OpenAPIHono<Environment>): (c: Context<Environment>) => Response {
+  let made: { readonly text: string; readonly etag: string } | undefined;
+  const make = (): { readonly text: string; readonly etag: string } => {
+    const text = JSON.stringify(app.getOpenAPI31Document(document));
+    return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
+  };
+  return (c) => {
+    made ??= make();
+    const headers = { etag: made.etag, "cache-control": "no-cache" };
+    const known = (c.req.header("if-none-match") ?? "")
+      .split(",")
+      .map((each) => each.trim().replace(/^W\//, ""));
+    if (known.includes(made.etag) || known.includes("*")) return c.body(null, 304, headers);
+    return c.body(made.text, 200, { ...headers, "content-type": "application/json" });
+  };
+}
 
 interface Issue {
   readonly code: string;

@@ -1,6 +1,7 @@
 /** /v1/stream: live counts and finished jobs, as server-sent events. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { digestOf, tokenOf } from "../auth.ts";
+import { tokenOf } from "../auth.ts";
+import { digestOf, identityOf } from "../identity.ts";
 import { EventStream, eventHeaders } from "../stream/event-stream.ts";
 import { messagesOf, timeOf } from "../stream/group.ts";
 import { readSnapshot, type Snapshot } from "../stream/snapshot.ts";
@@ -31,20 +32,22 @@ export function streamRoutes(api: Api): void {
     const filter = c.req.valid("query");
     const since = timeOf(c.req.valid("header")["last-event-id"]);
     const { services } = api;
-    const { headers } = c.req.raw;
-    const readSince = (from: string | undefined, as = services.asToken(headers)): Promise<Snapshot> =>
-      as((session) => readSnapshot(session, services.settings.apiSchema, filter, from));
+    const { method, headers } = c.req.raw;
+    const readSince = (
+      from: string | undefined,
+      as = services.asCallerOf({ method, headers }),
+    ): Promise<Snapshot> => as((session) => readSnapshot(session, services.settings.apiSchema, filter, from));
     const readFirst = (): Promise<Snapshot> => readSince(since, (work) => services.as(c, work));
     // Hono serves HEAD with GET routes and drops the body. A stream would then never end.
     if (c.req.method === "HEAD") {
       await readFirst();
       return new Response(null, { headers: eventHeaders });
     }
-    const caller = digestOf(tokenOf(headers) ?? "");
     const stream = new EventStream();
     const membership = services.streams.join(
-      caller,
-      `${caller} ${JSON.stringify(filter)}`,
+      identityOf(await services.admit(c)),
+      // By token, not by caller: all members of a group end when the token of the first one expires.
+      `${digestOf(tokenOf(headers) ?? "")} ${JSON.stringify(filter)}`,
       (from) => readSince(from),
       stream.send,
     );

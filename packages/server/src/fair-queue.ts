@@ -1,0 +1,147 @@
+/**
+ * Shares a number of places between callers. No caller holds more than its part, and waiting callers take turns, so
+ * that a caller with many slow requests does not delay the first request of another.
+ */
+import { RequestError } from "./errors.ts";
+
+export interface FairQueueOptions {
+  /** How many places there are. */
+  readonly size: number;
+  /** The most places of one caller at once. */
+  readonly perCaller: number;
+  /** The most requests of one caller that may wait. Default: no limit. */
+  readonly maxWaiting?: number | undefined;
+  /** How long a request may wait. 0, the default: no limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Waiter {
+  enter(): void;
+}
+
+export class FairQueue {
+  readonly #perCaller: number;
+  readonly #maxWaiting: number;
+  readonly #timeoutMs: number;
+  #free: number;
+  readonly #held: Map<string, number> = new Map();
+  /** The callers that wait, in the order of their turns. Every set has a member. */
+  readonly #waiting: Map<string, Set<Waiter>> = new Map();
+
+  constructor({ size, perCaller, maxWaiting, timeoutMs }: FairQueueOptions) {
+    this.#free = size;
+    this.#perCaller = perCaller;
+    this.#maxWaiting = maxWaiting ?? Number.POSITIVE_INFINITY;
+    this.#timeoutMs = timeoutMs ?? 0;
+  }
+
+  /** The number of requests that wait. */
+  get waiting(): number {
+    let count = 0;
+    for (const waiters of this.#waiting.values()) count += waiters.size;
+    return count;
+  }
+
+  /**
+   * Runs work in a place of the caller. Throws if too many of its requests wait already, or if no place became free
+   * in time. A request that is aborted while it waits never gets a place.
+   */
+  async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#mayEnter(caller)) this.#enter(caller);
+    else await this.#wait(caller, signal);
+    try {
+      return await work();
+    } finally {
+      this.#leave(caller);
+    }
+  }
+
+  /** If a place is free, every caller that waits has its full part. So the new request passes none. */
+  #mayEnter(caller: string): boolean {
+    return this.#free > 0 && (this.#held.get(caller) ?? 0) < this.#perCaller;
+  }
+
+  #enter(caller: string): void {
+    this.#free -= 1;
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1);
+  }
+
+  #leave(caller: string): void {
+    const held = (this.#held.get(caller) ?? 1) - 1;
+    if (held === 0) this.#held.delete(caller);
+    else this.#held.set(caller, held);
+    this.#free += 1;
+    this.#admitNext();
+  }
+
+  /** Gives the free place to the first caller in turn that has not its full part, and puts that caller last. */
+  #admitNext(): void {
+    for (const [caller, waiters] of this.#waiting) {
+      if (!this.#mayEnter(caller)) continue;
+      const [first] = waiters;
+      this.#waiting.delete(caller);
+      this.#waiting.set(caller, waiters);
+      this.#enter(caller);
+      first?.enter();
+      return;
+    }
+  }
+
+  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+    const waiters = this.#waiting.get(caller) ?? new Set();
+    if (waiters.size >= this.#maxWaiting) throw tooManyWait();
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const leave = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        waiters.delete(waiter);
+        if (waiters.size === 0) this.#waiting.delete(caller);
+      };
+      const abort = (): void => {
+        leave();
+        reject(gone());
+      };
+      const waiter: Waiter = {
+        enter: () => {
+          leave();
+          resolve();
+        },
+      };
+      if (this.#timeoutMs > 0)
+        timer = setTimeout(() => {
+          leave();
+          reject(noneFree());
+        }, this.#timeoutMs);
+      waiters.add(waiter);
+      this.#waiting.set(caller, waiters);
+      signal?.addEventListener("abort", abort);
+      if (signal?.aborted === true) abort();
+    });
+  }
+}
+
+const retryAfterSeconds = "1";
+
+function tooManyWait(): RequestError {
+  return new RequestError(429, "PGRST429", "Too many requests of this caller wait for a connection", {
+    name: "too_many_requests",
+    hint: "Send fewer requests at once.",
+    headers: { "retry-after": retryAfterSeconds },
+  });
+}
+
+function noneFree(): RequestError {
+  return new RequestError(503, "PGRST003", "No connection to the database became free in time", {
+    name: "unavailable",
+    hint: "Try again in a moment.",
+    headers: { "retry-after": retryAfterSeconds },
+  });
+}
+
+/** No client reads this response. The log shows it with the status that is usual for it. */
+function gone(): RequestError {
+  return new RequestError(499, "PGRST003", "The client has closed its connection", {
+    name: "client_closed_request",
+  });
+}

@@ -1,0 +1,155 @@
+/** Connections are shared fairly between callers. */
+import { describe, expect, test as plain } from "vitest";
+import { FairQueue } from "../src/fair-queue.ts";
+import { appToken, sign, startServer, T, test, U } from "./support/server.ts";
+
+/** Work that is in progress until the test ends it. Records the order in which work begins. */
+class Work {
+  readonly begun: string[] = [];
+  readonly #ends: (() => void)[] = [];
+
+  readonly begin = (name: string) => async (): Promise<string> => {
+    this.begun.push(name);
+    await new Promise<void>((resolve) => this.#ends.push(resolve));
+    return name;
+  };
+
+  /** Ends the oldest work, and waits until the work that follows has begun. */
+  async endFirst(): Promise<void> {
+    this.#ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("a fair queue", () => {
+  plain("gives one caller its part of the places, and the rest to others", async () => {
+    const queue = new FairQueue({ size: 4, perCaller: 2 });
+    const work = new Work();
+    for (const name of ["a1", "a2", "a3", "a4"]) void queue.run("a", work.begin(name));
+    expect([work.begun, queue.waiting]).toEqual([["a1", "a2"], 2]);
+    for (const name of ["b1", "b2", "b3"]) void queue.run("b", work.begin(name));
+    expect([work.begun, queue.waiting]).toEqual([["a1", "a2", "b1", "b2"], 3]);
+    for (let count = 0; count < 7; count += 1) await work.endFirst();
+    expect(work.begun).toEqual(["a1", "a2", "b1", "b2", "a3", "a4", "b3"]);
+    expect(queue.waiting).toBe(0);
+  });
+
+  plain("serves waiting callers in turn, however many requests one of them has", async () => {
+    const queue = new FairQueue({ size: 1, perCaller: 1 });
+    const work = new Work();
+    for (let count = 1; count <= 120; count += 1) void queue.run("a", work.begin(`a${count}`));
+    void queue.run("b", work.begin("b1"));
+    void queue.run("b", work.begin("b2"));
+    void queue.run("c", work.begin("c1"));
+    for (let count = 0; count < 7; count += 1) await work.endFirst();
+    expect(work.begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"]);
+  });
+
+  plain("refuses requests beyond those that one caller may have waiting", async () => {
+    const queue = new FairQueue({ size: 1, perCaller: 1, maxWaiting: 2 });
+    const work = new Work();
+    for (const name of ["a1", "a2", "a3"]) void queue.run("a", work.begin(name));
+    await expect(queue.run("a", work.begin("a4"))).rejects.toMatchObject({
+      status: 429,
+      headers: { "retry-after": "1" },
+    });
+    const other = queue.run("b", work.begin("b1"));
+    for (let count = 0; count < 4; count += 1) await work.endFirst();
+    expect(await other).toBe("b1");
+    expect(work.begun).toEqual(["a1", "a2", "b1", "a3"]);
+  });
+
+  plain("gives no place to a request whose client has gone, or that waited too long", async () => {
+    const queue = new FairQueue({ size: 1, perCaller: 1, timeoutMs: 1 });
+    const work = new Work();
+    void queue.run("a", work.begin("a1"));
+    const gone = new AbortController();
+    const aborted = queue.run("b", work.begin("b1"), gone.signal);
+    gone.abort();
+    await expect(aborted).rejects.toMatchObject({ status: 499 });
+    await expect(queue.run("b", work.begin("b2"), gone.signal)).rejects.toMatchObject({ status: 499 });
+    await expect(queue.run("b", work.begin("b3"))).rejects.toMatchObject({
+      status: 503,
+      headers: { "retry-after": "1" },
+    });
+    await work.endFirst();
+    expect([work.begun, queue.waiting]).toEqual([["a1"], 0]);
+    void queue.run("b", work.begin("b4"));
+    expect(work.begun).toEqual(["a1", "b4"]);
+  });
+
+  plain("frees the place of work that fails", async () => {
+    const queue = new FairQueue({ size: 1, perCaller: 1 });
+    const fail = (): Promise<never> => Promise.reject(new Error("failed"));
+    await expect(queue.run("a", fail)).rejects.toThrow("failed");
+    expect(await queue.run("a", async () => "done")).toBe("done");
+  });
+});
+
+/** How many sessions of the server wait for the test's lock. */
+const lockedSessions = `select count(*)::int from pg_stat_activity
+  where application_name = 'jobforge-server' and wait_event_type = 'Lock' and datname = current_database()`;
+
+test("a caller whose requests all block leaves connections to other callers", async ({ db }) => {
+  await using http = await startServer(db, { poolSize: 4, waitingPerCaller: 150 });
+  const job = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
+  await using other = await db.connect();
+  await other.query("begin");
+  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  const slow = async (sub: string): Promise<number> => {
+    // Each request has a token of its own. They are one caller, because they have the same subject.
+    const token = await sign({ role: "jobforge_app", tenant_id: T, sub, jti: crypto.randomUUID() });
+    const change = { method: "PATCH", token, body: { priority: 1 } };
+    return (await http.request(`/v1/jobs/${job.id}`, change)).status;
+  };
+  const blocked = Array.from({ length: 120 }, () => slow("a"));
+  await expect.poll(() => db.value(lockedSessions)).toBe(2);
+  const { token: key } = await db.value<{ token: string }>(
+    "select jobforge_create_token('k', 'jobforge_app', $1)",
+    [U],
+  );
+  for (const token of [await appToken(U), key, await sign({ role: "jobforge_operator" })])
+    for (let count = 0; count < 3; count += 1)
+      expect((await http.request(`/v1/tenants/${U}`, { token })).status).toBe(200);
+  expect((await http.request("/readyz")).status).toBe(200);
+  expect(await db.value(lockedSessions)).toBe(2);
+  await other.query("rollback");
+  expect(new Set(await Promise.all(blocked))).toEqual(new Set([200]));
+});
+
+test("requests beyond those that may wait are refused, and those of others are served", async ({ db }) => {
+  await using http = await startServer(db, { poolSize: 2, waitingPerCaller: 3 });
+  const job = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
+  await using other = await db.connect();
+  await other.query("begin");
+  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  const token = await appToken(T);
+  const change = { method: "PATCH", token, body: { priority: 1 } };
+  const statuses: number[] = [];
+  const sent = Array.from({ length: 10 }, async () => {
+    const { status, headers } = await http.request(`/v1/jobs/${job.id}`, change);
+    statuses.push(status);
+    if (status === 429) expect(headers.get("retry-after")).toBe("1");
+  });
+  await expect.poll(() => statuses.length).toBe(6);
+  expect((await http.request("/v1/jobs", { token: await appToken(U) })).status).toBe(200);
+  await other.query("rollback");
+  await Promise.all(sent);
+  expect(statuses).toEqual([429, 429, 429, 429, 429, 429, 200, 200, 200, 200]);
+});
+
+test("keys that the server does not know share the connections of their address", async ({ db }) => {
+  await using http = await startServer(db, { poolSize: 2 });
+  const jwt = await appToken(T);
+  expect((await http.request("/v1/jobs", { token: jwt })).status).toBe(200);
+  await using other = await db.connect();
+  await other.query("begin");
+  await other.query("lock table jobforge.tokens in access exclusive mode");
+  const guesses = Array.from({ length: 20 }, (_, index) =>
+    http.request("/v1/jobs", { token: `jf_00000000_${String(index).padStart(64, "0")}` }),
+  );
+  await expect.poll(() => db.value(lockedSessions)).toBe(1);
+  expect((await http.request("/v1/jobs", { token: jwt })).status).toBe(200);
+  await other.query("rollback");
+  expect(new Set((await Promise.all(guesses)).map(({ status }) => status))).toEqual(new Set([401]));
+});
