@@ -20,6 +20,7 @@ export default defineConfig({
       "docs/test/**/*.test.ts",
       "bench/test/**/*.test.ts",
       "chaos/test/**/*.test.ts",
+      "attack/test/**/*.test.ts",
       "test/*.test.ts",
     ],
     // Tests mostly wait for Postgres, so this may exceed the number of cores.

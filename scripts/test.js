@@ -24,6 +24,7 @@ suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 const all = process.argv.includes("--all");
 suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, [
   "sql/test",
+  "attack/test/sql.test.ts",
   // Each of these tests has its own database and shares no module state, so files need not load their modules again.
   "--no-isolate",
   ...(all ? [] : [`--exclude=${proofs}`]),

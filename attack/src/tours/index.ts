@@ -1,0 +1,15 @@
+/** All tours, in the order in which they are played. */
+import type { Tour } from "../tour.ts";
+import { sqlTour } from "./sql.ts";
+
+export const tours: readonly Tour[] = [sqlTour];
+
+/** Returns the tours with these names. Throws if there is no tour of a name. */
+export function toursNamed(names: readonly string[]): Tour[] {
+  const unknown = names.filter((name) => !tours.some((tour) => tour.name === name));
+  if (unknown.length > 0)
+    throw new RangeError(
+      `Unknown tours: ${unknown.join(", ")}. Tours: ${tours.map(({ name }) => name).join(", ")}`,
+    );
+  return tours.filter(({ name }) => names.includes(name));
+}
