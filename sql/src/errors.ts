@@ -6,6 +6,7 @@ export type MigrationErrorCode =
   | "api_schema_differs"
   | "invalid_api_schema"
   | "insufficient_privilege"
+  | "foreign_objects"
   | "locked";
 
 /** A migration that was refused or rolled back. Nothing has changed in the database. `hint` says what to do. */

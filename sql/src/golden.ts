@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { ClientBase } from "pg";
+import { pinSession } from "./session.ts";
 
 /** Each query returns lines, which the database sorts in the collation C. $1 is the API schema. */
 const sections: readonly (readonly [title: string, sql: string])[] = [
@@ -97,7 +98,7 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
         case p.provolatile when 'v' then 'volatile' when 's' then 'stable' else 'immutable' end,
         case when p.prosecdef then ', security definer' else '' end,
         coalesce(', set ' || array_to_string(p.proconfig, ', '), ''),
-        case when p.proname in ('now', 'new_id') then 'of this server' else left(encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex'), 12) end) as line
+        case when p.proname in ('now', 'new_id') then 'of this server' else left(encode(sha256(convert_to(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), 'UTF8')), 'hex'), 12) end) as line
      from pg_proc p
      where p.pronamespace = 'jobforge'::regnamespace
        or (p.pronamespace = to_regnamespace(quote_ident($1)) and p.proname like 'jobforge\\_%')`,
@@ -112,10 +113,10 @@ const sections: readonly (readonly [title: string, sql: string])[] = [
 
 export async function describeSchema(client: ClientBase, apiSchema: string): Promise<string> {
   const parts: string[] = [];
-  // With this search path Postgres prints the schema of every name that is not its own.
+  // With the search path of pinSession Postgres prints the schema of every name that is not its own.
   await client.query("begin read only");
   try {
-    await client.query("set local search_path = pg_catalog");
+    await client.query(pinSession);
     for (const [title, sql] of sections) {
       const parameters = sql.includes("$1") ? [apiSchema] : [];
       const { rows } = await client.query<{ line: string }>(

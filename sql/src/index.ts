@@ -9,3 +9,4 @@ export {
   migrationScript,
   migrationStatus,
 } from "./migrate.ts";
+export { pinSession } from "./session.ts";

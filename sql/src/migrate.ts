@@ -7,6 +7,8 @@
 import pg, { type ClientBase } from "pg";
 import { MigrationError } from "./errors.ts";
 import { minClient, type SqlFile, setupFile, version } from "./files.ts";
+import { refuseForeignObjects } from "./foreign.ts";
+import { pinSession } from "./session.ts";
 import { type Plan, plan, readInstalled } from "./state.ts";
 
 export interface MigrateOptions {
@@ -70,21 +72,24 @@ export async function migrationStatus(options: MigrateOptions): Promise<Migratio
 
 /** Returns the SQL of a first installation as one script. */
 export function migrationScript(apiSchema: string = "public"): string {
-  return ["begin;", ...statements(plan(undefined, apiSchema)), "commit;", ""].join("\n");
+  const todo = plan(undefined, apiSchema);
+  return ["begin;", pinSession, prepare(todo), ...statements(todo), "commit;", ""].join("\n");
 }
 
 async function migrateOnce(client: ClientBase, options: MigrateOptions): Promise<MigrateResult> {
-  const first = await readPlan(client, options.apiSchema);
-  if (first.upToDate) return result(first);
-  await client.query("begin");
+  // Read committed, so that the plan is read as it is after the wait for another migration.
+  await client.query("begin isolation level read committed");
   try {
-    // Held until the transaction ends, so that processes migrate one after the other, also through a pooler.
-    await client.query("select pg_advisory_xact_lock(hashtextextended('jobforge.migrate', 0))");
-    const todo = await readPlan(client, options.apiSchema);
+    await client.query(pinSession);
+    const todo = await lockedPlan(client, options.apiSchema);
+    await refuseForeignObjects(client, todo);
     if (todo.upToDate) {
       await client.query("rollback");
       return result(todo);
     }
+    await client.query(prepare(todo));
+    if (todo.installed === undefined && (await readInstalled(client)) !== undefined)
+      throw new InstalledMeanwhile();
     // Workers hold their locks for milliseconds. When another transaction holds one for longer, the migration gives up:
     // all work would have to wait behind it.
     await client.query("set local lock_timeout = '5s'");
@@ -99,6 +104,21 @@ async function migrateOnce(client: ClientBase, options: MigrateOptions): Promise
   }
 }
 
+/** Another process has installed JobForge since this one read what is installed. */
+class InstalledMeanwhile extends Error {}
+
+/**
+ * Reads the plan so that processes migrate one after the other, also through a pooler. The lock is on a table that only
+ * the owner may lock; any role could take an advisory lock and keep it. Where nothing is installed, the creation of the
+ * schema waits for another first installation, and fails after it.
+ */
+async function lockedPlan(client: ClientBase, apiSchema: string | undefined): Promise<Plan> {
+  const first = await readPlan(client, apiSchema);
+  if (first.upToDate || first.installed === undefined) return first;
+  await client.query("lock table jobforge.migrations in share row exclusive mode");
+  return await readPlan(client, apiSchema);
+}
+
 function result(done: Plan): MigrateResult {
   return {
     version,
@@ -108,12 +128,15 @@ function result(done: Plan): MigrateResult {
   };
 }
 
+/** Creates the roles and schemas, and acts as the owner from then on. */
+function prepare(todo: Plan): string {
+  return `${setupFile("before", todo.apiSchema)}\nset local check_function_bodies = off;`;
+}
+
 function statements(todo: Plan): string[] {
   const literal = pg.escapeLiteral;
   const { beforeTables, afterTables, last } = todo.repeatables;
   return [
-    setupFile("before", todo.apiSchema),
-    "set local check_function_bodies = off;",
     ...beforeTables.map(withName),
     ...todo.migrations.flatMap((file) => [
       withName(file),
@@ -168,11 +191,13 @@ async function readPlan(client: ClientBase, apiSchema: string | undefined): Prom
   return plan(await readInstalled(client), apiSchema);
 }
 
+/** Asks for the version in a statement that depends on no search path, because no transaction has pinned one yet. */
 async function requireServer(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ number: number; name: string }>(
-    "select current_setting('server_version_num')::int as number, current_setting('server_version') as name",
+  const { rows } = await client.query<{ number: string; name: string }>(
+    `select pg_catalog.current_setting('server_version_num') as number,
+       pg_catalog.current_setting('server_version') as name`,
   );
-  if ((rows[0]?.number ?? 0) < 150_000) {
+  if (Number(rows[0]?.number ?? 0) < 150_000) {
     throw new MigrationError(
       "server_too_old",
       `JobForge needs PostgreSQL 15 or newer; this server is ${rows[0]?.name}`,
@@ -182,13 +207,14 @@ async function requireServer(client: ClientBase): Promise<void> {
 }
 
 /**
- * Whether a retry can succeed: another database of the cluster changed the same roles at the same moment, or another
- * transaction held a lock for too long.
+ * Whether a retry can succeed: another process installed JobForge or changed the same roles at the same moment, or
+ * another transaction held a lock for too long.
  */
 function isTransient(error: unknown): boolean {
+  if (error instanceof InstalledMeanwhile) return true;
   if (!(error instanceof pg.DatabaseError)) return false;
   return (
-    ["40001", "40P01", "55P03"].includes(error.code ?? "") ||
+    ["40001", "40P01", "55P03", "42P06", "42P07", "42710"].includes(error.code ?? "") ||
     (error.code === "XX000" && error.message.startsWith("tuple concurrently")) ||
     (error.code === "23505" && (error.table ?? "").startsWith("pg_"))
   );

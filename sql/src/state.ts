@@ -19,21 +19,25 @@ export interface Plan {
   readonly upToDate: boolean;
 }
 
-/** Reads what is installed. Returns undefined when nothing is. */
+/**
+ * Reads what is installed. Returns undefined when nothing is. Every name is written with its schema, so that the search
+ * path of the session does not matter.
+ */
 export async function readInstalled(client: ClientBase): Promise<Installed | undefined> {
   // Not to_regclass(): after a wait for another migration it may read an outdated cache.
   const { rows: found } = await client.query<{ found: boolean }>(`
     select exists (
       select from pg_catalog.pg_class c
-      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = 'jobforge' and c.relname = 'installation') as found`);
+      join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+      where n.nspname operator(pg_catalog.=) 'jobforge'
+        and c.relname operator(pg_catalog.=) 'installation') as found`);
   if (!found[0]?.found) return undefined;
   const { rows } = await client.query<{ installed: RawInstalled | null }>(`
-    select jsonb_build_object(
+    select pg_catalog.jsonb_build_object(
       'version', i.version,
       'apiSchema', i.api_schema,
-      'migrations', (select coalesce(jsonb_agg(m), '[]') from jobforge.migrations m),
-      'repeatables', (select coalesce(jsonb_agg(r), '[]') from jobforge.repeatables r)) as installed
+      'migrations', (select coalesce(pg_catalog.jsonb_agg(m), '[]') from jobforge.migrations m),
+      'repeatables', (select coalesce(pg_catalog.jsonb_agg(r), '[]') from jobforge.repeatables r)) as installed
     from jobforge.installation i`);
   const raw = rows[0]?.installed;
   if (!raw) return undefined;

@@ -4,13 +4,11 @@
 -- any time, by jobs_running.
 do $$
 declare
-  v_path text := current_setting('search_path');
   v_live text;
   v_ended text;
   v_attempts text;
 begin
-  -- With this search path every name in the copied text has its schema.
-  perform set_config('search_path', 'pg_catalog', true);
+  -- With the search path of a migration every name in the copied text has its schema.
   v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.jobs j', $half$FROM (
     select q.* from jobforge.jobs q where q.state <> 'running'
     union all
@@ -22,7 +20,6 @@ begin
   end if;
   execute format('create or replace view %I.jobforge_jobs as %s union all %s', :'api_schema', v_live, v_ended);
   execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema', v_attempts);
-  perform set_config('search_path', v_path, true);
 end $$;
 
 create or replace view :"api_schema".jobforge_job_results as

@@ -48,14 +48,10 @@ cross join lateral (
 cross join lateral jobforge.folded(s, p.ends) f;
 
 do $$
-declare
-  v_path text := current_setting('search_path');
 begin
-  -- With this search path every name in the copied text has its schema.
-  perform set_config('search_path', 'pg_catalog', true);
+  -- With the search path of a migration every name in the copied text has its schema.
   execute format('create or replace view %I.jobforge_schedules as %s', :'api_schema',
     pg_get_viewdef('jobforge.all_schedules'::regclass));
-  perform set_config('search_path', v_path, true);
 end $$;
 
 alter view :"api_schema".jobforge_schedules owner to jobforge_view;

@@ -30,7 +30,16 @@ describe("jobforge doctor", () => {
     const examination = await json<Examination>(["doctor", "--strict"], db.url);
     expect(examination).toMatchObject({ healthy: true, problems: 0, warnings: 0, skipped: 0 });
     expect(examination.checks.map(({ name }) => name)).toEqual([
-      ...["connection", "server", "migrations", "drift", "roles and grants", "row security", "time travel"],
+      ...[
+        "connection",
+        "server",
+        "migrations",
+        "drift",
+        "roles and grants",
+        "row security",
+        "foreign objects",
+      ],
+      ...["api schema", "time travel"],
       ...["listen", "clock", "vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
     ]);
     const text = await run(["doctor"], { DATABASE_URL: db.url });
@@ -63,6 +72,14 @@ describe("jobforge doctor", () => {
     ],
     ["roles and grants", "problem", "grant select on jobforge.jobs to jobforge_reader"],
     ["row security", "problem", "alter table jobforge.jobs disable row level security"],
+    [
+      "foreign objects",
+      "problem",
+      "create function jobforge_stats(text) returns int language sql as 'select 1'",
+    ],
+    ["foreign objects", "problem", "create table jobforge_other (id int)"],
+    ["api schema", "warning", "grant create on schema public to public"],
+    ["api schema", "warning", "grant create on schema public to jobforge_app"],
     ["time travel", "warning", "select jobforge.allow_time_travel(true)"],
     ["vacuum", "problem", "alter table jobforge.jobs set (autovacuum_enabled = false)"],
     ["partitions", "warning", "select jobforge_set_policy('a', '{\"retention_days\": 1}')"],

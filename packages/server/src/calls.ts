@@ -9,9 +9,10 @@ import { RequestError, tooDeep } from "./errors.ts";
 /**
  * The `from` clause that calls a function, without the word `from`. `f` is the result or one row of it. `place` is
  * the place of the statement's parameter that holds the JSON object of arguments, such as `$1`. Every name must be a
- * parameter of the function.
+ * parameter of the function. Throws if another role has a function of the same name.
  */
 export function fromClause(called: CatalogFunction, names: readonly string[], place: string): string {
+  if (called.overloaded) throw overloaded(called.name);
   const given = names.map((each) => `${each} => a.${each}`);
   const columns = names.map((each) => `${each} ${called.parameters.get(each)}`);
   const from =
@@ -89,6 +90,13 @@ function jsonOf(value: object): string {
   } catch (error) {
     throw error instanceof RangeError ? tooDeep() : error;
   }
+}
+
+function overloaded(name: string): RequestError {
+  return new RequestError(503, "PGRST203", `Another role has created a function called ${name}`, {
+    name: "not_installed",
+    hint: "Run `jobforge doctor`, drop that function, and revoke the right to create objects in the API schema.",
+  });
 }
 
 function notInstalled(name: string): RequestError {

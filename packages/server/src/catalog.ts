@@ -15,6 +15,8 @@ export interface CatalogFunction {
   readonly columns: ReadonlyMap<string, string>;
   /** The function does not write, so it may be called with GET. */
   readonly readsOnly: boolean;
+  /** Another role has a function of the same name in the schema. A call by name could reach that one. */
+  readonly overloaded: boolean;
 }
 
 export interface View {
@@ -79,6 +81,7 @@ interface FunctionRow extends pg.QueryResultRow {
   readonly columns: [string, string][];
   readonly returns: CatalogFunction["returns"];
   readonly reads_only: boolean;
+  readonly overloaded: boolean;
 }
 
 interface ViewRow extends pg.QueryResultRow {
@@ -102,6 +105,7 @@ async function readContents(database: Database, schema: string): Promise<Content
           columns: new Map(row.columns),
           returns: row.returns,
           readsOnly: row.reads_only,
+          overloaded: row.overloaded,
         },
       ]),
     ),
@@ -113,6 +117,9 @@ async function readContents(database: Database, schema: string): Promise<Content
 
 const functionsQuery = `
   select p.proname as name, p.provolatile <> 'v' as reads_only,
+    exists (
+      select from pg_proc o
+      where o.pronamespace = p.pronamespace and o.proname = p.proname and o.proowner <> p.proowner) as overloaded,
     case
       when p.proretset then 'rows'
       when p.prorettype = 'pg_catalog.void'::regtype then 'nothing'

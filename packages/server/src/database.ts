@@ -28,6 +28,21 @@ export interface Session {
   query<T extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<T[]>;
 }
 
+/**
+ * Pins settings for the transaction. The search path has the system's schema only, so that no object of another role
+ * is used in place of a function, an operator or a type of the system. The others fix how times and intervals are
+ * written. The role of the login may have set all of them.
+ */
+const pinned = Object.entries({
+  search_path: "pg_catalog, pg_temp",
+  timezone: "UTC",
+  datestyle: "ISO, MDY",
+  intervalstyle: "postgres",
+  standard_conforming_strings: "on",
+})
+  .map(([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`)
+  .join(", ");
+
 /** How long after its time limit a statement is abandoned. Normally the database itself ends it at the limit. */
 const graceMs = 1000;
 
@@ -130,8 +145,9 @@ export class Database {
 
   #enter(client: pg.PoolClient, role: string, claims: object): Promise<unknown> {
     return client.query(
-      `select set_config('role', $1, true), set_config('request.jwt.claims', $2, true),
-         set_config('statement_timeout', $3, true), set_config('idle_in_transaction_session_timeout', $3, true)`,
+      `select ${pinned}, pg_catalog.set_config('role', $1, true), pg_catalog.set_config('request.jwt.claims', $2, true),
+         pg_catalog.set_config('statement_timeout', $3, true),
+         pg_catalog.set_config('idle_in_transaction_session_timeout', $3, true)`,
       [role, JSON.stringify(claims), String(this.#settings.timeoutMs)],
     );
   }
@@ -142,7 +158,7 @@ export class Database {
     const schema = pg.escapeIdentifier(this.#settings.apiSchema);
     const recognised = quietly(
       client.query<{ found: { id: string; role: ClientRole; tenant_id: string | null } | null }>(
-        `select ${schema}.jobforge_recognise_token($1) as found`,
+        `select ${schema}.jobforge_recognise_token($1::pg_catalog.text) as found`,
         [digest],
       ),
     );
@@ -168,9 +184,26 @@ export class Database {
     limitMs?: number,
   ): Promise<T[]> {
     const limit = limitMs === undefined ? {} : { query_timeout: limitMs };
-    const read = async (): Promise<T[]> =>
-      (await this.#pool.query<T>({ text, values: [...values], ...limit })).rows;
-    return await this.#queue.run(ownIdentity, read);
+    return await this.#queue.run(ownIdentity, () => this.#read<T>({ text, values: [...values], ...limit }));
+  }
+
+  /** Runs one statement in a transaction of its own, which pins the settings. */
+  async #read<T extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<T[]> {
+    const client = await this.#pool.connect();
+    let broken = true;
+    try {
+      const opened = quietly(client.query("begin"));
+      const entered = quietly(client.query(`select ${pinned}`));
+      const queried = quietly(client.query<T>(statement));
+      await opened;
+      await entered;
+      const { rows } = await queried;
+      await client.query("commit");
+      broken = false;
+      return rows;
+    } finally {
+      client.release(broken);
+    }
   }
 
   /** Closes the connections, after the queries in progress. */

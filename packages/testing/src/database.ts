@@ -105,7 +105,7 @@ async function openConnection(url: string): Promise<TestConnection> {
     value,
     close,
     travel: async (offset) =>
-      void (await query("select set_config('jobforge.clock_offset', $1, false)", [offset])),
+      void (await query("select pg_catalog.set_config('jobforge.clock_offset', $1, false)", [offset])),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -48,9 +48,11 @@ begin
 end $$;
 
 -- Creates a table for a shelf or leaf of the archive, not yet attached: until then no other transaction sees it, and
--- settles go on.
+-- settles go on. The caller's settings say nothing about where or how it is stored.
 create or replace function jobforge.create_partition(p_name text, p_is_shelf boolean) returns void
-language plpgsql as $$
+language plpgsql
+set default_tablespace = ''
+set default_table_access_method = 'heap' as $$
 begin
   execute format('create table jobforge.%I (like jobforge.archive including all) %s', p_name,
     case when p_is_shelf then 'partition by range (finished_at)' end);

@@ -25,8 +25,16 @@ language sql immutable as $$
   select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
 $$;
 
+-- Returns a time as text for DDL. It does not depend on the settings TimeZone and DateStyle, and is read in the same way
+-- under all of them.
+create or replace function jobforge.bound_text(p_at timestamptz) returns text
+language sql immutable as $$
+  select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'
+$$;
+
 -- Adds a leaf to a shelf. p_is_open: rows for its time span may be on their way. Returns false, and changes nothing,
--- when it would have to wait longer than the lock timeout.
+-- when it would have to wait longer than the lock timeout. Returns null, and changes nothing, when a table of that name
+-- or a partition with a part of the time span exists already.
 create or replace function jobforge.add_leaf(
   p_name text, p_shelf text, p_from timestamptz, p_to timestamptz, p_is_open boolean
 ) returns boolean
@@ -40,11 +48,14 @@ begin
     perform jobforge.wait_for_archive_writers();
   end if;
   execute format('alter table jobforge.%I attach partition jobforge.%I for values from (%L) to (%L)',
-    p_shelf, p_name, p_from, p_to);
+    p_shelf, p_name, jobforge.bound_text(p_from), jobforge.bound_text(p_to));
   perform set_config('lock_timeout', v_before, true);
   return true;
-exception when lock_not_available or check_violation then
-  return false;
+exception
+  when lock_not_available or check_violation then
+    return false;
+  when duplicate_table or invalid_object_definition then
+    return null;
 end $$;
 
 -- Adds a shelf with its leaves, and moves the rows that belong to it from the default shelf. Returns how many leaves it
@@ -74,38 +85,47 @@ exception when lock_not_available or check_violation then
   gave_up := true;
 end $$;
 
--- Makes the leaves of a shelf for the next seven days. A time span that already has rows in the default leaf gets no
--- leaf of its own. p_is_open: the shelf is in use. Returns how many leaves it made, and whether it gave up at one for
--- which it would have to wait longer than the lock timeout.
+-- Makes the leaves of a shelf for the next seven days. A leaf is known by its bounds, not by its name. A time span that
+-- already has rows in the default leaf, or of which another leaf has a part, gets no leaf of its own; its rows go to the
+-- default leaf. p_is_open: the shelf is in use. Returns how many leaves it made, and whether it gave up at one for which
+-- it would have to wait longer than the lock timeout. Independent of all settings of the session.
 create or replace function jobforge.add_leaves(
   p_branch text, p_keep_days integer, p_now timestamptz, p_is_open boolean, out made integer, out gave_up boolean
 )
 language plpgsql as $$
 declare
   v_shelf text := p_branch || '_' || p_keep_days;
-  v_width interval := make_interval(days => jobforge.leaf_days(p_branch, p_keep_days));
+  -- In hours: a day that is added to a time is not always 24 hours long in the session's time zone.
+  v_width interval := make_interval(hours => 24 * jobforge.leaf_days(p_branch, p_keep_days));
   -- Leaves start at multiples of their width since 2000 in UTC, so that every worker makes the same ones.
-  v_from timestamptz := date_bin(v_width, p_now, '2000-01-01T00:00:00Z');
+  v_from timestamptz := date_bin(v_width, p_now, '2000-01-01 00:00:00+00');
   v_to timestamptz;
   v_name text;
   v_filled boolean;
+  v_added boolean;
 begin
   made := 0;
   gave_up := false;
   while v_from < p_now + interval '7 days' loop
     v_to := v_from + v_width;
     v_name := v_shelf || to_char(v_from at time zone 'UTC', '"_"YYYYMMDD');
-    if not exists (select from jobforge.leaves l where l.name = v_name) then
-      execute format('select exists (select from jobforge.%I where finished_at >= %L and finished_at < %L)',
-        v_shelf || '_default', v_from, v_to) into v_filled;
+    if not exists (
+      select from jobforge.leaves l
+      where l.branch = p_branch and l.keep_days = p_keep_days and l.from_at < v_to and l.to_at > v_from
+    ) then
+      execute format('select exists (select from jobforge.%I where finished_at >= $1 and finished_at < $2)',
+        v_shelf || '_default') into v_filled using v_from, v_to;
       if not v_filled then
         -- Workers use the clock of the database. The minute covers transactions that began earlier.
-        gave_up := not jobforge.add_leaf(
+        v_added := jobforge.add_leaf(
           v_name, v_shelf, v_from, v_to, p_is_open and v_from < p_now + interval '1 minute');
+        gave_up := v_added is false;
         exit when gave_up;
-        insert into jobforge.leaves (name, branch, keep_days, from_at, to_at)
-        values (v_name, p_branch, p_keep_days, v_from, v_to);
-        made := made + 1;
+        if v_added then
+          insert into jobforge.leaves (name, branch, keep_days, from_at, to_at)
+          values (v_name, p_branch, p_keep_days, v_from, v_to);
+          made := made + 1;
+        end if;
       end if;
     end if;
     v_from := v_to;

@@ -1,5 +1,6 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
--- differences from the list of grants, tables without row security, rows and size of the hot table, how far ahead
+-- differences from the list of grants, tables without row security, objects of others with names like JobForge's and who
+-- may create objects in the API schema, rows and size of the hot table, how far ahead
 -- leaves exist, rows in default leaves, and when maintenance last ran. It returns numbers only and nothing about a
 -- tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
@@ -27,6 +28,11 @@ begin
       select coalesce(jsonb_agg(c.relname order by c.relname), '[]')
       from pg_class c
       where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity),
+    'foreign_objects', (
+      select coalesce(jsonb_agg(jsonb_build_object('object', f.object, 'kind', f.kind, 'owner', f.owner)
+        order by f.object), '[]')
+      from foreign_objects(i.api_schema) f),
+    'creators', (select coalesce(jsonb_agg(c order by c), '[]') from creators(i.api_schema) c),
     'hot', jsonb_build_object(
       'live', pg_stat_get_live_tuples('jobs'::regclass),
       'dead', pg_stat_get_dead_tuples('jobs'::regclass),

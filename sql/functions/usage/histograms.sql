@@ -31,9 +31,11 @@ create or replace aggregate jobforge.sum_histograms(integer[]) (
 );
 
 -- Returns a percentile: the number of milliseconds that p_share of the runs do not exceed, accurate to a fifth; null
--- without runs.
+-- without runs. The view jobforge_usage runs it with the rights of its reader. Its body is SQL-standard: names are bound
+-- when it is created, and not in the search path of the reader.
 create or replace function jobforge.percentile(p_histogram integer[], p_share numeric) returns bigint
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
   select case when c.bucket = 1 then 0
     else round(power(2, (c.bucket - 2) / 4.0) + (power(2, (c.bucket - 1) / 4.0) - power(2, (c.bucket - 2) / 4.0))
       * (p_share * c.total - (c.upto - c.runs)) / c.runs)::bigint end
@@ -43,5 +45,5 @@ language sql immutable parallel safe as $$
   ) c
   where c.runs > 0 and c.upto >= p_share * c.total
   order by c.bucket
-  limit 1
-$$;
+  limit 1;
+end;

@@ -4,7 +4,15 @@ import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Check, CheckContext, Finding, Verdict } from "../doctor/check.ts";
-import { drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
+import {
+  apiSchemaRights,
+  drift,
+  foreignObjects,
+  grants,
+  migrations,
+  rowSecurity,
+  timeTravel,
+} from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
 import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
@@ -17,7 +25,7 @@ interface DoctorOptions extends CommonOptions {
 }
 
 const checks: readonly Check[] = [
-  ...[serverVersion, migrations, drift, grants, rowSecurity, timeTravel],
+  ...[serverVersion, migrations, drift, grants, rowSecurity, foreignObjects, apiSchemaRights, timeTravel],
   ...[listening, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
 ];
 

@@ -1,5 +1,6 @@
 /** The input and the result of a check of `jobforge doctor`. */
 import type { Health, TypeInfo, WorkerInfo } from "@jobforge/sdk-ts";
+import { pinSession } from "@jobforge/sql";
 import type pg from "pg";
 import type { Connection } from "../connection.ts";
 
@@ -27,6 +28,17 @@ export interface CheckContext extends Connection {
 export interface Check {
   readonly name: string;
   run(context: CheckContext): Promise<Omit<Finding, "name">>;
+}
+
+/** Runs a query in a pinned transaction: the settings of the login's role do not matter. */
+export async function query<T extends pg.QueryResultRow>(client: pg.PoolClient, text: string): Promise<T[]> {
+  await client.query("begin read only");
+  try {
+    await client.query(pinSession);
+    return (await client.query<T>(text)).rows;
+  } finally {
+    await client.query("rollback");
+  }
 }
 
 /** The result of a check that needs the health report, if the login may not read it. */

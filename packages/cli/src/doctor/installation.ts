@@ -1,7 +1,7 @@
-/** Checks of the installation: migrations, drift, grants, row security, time travel. */
+/** Checks of the installation: migrations, drift, grants, row security, the API schema, time travel. */
 import { migrationStatus, schemaDrift, version } from "@jobforge/sql";
 import type { Check } from "./check.ts";
-import { notAllowed } from "./check.ts";
+import { notAllowed, query } from "./check.ts";
 
 export const migrations: Check = {
   name: "migrations",
@@ -60,7 +60,8 @@ export const grants: Check = {
   name: "roles and grants",
   run: async ({ client, health }) => {
     if (health === undefined) return notAllowed;
-    const { rows } = await client.query<{ role: string }>(
+    const rows = await query<{ role: string }>(
+      client,
       `select r as role
        from unnest(array['jobforge_owner', 'jobforge_view', 'jobforge_tenant', 'jobforge_app', 'jobforge_worker',
          'jobforge_operator', 'jobforge_reader']) r
@@ -96,6 +97,42 @@ export const rowSecurity: Check = {
       message: `Row security is off for ${health.openTables.join(", ")}.`,
       advice: `Turn it on: ${health.openTables.map((table) => `alter table jobforge.${table} enable row level security;`).join(" ")}`,
       details: health.openTables,
+    };
+  },
+};
+
+export const foreignObjects: Check = {
+  name: "foreign objects",
+  run: async ({ schema, health }) => {
+    if (health === undefined) return notAllowed;
+    const [first, ...others] = health.foreignObjects;
+    if (first === undefined)
+      return { verdict: "ok", message: `Nothing in the schema ${schema} looks like JobForge but is not.` };
+    return {
+      verdict: "problem",
+      message: `The ${first.kind} ${first.object}${others.length === 0 ? "" : ` and ${others.length} more`} has a name like JobForge's, but belongs to ${first.owner}.`,
+      advice: "A call may reach it in place of JobForge's. Drop or rename it, and find out who created it.",
+      details: health.foreignObjects,
+    };
+  },
+};
+
+export const apiSchemaRights: Check = {
+  name: "api schema",
+  run: async ({ schema, health }) => {
+    if (health === undefined) return notAllowed;
+    if (health.creators.length === 0)
+      return { verdict: "ok", message: `Only its owner may create objects in the schema ${schema}.` };
+    const named = health.creators.map((role) => (role === "public" ? "every role" : role)).join(", ");
+    return {
+      verdict: "warning",
+      message: `In the schema ${schema} objects may be created by ${named}.`,
+      advice: [
+        "A function there can take the place of one of JobForge's in calls with untyped arguments.",
+        `Revoke the right: ${health.creators.map((role) => `revoke create on schema ${schema} from ${role};`).join(" ")}`,
+        "Or install JobForge with --api-schema in a schema of its own.",
+      ].join(" "),
+      details: health.creators,
     };
   },
 };

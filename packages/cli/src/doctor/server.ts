@@ -1,12 +1,13 @@
 /** Checks of the database server: version, notifications, clock, vacuum, and old transactions that hold vacuum back. */
 import type { Health } from "@jobforge/sdk-ts";
 import type { Check, Finding } from "./check.ts";
-import { notAllowed } from "./check.ts";
+import { notAllowed, query } from "./check.ts";
 
 export const serverVersion: Check = {
   name: "server",
   run: async ({ client }) => {
-    const { rows } = await client.query<{ number: number; name: string; standby: boolean }>(
+    const rows = await query<{ number: number; name: string; standby: boolean }>(
+      client,
       `select current_setting('server_version_num')::int as number, current_setting('server_version') as name,
          pg_is_in_recovery() as standby`,
     );
@@ -63,7 +64,7 @@ export const clock: Check = {
   name: "clock",
   run: async ({ client }) => {
     const before = Date.now();
-    const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
+    const rows = await query<{ now: Date }>(client, "select clock_timestamp() as now");
     const after = Date.now();
     const skewMs = skewOf(before, rows[0]?.now.getTime() ?? after, after);
     if (skewMs <= skewAllowedMs)
@@ -150,10 +151,11 @@ const holdersOfXmin = `
 export const xminCheck = (allowedSeconds: number): Check => ({
   name: "xmin",
   run: async ({ client }) => {
-    const { rows: seen } = await client.query<{ all: boolean }>(
+    const seen = await query<{ all: boolean }>(
+      client,
       "select pg_has_role('pg_read_all_stats', 'usage') as all",
     );
-    const { rows } = await client.query<Holder>(holdersOfXmin);
+    const rows = await query<Holder>(client, holdersOfXmin);
     const oldest = rows[0];
     const old = oldest?.seconds != null && oldest.seconds > allowedSeconds;
     if (oldest !== undefined && (old || oldest.transactions > 1_000_000))

@@ -15,7 +15,7 @@ export async function findJob(connection: Connection, id: string, tenant: string
 
 async function tenantOf({ pool, schema }: Connection, id: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ tenant_id: string }>(
-    `select tenant_id from ${pg.escapeIdentifier(schema)}.jobforge_jobs where id = $1`,
+    `select tenant_id from ${pg.escapeIdentifier(schema)}.jobforge_jobs where id operator(pg_catalog.=) $1::pg_catalog.uuid`,
     [id],
   );
   return rows[0]?.tenant_id;

@@ -118,8 +118,10 @@ async function followAll(
   const [live, finished] = halves(options.status);
   // The clock of the database counts, because this machine's clock may differ.
   const clock = async (): Promise<number> => {
-    const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
-    return rows[0]?.now.getTime() ?? Date.now();
+    const { rows } = await pool.query<{ seconds: number }>(
+      "select pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) as seconds",
+    );
+    return (rows[0]?.seconds ?? Date.now() / 1000) * 1000;
   };
   const begin = (await clock()) - options.since;
   let since = begin;

@@ -17,6 +17,14 @@ export interface Health {
     readonly granted: readonly string[];
   }[];
   readonly openTables: readonly string[];
+  /** Objects in the API schema with names like JobForge's that belong to other roles. */
+  readonly foreignObjects: readonly {
+    readonly object: string;
+    readonly kind: "function" | "relation";
+    readonly owner: string;
+  }[];
+  /** Who may create objects in the API schema, other than its owner and superusers; `public` is every role. */
+  readonly creators: readonly string[];
   readonly hot: {
     readonly live: number;
     readonly dead: number;

@@ -1,7 +1,8 @@
 /**
  * Calls as SQL. Every parameter is a text or null and is cast in the statement. Every result is one JSON text in a
  * column called `result`. Parameters are numbered in the order in which they occur. So nothing depends on how a driver
- * or the library around it converts values, and an adapter only passes texts.
+ * or the library around it converts values, and an adapter only passes texts. The session and its search path belong to
+ * the application, so every function, operator and type is written with its schema.
  */
 import { InvalidArgumentError } from "../../errors.ts";
 import { JsonText } from "../../json.ts";
@@ -55,15 +56,26 @@ function callText(
   before: number,
 ): string {
   const named = given.map(
-    (parameter, index) => `${parameter} => $${before + index + 1}::${called.parameters.get(parameter)}`,
+    (parameter, index) =>
+      `${parameter} => $${before + index + 1}::${typeName(called.parameters.get(parameter))}`,
   );
   return `${schema}.${name}(${named.join(", ")})`;
 }
 
+/** Types that are words of SQL. They always mean the system's, and have other names in its schema. */
+const sqlTypes = /^(boolean|integer|bigint|interval|numeric)\b/;
+
+function typeName(type = "text"): string {
+  return sqlTypes.test(type) ? type : `pg_catalog.${type}`;
+}
+
 function resultOf(called: ApiFunction, call: string): string {
-  if (called.returns === "rows") return `(select coalesce(json_agg(r), '[]')::text from ${call} r)`;
+  if (called.returns === "rows")
+    return `(select coalesce(pg_catalog.json_agg(r), '[]')::pg_catalog.text from ${call} r)`;
   // As JSON, a time has the same form as over HTTP, whatever the date style of the session is.
-  return called.returns === "timestamptz" ? `to_json(${call})::text` : `${call}::text`;
+  return called.returns === "timestamptz"
+    ? `pg_catalog.to_json(${call})::pg_catalog.text`
+    : `${call}::pg_catalog.text`;
 }
 
 /**
@@ -75,9 +87,10 @@ function resultOf(called: ApiFunction, call: string): string {
 function withTenant(tenant: readonly string[], expression: string): string {
   if (tenant.length === 0) return `select ${expression} as result`;
   return (
-    `select set_config('app.tenant_id', coalesce(nullif(s.before, ''), $1), true), ${expression} as result, ` +
-    `set_config('app.tenant_id', s.before, true) ` +
-    `from (select coalesce(current_setting('app.tenant_id', true), '') as before offset 0) s`
+    `select pg_catalog.set_config('app.tenant_id', ` +
+    `case when s.before operator(pg_catalog.=) '' then $1 else s.before end, true), ${expression} as result, ` +
+    `pg_catalog.set_config('app.tenant_id', s.before, true) ` +
+    `from (select coalesce(pg_catalog.current_setting('app.tenant_id', true), '') as before offset 0) s`
   );
 }
 
