@@ -35,9 +35,16 @@ create table jobforge.repeatables (
 
 -- When each maintenance task last ran. The row limits how often its task runs, and its lock keeps two workers from
 -- running the same task at the same time.
+--   failures  how often the task has failed in a row; 0 after a success
+--   failed_at when it last failed, and error says why; null while failures is 0
 create table jobforge.maintenance (
-  task   text collate "C" primary key,
-  ran_at timestamptz not null
+  task      text collate "C" primary key,
+  ran_at    timestamptz not null,
+  failures  integer not null default 0,
+  failed_at timestamptz,
+  error     text,
+  constraint failures_have_a_time_and_an_error check (
+    (failures = 0) = (failed_at is null) and (failures = 0) = (error is null))
 ) with (fillfactor = 50);
 
 insert into jobforge.maintenance (task, ran_at)
@@ -47,7 +54,8 @@ values
   ('retire', '-infinity'),
   ('forget', '-infinity'),
   ('usage', '-infinity'),
-  ('quota', '-infinity');
+  ('quota', '-infinity'),
+  ('limits', '-infinity');
 
 -- Domains: kinds of values, with their rule and their collation. Postgres caches the check of a domain, but parses a
 -- check of a table again for each statement. One update of a row of jobs took 63 µs with 16 checks and 23 µs without.

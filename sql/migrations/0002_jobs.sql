@@ -156,10 +156,11 @@ create table jobforge.jobs (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- By state: what claims walk, what becomes due, what a worker holds, what waits for room in a bucket. jobs_ready has
--- THE CLAIM ORDER of functions/claim/claim.sql for each type.
+-- By state: what claims walk, what becomes due (for claims of every tenant, and of one), what a worker holds, what waits
+-- for room in a bucket. jobs_ready has THE CLAIM ORDER of functions/claim/claim.sql for each type.
 create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
 create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
+create index jobs_waiting_tenant on jobforge.jobs (tenant_id, type, run_at) where state = 'waiting';
 create index jobs_running on jobforge.jobs (worker_id, started_at) where state = 'running';
 create index jobs_parked on jobforge.jobs (parked_in, type, rank, run_at, seq) where state = 'parked';
 
@@ -263,15 +264,17 @@ create table jobforge.workers (
   primary key (id, scope)
 ) with (fillfactor = 50);
 
--- Idle workers that want a wake-up for jobs of a type. '*' stands for any type.
+-- Idle workers that want a wake-up for jobs of a type. '*' stands for any type. The scope is that of the worker: two
+-- workers of one name, of which one is bound to a tenant, have rows of their own and never wait for each other.
 create table jobforge.idle_workers (
   type      jobforge.type_name not null,
+  scope     uuid not null,
   worker_id jobforge.worker_name not null,
   since     timestamptz not null,
-  primary key (type, worker_id)
+  primary key (type, scope, worker_id)
 );
 
-create index idle_workers_worker on jobforge.idle_workers (worker_id);
+create index idle_workers_worker on jobforge.idle_workers (worker_id, scope);
 
 -- Whose turn it is: counts the claims that came without a hint while more tenants waited than the claim had places.
 create sequence jobforge.turns minvalue 0 start 0 cycle;

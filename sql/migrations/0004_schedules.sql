@@ -104,6 +104,7 @@ create table jobforge.schedules (
 
 create unique index schedules_key on jobforge.schedules (tenant_id, type, key);
 create index schedules_due on jobforge.schedules (type, due_at) where due_at is not null;
+create index schedules_due_tenant on jobforge.schedules (tenant_id, type, due_at) where due_at is not null;
 create index schedules_declared_by on jobforge.schedules (declared_by) where declared_by is not null;
 
 -- How a run of a schedule ended.
@@ -137,3 +138,4 @@ create table jobforge.schedule_ends (
 );
 
 create index schedule_ends_schedule on jobforge.schedule_ends (schedule_id, id);
+create index schedule_ends_tenant on jobforge.schedule_ends (tenant_id);

@@ -108,12 +108,13 @@ begin
     v_hint.types := v_open;
   end if;
   if v_rules.limited then
-    if unpark_due(p_now) > 0 then
+    if unpark_due(p_now, p_tenant_id) > 0 then
       -- The unparked jobs are older than the positions in the hint, which would skip them, and may be of a new type.
       v_hint.streams := null;
       v_open := open_types(p_types, p_now);
     end if;
-    if v_rules.early then
+    -- This marks runs of every tenant, which a bound role must not hold.
+    if v_rules.early and bound_tenant() is null then
       perform count_early_runs(p_now);
     end if;
     select f.types, f.next_at into v_full, v_again_at from full_types(v_open, p_now) f;
@@ -122,7 +123,7 @@ begin
 
   -- 3. Promote --------------------------------------------------------------------------------------------------------
   v_pages := all_pages_read();
-  v_promoted := make_ready(v_open, p_now, v_batch, v_floor);
+  v_promoted := make_ready(v_open, p_tenant_id, p_now, v_batch, v_floor);
   v_pages_read := all_pages_read() - v_pages;
 
   -- 4. Continue from the hint -----------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ begin
       v_hint.at := null;
       v_floor := '-infinity';
       v_open := without_types(open_types(p_types, p_now), v_full);
-      v_promoted := make_ready(v_open, p_now, v_batch);
+      v_promoted := make_ready(v_open, p_tenant_id, p_now, v_batch);
     end if;
     v_searched_at := p_now;
     v_streams := null;
@@ -170,7 +171,7 @@ begin
       v_rounds := v_rounds + 1;
       exit when v_rounds > 10 or (v_promoted.promoted < v_batch and not maintain_jobs(p_now, 1000, false));
       v_open := without_types(open_types(p_types, p_now), v_full);
-      v_promoted := make_ready(v_open, p_now, v_batch);
+      v_promoted := make_ready(v_open, p_tenant_id, p_now, v_batch);
       v_above := -2147483648;
       continue;
     end if;
@@ -206,7 +207,7 @@ begin
   -- 6. Remember -------------------------------------------------------------------------------------------------------
   due := v_promoted.due;
   if v_rules.limited then
-    due := least(due, v_again_at, (select r.due_at from unpark_requests r order by r.due_at limit 1));
+    due := least(due, v_again_at, next_unpark(p_tenant_id));
   end if;
   if p_want_hint then
     if v_places > 0 then

@@ -42,7 +42,7 @@ begin
   then
     return query select e.* from enqueue_in_key_order(p_tenant_id, p_jobs, p_now) e;
     if p_notify then
-      perform wake_for(p_jobs, p_now);
+      perform wake_for(p_tenant_id, p_jobs, p_now);
     end if;
     return;
   end if;
@@ -90,7 +90,7 @@ begin
   select array_agg(c.id) into v_created from created c;
   perform note_pending(p_tenant_id, cardinality(v_created));
   if p_notify then
-    perform wake_for(p_jobs, p_now);
+    perform wake_for(p_tenant_id, p_jobs, p_now);
   end if;
   if cardinality(v_created) = cardinality(p_jobs) then
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
@@ -160,8 +160,11 @@ begin
 end $$;
 
 -- Wakes workers for the jobs of a call, once per type.
-create or replace function jobforge.wake_for(p_jobs jobforge.new_job[], p_now timestamptz) returns void
+create or replace function jobforge.wake_for(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
+returns void
 language plpgsql as $$
 begin
-  perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now) from unnest(p_jobs) j group by j.type;
+  perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now, array[p_tenant_id])
+  from unnest(p_jobs) j
+  group by j.type;
 end $$;

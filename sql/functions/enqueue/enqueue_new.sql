@@ -29,7 +29,7 @@ begin
   end if;
   perform jobforge.note_pending(p_tenant_id, 1);
   if p_notify then
-    perform jobforge.wake(p_job.type, coalesce(p_job.run_at, p_now), p_now);
+    perform jobforge.wake(p_job.type, coalesce(p_job.run_at, p_now), p_now, array[p_tenant_id]);
   end if;
   id := p_job.id;
   outcome := 'created';
@@ -68,6 +68,6 @@ begin
   where jobforge.inline_payload(j.payload) is null;
   perform jobforge.note_pending(p_tenant_id, cardinality(p_jobs));
   if p_notify then
-    perform jobforge.wake_for(p_jobs, p_now);
+    perform jobforge.wake_for(p_tenant_id, p_jobs, p_now);
   end if;
 end $$;

@@ -128,11 +128,12 @@ end $$;
 -- that may not have seen the quota: from then on every change is recorded, and the difference is added. Each tenant
 -- is counted again once a day, in case an application's transaction with an old snapshot was missed. Jobs and
 -- recorded changes are counted in one statement, so concurrent changes are in both or in neither. The caller holds
--- the task "quota". Never waits.
-create or replace function jobforge.count_pending(p_now timestamptz, p_limit integer) returns void
+-- the task "quota". Returns the number of tenants with a quota. Never waits.
+create or replace function jobforge.count_pending(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
   v_tenant jobforge.tenants;
+  v_count integer := 0;
 begin
   for v_tenant in
     select t.* from jobforge.tenants t where t.max_pending is not null order by t.counted_at nulls first
@@ -151,5 +152,7 @@ begin
       update jobforge.tenants t set counted_at = p_now where t.tenant_id = v_tenant.tenant_id;
     end if;
     perform jobforge.compact_pending(v_tenant.tenant_id, p_limit);
+    v_count := v_count + 1;
   end loop;
+  return v_count;
 end $$;

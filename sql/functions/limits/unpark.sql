@@ -43,9 +43,10 @@ begin
   end if;
 end $$;
 
--- Checks buckets that are due, up to a hundred per call. A bucket that another transaction holds is checked a little
--- later. Returns how many jobs were unparked. Never waits.
-create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
+-- Checks buckets that are due, up to a hundred per call: those of one tenant, or all with null. A bucket that another
+-- transaction holds is checked a little later. Returns how many jobs were unparked. Never waits. A claim for one tenant
+-- holds no request and no bucket of others, and leaves the rounds through all buckets to other claims and maintenance.
+create or replace function jobforge.unpark_due(p_now timestamptz, p_tenant_id uuid) returns integer
 language plpgsql as $$
 declare
   v_due bigint[];
@@ -58,6 +59,7 @@ begin
     select r.id, r.bucket
     from jobforge.unpark_requests r
     where r.due_at <= p_now
+      and (p_tenant_id is null or jobforge.parked_tenant(r.bucket) = p_tenant_id)
     order by r.due_at, r.id
     limit 100
     for update skip locked
@@ -78,6 +80,26 @@ begin
   where b <> all (v_mine)
     and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
   return jobforge.unpark_buckets(v_mine, p_now);
+end $$;
+
+-- Returns the tenant of the jobs that are parked in a bucket; null when there are none. Jobs are parked in buckets of
+-- one tenant only.
+create or replace function jobforge.parked_tenant(p_bucket bigint) returns uuid
+language plpgsql stable as $$
+begin
+  return (select j.tenant_id from jobforge.jobs j where j.state = 'parked' and j.parked_in = p_bucket limit 1);
+end $$;
+
+-- Returns when the next bucket is checked, of one tenant or of all with null; null when no request is open.
+create or replace function jobforge.next_unpark(p_tenant_id uuid) returns timestamptz
+language plpgsql stable as $$
+begin
+  return (
+    select r.due_at
+    from jobforge.unpark_requests r
+    where p_tenant_id is null or jobforge.parked_tenant(r.bucket) = p_tenant_id
+    order by r.due_at
+    limit 1);
 end $$;
 
 -- Continues the rounds through all buckets that have parked jobs, which a changed limit has requested. Returns the

@@ -20,8 +20,13 @@ begin
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   delete from jobforge.idle_workers i
-  where i.since < p_now - interval '2 minutes'
-    and not exists (select from jobforge.workers w where w.id = i.worker_id and jobforge.is_alive(w.seen_at, p_now));
+  where i.ctid = any (array(
+    select f.ctid from jobforge.idle_workers f
+    where f.since < p_now - interval '2 minutes'
+      and not exists (
+        select from jobforge.workers w
+        where w.id = f.worker_id and w.scope = f.scope and jobforge.is_alive(w.seen_at, p_now))
+    limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   delete from jobforge.workers w

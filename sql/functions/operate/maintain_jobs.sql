@@ -64,15 +64,15 @@ begin
   return v_count;
 end $$;
 
--- Keeps work flowing: lost leases, expired jobs, and cancel requests and children that fell between two calls. Runs
--- at most every five seconds unless forced. Returns true if a job returned to the queue or left it.
+-- Keeps work flowing: lost leases, expired jobs, and cancel requests, children and ends of scheduled runs that fell
+-- between two calls. Runs at most every five seconds unless forced. Each step fails alone. Returns true if a job
+-- returned to the queue or left it.
 create or replace function jobforge.maintain_jobs(p_now timestamptz, p_limit integer, p_force boolean) returns boolean
 language plpgsql as $$
 begin
   if not jobforge.begin_task('jobs', p_now, case when not p_force then interval '5 seconds' end) then
     return false;
   end if;
-  return jobforge.apply_cancel_requests(p_now, p_limit) + jobforge.reclaim(p_now, p_limit) + jobforge.expire(p_now,
-    p_limit)
-    + jobforge.empty_outbox(p_now, p_limit) + jobforge.fold_ends(p_now, p_limit) > 0;
+  return coalesce(jobforge.run_steps('jobs',
+    '{apply_cancel_requests, reclaim, expire, empty_outbox, fold_ends}', p_now, p_limit) > 0, false);
 end $$;

@@ -94,17 +94,20 @@ begin
       join jobforge.schedules b on b.id = e.schedule_id
       cross join lateral jobforge.folded(b, e.ends) f
       where s.id = e.schedule_id
-      returning s.type, s.due_at
+      returning s.type, s.tenant_id, s.due_at
     )
-    select c.type, min(c.due_at) as due_at from changed c where c.due_at is not null group by c.type
+    select c.type, min(c.due_at) as due_at, array_agg(distinct c.tenant_id) as tenant_ids
+    from changed c
+    where c.due_at is not null
+    group by c.type
   loop
-    perform jobforge.wake(v_next.type, v_next.due_at, p_now);
+    perform jobforge.wake(v_next.type, v_next.due_at, p_now, v_next.tenant_ids);
   end loop;
 end $$;
 
--- Folds in the appended ends of schedules that are free again. Deletes those of schedules that no longer exist.
--- Returns how many schedules it wrote. Never waits.
-create or replace function jobforge.fold_ends(p_now timestamptz, p_limit integer) returns integer
+-- Folds in the appended ends of schedules that are free again, of one tenant or of all with null. Deletes those of
+-- schedules that no longer exist. Returns how many schedules it wrote. Never waits.
+create or replace function jobforge.fold_ends(p_tenant_id uuid, p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
   v_ids uuid[];
@@ -113,11 +116,19 @@ begin
   if not exists (select from jobforge.schedule_ends) then
     return 0;
   end if;
-  v_ids := array(
-    select e.schedule_id
-    from (select distinct e.schedule_id from jobforge.schedule_ends e) e
-    order by random()
-    limit p_limit);
+  if p_tenant_id is null then
+    v_ids := array(
+      select e.schedule_id
+      from (select distinct e.schedule_id from jobforge.schedule_ends e) e
+      order by random()
+      limit p_limit);
+  else
+    v_ids := array(
+      select e.schedule_id
+      from (select distinct e.schedule_id from jobforge.schedule_ends e where e.tenant_id = p_tenant_id) e
+      order by random()
+      limit p_limit);
+  end if;
   v_free := array(
     select s.id from jobforge.schedules s where s.id = any (v_ids) order by s.id for update skip locked);
   perform jobforge.fold(v_free, '{}', p_now);

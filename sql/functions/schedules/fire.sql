@@ -1,16 +1,34 @@
--- Firing: a due time becomes a job, exactly once, by the next claim of any worker of the type.
+-- Firing: a due time becomes a job, exactly once, by the next claim of any worker of the type. A claim for one tenant
+-- fires that tenant's schedules only: its transaction may stay open, and must not hold the schedules of others.
 
--- Fires the schedules of the types that are due, about a hundred per call, so that ten thousand due at once do not
--- stall a claim. Returns true if there may be more. If nothing is due it costs one probe per type. A schedule that
--- another transaction holds is left for later. Never waits.
-create or replace function jobforge.fire(p_types text[], p_now timestamptz, p_floor timestamptz) returns boolean
+-- Fires the schedules of the types that are due, of one tenant or of all with null: about a hundred per call, so that
+-- ten thousand due at once do not stall a claim. Returns true if there may be more. If nothing is due it costs one
+-- probe per type. A schedule that another transaction holds is left for later. Never waits.
+create or replace function jobforge.fire(
+  p_types text[], p_tenant_id uuid, p_now timestamptz, p_floor timestamptz
+) returns boolean
 language plpgsql as $$
 declare
-  v_due uuid[];
-  v_ended boolean;
   v_limit integer := greatest(10, 100 / greatest(1, cardinality(p_types)));
+  v_due uuid[] := jobforge.lock_due_schedules(p_types, p_tenant_id, p_now, p_floor, v_limit);
+  -- The end of a run may make its schedule due. The next read sees it.
+  v_ended boolean := jobforge.fold_ends(p_tenant_id, p_now, 100) > 0;
 begin
-  select array(
+  if cardinality(v_due) > 0 then
+    perform jobforge.fire_schedules(v_due, p_now);
+  end if;
+  return v_ended or cardinality(v_due) >= v_limit;
+end $$;
+
+-- Locks up to p_limit schedules of each type that are due, and returns their ids. Never waits.
+create or replace function jobforge.lock_due_schedules(
+  p_types text[], p_tenant_id uuid, p_now timestamptz, p_floor timestamptz, p_limit integer
+) returns uuid[]
+language plpgsql as $$
+begin
+  -- Two statements, because each has its own index.
+  if p_tenant_id is null then
+    return array(
       select x.id
       from unnest(p_types) t(type)
       cross join lateral (
@@ -18,19 +36,21 @@ begin
         from jobforge.schedules s
         where s.type = t.type and s.due_at <= p_now and s.due_at >= p_floor
         order by s.due_at
-        limit v_limit
+        limit p_limit
         for update skip locked
-      ) x),
-    exists (select from jobforge.schedule_ends)
-  into v_due, v_ended;
-  if v_ended then
-    -- The end of a run may make its schedule due. The next read sees it.
-    v_ended := jobforge.fold_ends(p_now, 100) > 0;
+      ) x);
   end if;
-  if cardinality(v_due) > 0 then
-    perform jobforge.fire_schedules(v_due, p_now);
-  end if;
-  return v_ended or cardinality(v_due) >= v_limit;
+  return array(
+    select x.id
+    from unnest(p_types) t(type)
+    cross join lateral (
+      select s.id
+      from jobforge.schedules s
+      where s.tenant_id = p_tenant_id and s.type = t.type and s.due_at <= p_now and s.due_at >= p_floor
+      order by s.due_at
+      limit p_limit
+      for update skip locked
+    ) x);
 end $$;
 
 -- Fires schedules that the caller has locked, and moves each forward. Stops after about a hundred runs; the rest

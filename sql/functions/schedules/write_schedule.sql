@@ -74,7 +74,7 @@ begin
       v.concurrency_key, v.declared_by, v.updated_at)
   where s.id = p_old.id;
   if v.due_at is not null then
-    perform jobforge.wake(v.type, v.due_at, p_now);
+    perform jobforge.wake(v.type, v.due_at, p_now, array[v.tenant_id]);
   end if;
   if v.enabled <> p_old.enabled then
     perform jobforge.audit_schedule(v, case when v.enabled then 'SCHEDULE_ENABLED' else 'SCHEDULE_DISABLED' end, p_now);

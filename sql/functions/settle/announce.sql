@@ -5,7 +5,7 @@ language plpgsql as $$
 declare
   v_watched uuid[];
 begin
-  perform jobforge.wake(o.type, min(o.run_at), p_now)
+  perform jobforge.wake(o.type, min(o.run_at), p_now, array_agg(distinct o.tenant_id))
   from unnest(p_outcomes) o
   where o.status = 'queued'
   group by o.type;
@@ -14,7 +14,7 @@ begin
       select w.job_id
       from jobforge.watches w
       where w.job_id = any (array(select o.id from unnest(p_outcomes) o where o.status <> 'queued')));
-    perform pg_notify('jobforge_done', i::text) from unnest(v_watched) i;
+    perform jobforge.notify('jobforge_done', i::text) from unnest(v_watched) i;
     -- A watch that an application is just renewing stays, and expires later.
     delete from jobforge.watches w
     where w.ctid = any (array(

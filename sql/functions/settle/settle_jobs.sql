@@ -78,10 +78,10 @@ begin
     v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
   end;
   if p_claim_limit = 0 or v_claim_error is not null then
-    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now)) as due into v_claimed;
+    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now), v_tenant_id) as due into v_claimed;
   end if;
   return concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),
-    ',"next_due_at":', coalesce(case when v_bound is null then to_json(v_claimed.due) end, 'null'),
+    ',"next_due_at":', coalesce(to_json(v_claimed.due), 'null'),
     ',"now":', to_json(v_now), ',"claim_error":' || v_claim_error, '}');
 end $$;
 

@@ -1,11 +1,31 @@
--- Wakes the sleeping workers that have a handler for the type. A NOTIFY in every commit would halve the commit rate, so
--- it is sent only if a worker has marked itself idle; otherwise the call is one index lookup. The payload is the
--- type, and for work in the future a second line with its time. Best effort: workers also poll.
-create or replace function jobforge.wake(p_type text, p_run_at timestamptz, p_now timestamptz) returns void
+-- Sends a notification; every notification of the kernel goes through here. Notifications are best effort: workers poll,
+-- and heartbeats return cancel requests. But a NOTIFY into a full queue fails the commit, and no exception handler can
+-- catch that. Any login can fill the queue: it listens, and leaves a transaction open. So nothing is sent once the queue
+-- is half full.
+create or replace function jobforge.notify(p_channel text, p_payload text) returns void
 language plpgsql as $$
 begin
-  if exists (select from jobforge.idle_workers i where i.type in (p_type, '*')) then
-    perform pg_notify('jobforge_wake', p_type || case when p_run_at > p_now
+  if pg_notification_queue_usage() < 0.5 then
+    perform pg_notify(p_channel, p_payload);
+  end if;
+end $$;
+
+-- Wakes the sleeping workers that have a handler for the type. A NOTIFY in every commit would halve the commit rate, so
+-- it is sent only if a worker has marked itself idle; otherwise the call is one index lookup. p_tenant_ids: whose jobs
+-- these are, so that an idle worker that is bound to another tenant makes no commit send a notification; null for
+-- unknown. The payload is the type, and for work in the future a second line with its time. Best effort: workers also
+-- poll.
+create or replace function jobforge.wake(
+  p_type text, p_run_at timestamptz, p_now timestamptz, p_tenant_ids uuid[] default null
+) returns void
+language plpgsql as $$
+begin
+  if exists (select from jobforge.idle_workers i where i.type in (p_type, '*'))
+    and (p_tenant_ids is null or exists (
+      select from jobforge.idle_workers i
+      where i.type in (p_type, '*') and i.scope = any (p_tenant_ids || jobforge.all_tenants())))
+  then
+    perform jobforge.notify('jobforge_wake', p_type || case when p_run_at > p_now
       then to_char(p_run_at at time zone 'UTC', E'\nYYYY-MM-DD"T"HH24:MI:SS.US"Z"') else '' end);
   end if;
 end $$;
@@ -14,6 +34,6 @@ end $$;
 create or replace function jobforge.wake_all(p_now timestamptz) returns void
 language plpgsql as $$
 begin
-  perform pg_notify('jobforge_wake', t.type)
+  perform jobforge.notify('jobforge_wake', t.type)
   from (select distinct i.type from jobforge.idle_workers i) t;
 end $$;

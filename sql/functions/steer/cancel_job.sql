@@ -34,7 +34,7 @@ begin
   on conflict do nothing;
   if found then
     perform audit(p_tenant_id, 'JOB_CANCEL_REQUESTED', p_job_id);
-    perform pg_notify('jobforge_cancel', left(v_worker_id, 1000));
+    perform notify('jobforge_cancel', left(v_worker_id, 1000));
   end if;
   return jsonb_build_object('id', p_job_id, 'status', 'running', 'cancel_requested', true);
 end $$;

@@ -43,7 +43,7 @@ begin
     on conflict do nothing
     returning worker_id
   ), told as (
-    select count(pg_notify('jobforge_cancel', left(r.worker_id, 1000)))
+    select count(jobforge.notify('jobforge_cancel', left(r.worker_id, 1000)))
       from (select distinct worker_id from requested) r
   )
   select count(*) into v_count from requested, told;

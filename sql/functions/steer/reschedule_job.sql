@@ -39,7 +39,7 @@ begin
     end if;
   end loop;
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
-  perform wake(j.type, v_run_at, v_now) from jobs j where j.id = p_job_id;
+  perform wake(j.type, v_run_at, v_now, array[j.tenant_id]) from jobs j where j.id = p_job_id;
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);
 end $$;
 

@@ -40,7 +40,7 @@ begin
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id,
     jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
-  perform wake(v_job.type, v_job.run_at, v_now);
+  perform wake(v_job.type, v_job.run_at, v_now, array[p_tenant_id]);
   return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
 end $$;
 

@@ -1,7 +1,8 @@
 -- Merges the rows that ended runs have appended into the usage of their hour: the oldest first, up to 20,000 rows and
 -- about 200,000 runs. Every committed row is merged once, however late it was committed, because the same transaction
--- deletes and adds it. Returns the number of merged rows, and whether there may be more. The caller holds the task
--- "usage", so no other session reads from or writes to these tables at the same time. Never waits.
+-- deletes and adds it. Returns the number of merged rows, and whether there may be more; then the task is due again.
+-- The caller holds the task "usage", so no other session reads from or writes to these tables at the same time. Never
+-- waits.
 create or replace function jobforge.roll_up_usage(p_now timestamptz, out merged integer, out unfinished boolean)
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -60,6 +61,9 @@ begin
         add_histograms(u.run_histogram, excluded.run_histogram));
   merged := cardinality(v_ids);
   unfinished := exists (select from usage_deltas d where d.id > v_ids[merged]);
+  if unfinished then
+    perform repeat_task('usage');
+  end if;
   delete from usage u
   where (u.tenant_id, u.hour, u.type) in (
     select f.tenant_id, f.hour, f.type from usage f where f.hour < p_now - interval '400 days' order by f.hour

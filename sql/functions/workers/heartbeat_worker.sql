@@ -1,11 +1,11 @@
 -- Records the heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
 --   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, metrics}
 -- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
--- jobs that the worker no longer holds, and when the next waiting job becomes due. A worker whose role is bound to a
--- tenant does not get that time, because the job may be another tenant's. A job that runs under this worker but is not
--- in held goes back into the queue: at once if instance is new, because the process was restarted; otherwise after ten
--- seconds, because the response to a claim was lost. idle asks for a wake-up when jobs of the types come. Each call
--- also does a bounded slice of maintenance.
+-- jobs that the worker no longer holds, and when the next waiting job becomes due. A job that runs under this worker
+-- but is not in held goes back into the queue: at once if instance is new, because the process was restarted; otherwise
+-- after ten seconds, because the response to a claim was lost. idle asks for a wake-up when jobs of the types come.
+-- Each call also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role
+-- concerns that tenant's jobs only, and locks no row that a call for another tenant needs.
 -- Who: workers, operators. Never waits.
 create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
 returns jsonb
@@ -44,8 +44,10 @@ begin
       order by j.id
       for update skip locked), format('Worker %s no longer lists the job', p_worker_id), v_now);
   end if;
-  perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
-  perform maintain_tables(v_now, 5000, false);
+  if v_bound is null then
+    perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
+    perform maintain_tables(v_now, 5000, false);
+  end if;
   return jsonb_build_object(
     'cancel', (
       select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
@@ -62,7 +64,7 @@ begin
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or j.tenant_id = v_bound))),
-    'next_due_at', case when v_bound is null then next_due(open_types(worker_types(v_info), v_now)) end,
+    'next_due_at', next_due(open_types(worker_types(v_info), v_now), v_bound),
     'now', v_now);
 end $$;
 
@@ -74,6 +76,8 @@ language sql immutable as $$
 $$;
 
 -- Records that a worker is alive, and whether it wants wake-ups. Returns true when its instance is another than before.
+-- Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of another worker
+-- changes nothing of it, and neither waits for the other.
 create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz)
 returns boolean
 language plpgsql as $$
@@ -91,12 +95,12 @@ begin
     instance = excluded.instance,
     started_at = case when v_known then w.started_at else excluded.started_at end;
   if p_info ->> 'idle' = 'true' then
-    insert into jobforge.idle_workers (type, worker_id, since)
-    select distinct t.type, p_worker_id, p_now
+    insert into jobforge.idle_workers (type, scope, worker_id, since)
+    select distinct t.type, p_scope, p_worker_id, p_now
     from unnest(coalesce(jobforge.worker_types(p_info), array['*'])) t(type)
     on conflict do nothing;
   else
-    delete from jobforge.idle_workers i where i.worker_id = p_worker_id;
+    delete from jobforge.idle_workers i where i.worker_id = p_worker_id and i.scope = p_scope;
   end if;
   return not v_known;
 end $$;
