@@ -202,6 +202,20 @@ create table jobforge.job_keys (
 create index job_keys_job on jobforge.job_keys (job_id);
 create index job_keys_forget on jobforge.job_keys (forget_at) where forget_at is not null;
 
+-- The registry: which types a tenant uses. Claims for any type, lists and quotas go from type to type of one tenant here,
+-- so the types of another tenant cost them nothing. A tenant that has a live job, an archived job or a schedule of a type
+-- has a row for it. The index is not unique, so that no enqueue waits for another transaction: a pair may have several
+-- rows. See functions/enqueue/register_types.sql.
+--   seen_at when the pair was last registered or found in use
+create table jobforge.tenant_types (
+  tenant_id uuid not null,
+  type      jobforge.type_name not null,
+  seen_at   timestamptz not null
+);
+
+create index tenant_types_type on jobforge.tenant_types (tenant_id, type, seen_at);
+create index tenant_types_seen on jobforge.tenant_types (seen_at);
+
 -- Requests to cancel a running job. A request is a row of its own and no update of the running row, so that an
 -- application transaction that stays open after a cancel delays no settle.
 create table jobforge.cancel_requests (

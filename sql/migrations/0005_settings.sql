@@ -5,7 +5,7 @@
 --   base_ms, cap_ms, factor, jitter the backoff: see jobforge.backoff
 --   lease_ms     how long a worker may be silent before its run is lost
 --   audit_action the action that a success writes to the audit log
---   max_priority the highest priority that a caller may ask for
+--   max_priority a higher priority that a caller asks for counts as this one; null: any priority
 --   redact       further keys whose values are masked in errors
 create table jobforge.policies (
   type           jobforge.type_name primary key,
@@ -19,7 +19,7 @@ create table jobforge.policies (
   audit_action   text collate "C" check (audit_action <> '' and length(audit_action) <= 200),
   keep_history   boolean not null default true,
   retention_days integer check (retention_days between 1 and 3650),
-  max_priority   integer check (max_priority between -1000000 and 1000000),
+  max_priority   integer default 100 check (max_priority between -1000000 and 1000000),
   redact         text[] not null default '{}',
   updated_at     timestamptz not null default clock_timestamp(),
   updated_by     text not null default session_user
@@ -177,12 +177,14 @@ create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
 
 -- Settings of tenants.
 --   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number
+--   max_types      how many different types the tenant may use; null: jobforge.default_max_types()
 --   weight         how many turns the tenant gets for every turn of the others
 --   counting_since the transaction from which on every change of the tenant's jobs is noted in pending_deltas
 --   counted_at     when pending_deltas was last corrected to add up to the jobs that exist; null: not yet
 create table jobforge.tenants (
   tenant_id      uuid primary key,
   max_pending    integer check (max_pending between 0 and 1000000000),
+  max_types      integer check (max_types between 1 and 1000000),
   weight         integer not null default 1 check (weight between 1 and 100),
   counting_since xid8,
   counted_at     timestamptz,

@@ -27,7 +27,7 @@
 --   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
 -- These places implement it, and change together:
 --   the index jobs_ready (type, rank, lane, run_at, seq)        the order within a type
---   find_streams.sql                                            1 and 2; more_urgent.sql: 1 for claims with a hint
+--   find_streams.sql, open_ranks.sql                            1 and 2; more_urgent.sql: 1 for claims with a hint
 --   take.sql, lock_jobs.sql                                     2, 3; turns.sql: 2 for claims without a hint
 --   limits/admit.sql, buckets.sql (room_in), unpark.sql         jobs that compete for one bucket, with the indexes
 --                                                               jobs_parked and jobs_key_queue
@@ -102,7 +102,7 @@ begin
 
   -- 2. Choose the types -----------------------------------------------------------------------------------------------
   -- Types that a gate pauses, or whose limit is full, are left out.
-  v_open := open_types(coalesce(p_types, v_hint.types), p_now);
+  v_open := open_types(coalesce(p_types, v_hint.types), p_now, p_tenant_id);
   -- A role bound to a tenant gets no list of types: it could read the hint, and the types are those of every tenant.
   if p_types is null and is_costly(index_pages_read() - v_pages, cardinality(v_open)) and bound_tenant() is null then
     v_hint.types := v_open;
@@ -111,7 +111,7 @@ begin
     if unpark_due(p_now, p_tenant_id) > 0 then
       -- The unparked jobs are older than the positions in the hint, which would skip them, and may be of a new type.
       v_hint.streams := null;
-      v_open := open_types(p_types, p_now);
+      v_open := open_types(p_types, p_now, p_tenant_id);
     end if;
     -- This marks runs of every tenant, which a bound role must not hold.
     if v_rules.early and bound_tenant() is null then
@@ -129,7 +129,8 @@ begin
   -- 4. Continue from the hint -----------------------------------------------------------------------------------------
   -- The streams of the hint count as long as no job of a better rank is ready.
   if v_hint.streams is not null then
-    select m.urgent, m.ask into v_search, v_hint.ask from more_urgent(v_open, v_hint.streams, v_hint.ask, p_now) m;
+    select m.urgent, m.ask into v_search, v_hint.ask
+    from more_urgent(v_open, v_hint.streams, v_paused, p_tenant_id, v_hint.ask, p_now) m;
   end if;
   if not v_search then
     v_taken := take(p_worker_id,
@@ -152,7 +153,7 @@ begin
       -- A transaction that stayed open may have brought in jobs late: before the floor, or of a new type.
       v_hint.at := null;
       v_floor := '-infinity';
-      v_open := without_types(open_types(p_types, p_now), v_full);
+      v_open := without_types(open_types(p_types, p_now, p_tenant_id), v_full);
       v_promoted := make_ready(v_open, p_tenant_id, p_now, v_batch);
     end if;
     v_searched_at := p_now;
@@ -170,7 +171,7 @@ begin
       -- million, all of paused tenants, so after ten rounds the next claim continues.
       v_rounds := v_rounds + 1;
       exit when v_rounds > 10 or (v_promoted.promoted < v_batch and not maintain_jobs(p_now, 1000, false));
-      v_open := without_types(open_types(p_types, p_now), v_full);
+      v_open := without_types(open_types(p_types, p_now, p_tenant_id), v_full);
       v_promoted := make_ready(v_open, p_tenant_id, p_now, v_batch);
       v_above := -2147483648;
       continue;

@@ -1,8 +1,8 @@
--- Finds work: the best rank after p_above in which any of the types has ready jobs, and the lanes that have them.
--- Visits lanes in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane to lane through
--- the index, so the cost depends on the number of lanes, not of rows. Returns the rank (null: no job is ready); the
--- streams in the order of their turns, those of one tenant side by side; and whether it visited all lanes. Implements
--- parts 1 and 2 of the claim order (see claim.sql). Locks nothing.
+-- Finds work: the best rank after p_above in which any of the types has ready jobs that may be claimed, and the lanes
+-- that have them. Visits lanes in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane to
+-- lane through the index, so the cost depends on the number of lanes, not of rows. Returns the rank (null: no job is
+-- ready); the streams in the order of their turns, those of one tenant side by side; and whether it visited all lanes.
+-- Implements parts 1 and 2 of the claim order (see claim.sql). Locks nothing.
 create or replace function jobforge.find_streams(
   p_types text[], p_tenant_id uuid, p_paused bigint[], p_above integer, p_from bigint, p_lanes integer,
   out rank integer, out streams jobforge.stream[], out complete boolean
@@ -10,6 +10,8 @@ create or replace function jobforge.find_streams(
 language plpgsql stable
 set enable_sort = off as $$
 declare
+  v_only bigint := jobforge.lane_of(p_tenant_id);
+  v_ranks integer[] := '{}';
   v_types text[] := '{}';
   v_type text;
   v_rank integer;
@@ -23,6 +25,7 @@ begin
     where j.state = 'ready' and j.type = v_type and j.rank > p_above
     order by j.rank
     limit 1;
+    v_ranks := v_ranks || v_rank;
     if v_rank < coalesce(rank, 2147483647) then
       rank := v_rank;
       v_types := array[v_type];
@@ -32,18 +35,25 @@ begin
   end loop;
 
   -- 2. The lanes of each type -----------------------------------------------------------------------------------------
-  streams := '{}';
-  complete := true;
-  foreach v_type in array v_types loop
-    -- The same tenants may wait in every type, so each type may visit p_lanes. More than five types share the lanes of
-    -- five.
-    v_found := jobforge.find_lanes(v_type, rank, p_paused, p_from, jobforge.lane_of(p_tenant_id),
-      least(p_lanes, ceil(5 * p_lanes::numeric / cardinality(v_types)))::integer);
-    streams := streams || v_found.streams;
-    if v_found.cut is not null then
-      complete := false;
-      v_cut := least(v_cut, v_found.cut);
-    end if;
+  loop
+    streams := '{}';
+    complete := true;
+    foreach v_type in array v_types loop
+      -- The same tenants may wait in every type, so each type may visit p_lanes. More than five types share the lanes
+      -- of five.
+      v_found := jobforge.find_lanes(v_type, rank, p_paused, p_from, v_only,
+        least(p_lanes, ceil(5 * p_lanes::numeric / cardinality(v_types)))::integer);
+      streams := streams || v_found.streams;
+      if v_found.cut is not null then
+        complete := false;
+        v_cut := least(v_cut, v_found.cut);
+      end if;
+    end loop;
+    exit when rank is null or cardinality(streams) > 0;
+    -- All jobs of this rank are paused or another tenant's. These types continue with their next rank that is open.
+    v_ranks := jobforge.next_open_ranks(p_types, v_ranks, rank, p_paused, p_tenant_id);
+    select min(r) into rank from unnest(v_ranks) r;
+    v_types := array(select t.type from unnest(p_types, v_ranks) t(type, rank) where t.rank = find_streams.rank);
   end loop;
 
   -- 3. The order of the turns -----------------------------------------------------------------------------------------

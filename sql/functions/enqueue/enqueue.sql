@@ -71,7 +71,7 @@ begin
     overriding system value
     select
       w.id, w.seq, p_tenant_id, lane_of(p_tenant_id), w.type, queued_state(w.run_at, p_now),
-      -least(w.priority, w.max_priority),
+      rank_of(w.priority, w.max_priority),
       coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),
       coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,
       w.idempotency_key, w.dedupe_key, w.concurrency_key, w.subject, w.tags, w.traceparent

@@ -1,8 +1,8 @@
 -- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
 -- replaced.
--- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs is used up. Waits only for
--- another transaction that holds the same key.
+-- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs or of types is used up. Waits
+-- only for another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(
   p_tenant_id uuid,
   p_type text,
@@ -40,6 +40,12 @@ begin
   perform require_tenant(p_tenant_id);
   if problem_with(v_job, v_now) is not null then
     perform require_valid(array[v_job], v_now, false);
+  end if;
+  if not exists (
+    select from tenant_types r
+    where r.tenant_id = p_tenant_id and r.type = p_type and r.seen_at > v_now - registration_renewal())
+  then
+    perform add_types(p_tenant_id, array[p_type], v_now, 'type');
   end if;
   if num_nonnulls(p_idempotency_key, p_dedupe_key) = 0 then
     perform require_room(p_tenant_id, 1);

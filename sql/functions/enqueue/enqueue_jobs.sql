@@ -1,5 +1,5 @@
 -- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys of
--- jobforge_enqueue_job without p_. Returns [{id, outcome}] in the order of the input. If the tenant's quota has no room
+-- jobforge_enqueue_job without p_. Returns [{id, outcome}] in the order of the input. If the tenant's quotas have no room
 -- for all of them, none is enqueued (JF007). With p_partial the first jobs that fit are enqueued, and the result of
 -- each other job is {id: null, outcome: rejected}.
 -- Who: the tenant itself, workers, operators. JF002 or JF008 names the first invalid job, such as jobs[3].type. Keys
@@ -17,6 +17,8 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_now timestamptz := jobforge.now();
   v_jobs new_job[];
+  v_types text[];
+  v_fitting_types text[];
   v_room bigint;
   v_fitting integer[];
   v_created bigint;
@@ -30,6 +32,17 @@ begin
   end if;
   v_jobs := read_jobs(p_jobs);
   perform require_valid(v_jobs, v_now, true);
+  v_types := array(select j.type from unnest(v_jobs) j group by j.type order by min(j.ord));
+  v_fitting_types := types_that_fit(p_tenant_id, v_types);
+  if v_fitting_types is not null then
+    if not p_partial then
+      perform fail_types(p_tenant_id, (
+        select format('jobs[%s].type', min(j.ord) - 1) from unnest(v_jobs) j where j.type <> all (v_fitting_types)));
+    end if;
+    v_jobs := array(select j from unnest(v_jobs) j where j.type = any (v_fitting_types) order by j.ord);
+    v_fitting := array(select j.ord from unnest(v_jobs) j order by j.ord);
+  end if;
+  perform register_types(p_tenant_id, coalesce(v_fitting_types, v_types), v_now);
   v_room := room_of(p_tenant_id);
   if p_partial and v_room < cardinality(v_jobs) then
     v_fitting := jobs_that_fit(p_tenant_id, v_jobs, v_room);

@@ -21,7 +21,7 @@ begin
     concurrency_key, subject, tags, traceparent)
   values (
     p_job.id, p_tenant_id, jobforge.lane_of(p_tenant_id), p_job.type, jobforge.queued_state(p_job.run_at, p_now),
-    -least(p_job.priority, v_max_priority), v_max_attempts, v_max_attempts,
+    jobforge.rank_of(p_job.priority, v_max_priority), v_max_attempts, v_max_attempts,
     coalesce(p_job.run_at, p_now), p_now, p_now, p_job.expires_at, v_payload,
     p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent);
   if v_payload is null then
@@ -56,7 +56,7 @@ begin
   overriding system value
   select
     j.id, j.seq, p_tenant_id, jobforge.lane_of(p_tenant_id), j.type, jobforge.queued_state(j.run_at, p_now),
-    -least(j.priority, p.max_priority),
+    jobforge.rank_of(j.priority, p.max_priority),
     coalesce(j.max_attempts, p.max_attempts), coalesce(j.max_attempts, p.max_attempts),
     coalesce(j.run_at, p_now), p_now, p_now, j.expires_at, jobforge.inline_payload(j.payload),
     j.concurrency_key, j.subject, j.tags, j.traceparent

@@ -156,3 +156,47 @@ begin
   end loop;
   return v_count;
 end $$;
+
+-- Returns how many more types a tenant may use; null: any number. The default number applies to callers that act for a
+-- tenant, and not to operators and workers that are bound to none. A tenant's own number applies to every caller. Like
+-- the quota of pending jobs, it does not stop children and runs of schedules.
+create or replace function jobforge.types_left(p_tenant_id uuid) returns integer
+language plpgsql stable as $$
+declare
+  v_most integer := (select t.max_types from jobforge.tenants t where t.tenant_id = p_tenant_id);
+begin
+  if v_most is null then
+    if jobforge.bound_tenant() is null
+      and (jobforge.caller_is('jobforge_operator') or jobforge.caller_is('jobforge_worker'))
+    then
+      return null;
+    end if;
+    v_most := jobforge.default_max_types();
+  end if;
+  return v_most - cardinality(jobforge.types_of(p_tenant_id, v_most));
+end $$;
+
+-- Raises JF007: the tenant may not use another type.
+create or replace function jobforge.fail_types(p_tenant_id uuid, p_field text) returns void
+language plpgsql stable as $$
+begin
+  perform jobforge.fail('JF007', 'Job limit exceeded for tenant: too many types', 'job_limit_exceeded', p_field,
+    format('The tenant may use %s types. Put what differs into the payload, a tag or the subject, or raise max_types with jobforge_set_tenant. A type is forgotten two days after its last job has left the archive.',
+      coalesce((select t.max_types from jobforge.tenants t where t.tenant_id = p_tenant_id),
+        jobforge.default_max_types())));
+end $$;
+
+-- Returns those of the types of a call (in the order of the call) that a tenant may use: the types that it uses already,
+-- and the first others for which its quota has room. Null if all of them fit.
+create or replace function jobforge.types_that_fit(p_tenant_id uuid, p_types text[]) returns text[]
+language plpgsql stable as $$
+declare
+  v_new text[] := jobforge.unregistered_types(p_tenant_id, p_types);
+  v_left integer;
+begin
+  if cardinality(v_new) > 0 then
+    v_left := jobforge.types_left(p_tenant_id);
+  end if;
+  return case when cardinality(v_new) > v_left
+    then array(select t.type from unnest(p_types) t(type) where t.type <> all (v_new[greatest(v_left, 0) + 1:])) end;
+end $$;

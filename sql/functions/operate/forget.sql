@@ -48,5 +48,5 @@ begin
     select f.id from (select o.id, o.at from jobforge.audit_log o order by o.id limit p_limit) f
     where f.at < p_now - interval '1 year'));
   get diagnostics v_step = row_count;
-  return v_count + v_step;
+  return v_count + v_step + jobforge.forget_types(p_now, p_limit);
 end $$;

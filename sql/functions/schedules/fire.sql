@@ -185,7 +185,7 @@ language plpgsql as $$
 begin
   with runs as materialized (
     select jobforge.new_id() as id, r.at, s.*, jobforge.inline_payload(s.payload) as inline_payload,
-      -least(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
+      jobforge.rank_of(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
     from unnest(p_schedule_ids, p_times) with ordinality r(schedule_id, at, ord)
     cross join lateral (
       select s.id as schedule_id, s.tenant_id, s.type, s.payload, s.priority, s.max_attempts, s.subject, s.tags,

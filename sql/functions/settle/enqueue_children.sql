@@ -66,6 +66,7 @@ declare
   v_before text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
+  perform jobforge.register_types(p_tenant_id, array(select j.type from unnest(p_jobs) j), p_now);
   perform jobforge.enqueue(p_tenant_id,
     array(
       select jobforge.new_job(p_ord => (row_number() over ())::integer, p_id => j.id, p_type => j.type,

@@ -84,6 +84,52 @@ language sql immutable parallel safe as $$
   select interval '24 hours'
 $$;
 
+-- Priorities and types ------------------------------------------------------------------------------------------------
+
+-- Returns the lowest priority. A caller's lower one counts as this. Claims go from priority to priority, so the number
+-- of different ones is bounded.
+create or replace function jobforge.lowest_priority() returns integer
+language sql immutable parallel safe as $$
+  select -100
+$$;
+
+-- Returns the rank of a priority under a policy's max_priority (null: no cap).
+create or replace function jobforge.rank_of(p_priority integer, p_max_priority integer) returns integer
+language sql immutable parallel safe as $$
+  select -least(greatest(p_priority, jobforge.lowest_priority()), p_max_priority)
+$$;
+
+-- Returns how many different types a tenant may use that has no max_types of its own.
+create or replace function jobforge.default_max_types() returns integer
+language sql immutable parallel safe as $$
+  select 1000
+$$;
+
+-- Returns the age at which an enqueue registers its type again.
+create or replace function jobforge.registration_renewal() returns interval
+language sql immutable parallel safe as $$
+  select interval '1 day'
+$$;
+
+-- Returns the age at which maintenance checks a registered type, and forgets it if it is not in use. A transaction that
+-- relies on a registration has been open for a day when that registration is forgotten.
+create or replace function jobforge.registration_lifetime() returns interval
+language sql immutable parallel safe as $$
+  select interval '2 days'
+$$;
+
+-- Returns up to how many types a claim for any type looks at all of them. See jobforge.types_to_claim.
+create or replace function jobforge.most_types_of_a_claim() returns integer
+language sql immutable parallel safe as $$
+  select 200
+$$;
+
+-- Returns how many types a list of figures by type has. The others are summed up under the type '*'.
+create or replace function jobforge.most_types_shown() returns integer
+language sql immutable parallel safe as $$
+  select 1000
+$$;
+
 -- Schedules -----------------------------------------------------------------------------------------------------------
 
 -- Returns the age at which a due time counts as missed.

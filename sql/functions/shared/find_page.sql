@@ -70,7 +70,8 @@ $$;
 --   a subject: the index on subject
 --   an error's text or group, or canceled jobs: the index on these jobs, in the order of ids
 --   one tenant, or types of few tenants: the index on type and tenant, for each pair
---   none of these: all jobs in the order of ids, which soon fill a page
+--   none of these: all jobs in the order of ids, which soon fill a page. Also for a tenant of very many types; its own
+--   jobs are then many, too
 create or replace function jobforge.archive_source(
   p_tenant_id uuid, p_filter jobforge.job_filter, p_few uuid[], p_pairs jsonb, p_rows integer
 ) returns text
@@ -127,27 +128,25 @@ begin
   return case when cardinality(v_ids) < 2000 then v_ids end;
 end $$;
 
--- Returns the pairs of type and tenant in which finished jobs of a tenant, or of some types, may be: the types of the
--- archive for a tenant, or the tenants of each type. Goes from value to value through the index. For types there are at
--- most 100 pairs; null when there are more.
+-- Returns the pairs of type and tenant in which finished jobs of a tenant, or of some types, may be: the types that a
+-- tenant uses, or the tenants of each type. Null when there are more than 1,000 types of a tenant, which is more than it
+-- may use by default, or more than 100 pairs for the types.
 create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[]) returns jsonb
 language plpgsql stable as $$
 declare
   v_types text[] := array(select distinct t from unnest(p_types) t);
-  v_type text := '';
+  v_type text;
   v_tenant uuid;
   v_pairs jsonb := '[]';
 begin
-  if p_types is null then
-    loop
-      select f.type into v_type from jobforge.archive f where f.type > v_type order by f.type limit 1;
-      exit when not found;
-      v_types := v_types || v_type;
-    end loop;
-  end if;
   if p_tenant_id is not null then
+    if p_types is null then
+      v_types := jobforge.types_of(p_tenant_id, jobforge.default_max_types() + 1);
+    end if;
     return (
-      select coalesce(jsonb_agg(jsonb_build_object('type', t, 'tenant_id', p_tenant_id)), '[]') from unnest(v_types) t);
+      select coalesce(jsonb_agg(jsonb_build_object('type', t, 'tenant_id', p_tenant_id)), '[]')
+      from unnest(v_types) t
+      having count(*) <= jobforge.default_max_types());
   end if;
   foreach v_type in array v_types loop
     v_tenant := null;

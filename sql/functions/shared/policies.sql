@@ -8,11 +8,11 @@ language sql stable as $$
   limit 1
 $$;
 
--- Returns the rank of a priority. The type's policy caps the priority that a caller may ask for.
+-- Returns the rank of a priority that a caller asks for, capped by the policy of the type.
 create or replace function jobforge.rank_for(p_type text, p_priority integer) returns integer
 language plpgsql stable as $$
 begin
-  return (select -least(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
+  return (select jobforge.rank_of(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
 end $$;
 
 -- Returns how long a job waits after its n-th failed or lost run: least(cap, base * factor^(n-1)), changed by up to the

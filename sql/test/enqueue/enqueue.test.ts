@@ -170,7 +170,7 @@ test("the longest names and keys fit, in any script", async ({ db }) => {
     dedupe_key: random(256),
     subject: random(256),
     concurrency_key: random(256),
-    priority: 1_000_000,
+    priority: 100,
     max_attempts: 100_000,
     tags: Array.from({ length: 50 }, (_, i) => `${i}`),
   };

@@ -247,12 +247,14 @@ test("rows that single enqueues append are merged along the way, in the applicat
 });
 
 test("settings of a tenant that are not given stay as they are, and changes are audited", async ({ db }) => {
-  expect(await setTenant(db, { weight: 3 })).toEqual({ tenant_id: T, max_pending: null, weight: 3 });
-  expect(await setTenant(db, { max_pending: 5 })).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });
-  expect(await setTenant(db, {})).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });
-  expect(await setTenant(db, { max_pending: null })).toEqual({ tenant_id: T, max_pending: null, weight: 3 });
+  const usual = { tenant_id: T, max_pending: null, max_types: 1000, weight: 3 };
+  expect(await setTenant(db, { weight: 3 })).toEqual(usual);
+  expect(await setTenant(db, { max_pending: 5 })).toEqual({ ...usual, max_pending: 5 });
+  expect(await setTenant(db, { max_types: 20 })).toEqual({ ...usual, max_pending: 5, max_types: 20 });
+  expect(await setTenant(db, {})).toEqual({ ...usual, max_pending: 5, max_types: 20 });
+  expect(await setTenant(db, { max_pending: null, max_types: null })).toEqual(usual);
   const answer = await db.value("select jobforge_get_tenant($1)", [T]);
-  expect(answer).toEqual({ tenant_id: T, max_pending: null, pending: null, weight: 3 });
+  expect(answer).toEqual({ ...usual, pending: null, types: 0 });
   expect(await db.value("select jobforge_get_tenant($1)", [U])).toMatchObject({
     max_pending: null,
     weight: 1,
@@ -271,6 +273,9 @@ test.for([
   ["max_pending", '{"max_pending": 1.5}'],
   ["max_pending", '{"max_pending": "5"}'],
   ["max_pending", '{"max_pending": 1e10}'],
+  ["max_types", '{"max_types": 0}'],
+  ["max_types", '{"max_types": 1000001}'],
+  ["max_types", '{"max_types": "5"}'],
   ["weight", '{"weight": 0}'],
   ["weight", '{"weight": 101}'],
   ["weight", '{"weight": null}'],

@@ -113,4 +113,11 @@ export async function load(db: Pick<Sql, "query">, jobs: Load): Promise<void> {
      ) t`,
     [count, type, tenants, firstTenant, types, due, jobs.worker ?? null, jobs.rich ?? false],
   );
+  await db.query(
+    `insert into jobforge.tenant_types (tenant_id, type, seen_at)
+     select distinct ('00000000-0000-4000-8000-' || lpad(($4 + n % $3::int)::text, 12, '0'))::uuid,
+       $2 || case when $5::int > 1 then (n / $3::int % $5::int)::text else '' end, clock_timestamp()
+     from generate_series(0, $1::int - 1) n`,
+    [count, type, tenants, firstTenant, types],
+  );
 }

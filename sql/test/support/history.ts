@@ -78,6 +78,11 @@ export async function insertHistory(db: Pick<TestDatabase, "query">, history: Hi
      ) j`,
     [history.rows, history.span],
   );
+  await db.query(
+    `insert into jobforge.tenant_types (tenant_id, type, seen_at)
+     select distinct (${history.tenant})::uuid, ${history.type}, clock_timestamp() from generate_series(1, $1::int) n`,
+    [history.rows],
+  );
 }
 
 /** Returns SQL for the id of the n-th tenant, as `tenant` in cost.ts returns it. */
