@@ -34,19 +34,15 @@ language sql immutable parallel safe as $$
   select interval '1 minute'
 $$;
 
--- Returns the scope of a worker whose role is bound to no tenant: it keeps the leases of every tenant's jobs.
+-- Returns the scope of what concerns every tenant: of workers whose role is bound to no tenant, and of audit rows about
+-- keys, policies, limits and gates of the installation. No role can be bound to it or name it, so only operators, who
+-- see all tenants, see such rows.
 create or replace function jobforge.all_tenants() returns uuid
 language sql immutable parallel safe as $$
   select 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
 $$;
 
 -- Jobs ----------------------------------------------------------------------------------------------------------------
-
--- Returns the global tenant: it owns work that belongs to no tenant, and audit rows that concern every tenant.
-create or replace function jobforge.global_tenant() returns uuid
-language sql immutable parallel safe as $$
-  select '00000000-0000-0000-0000-000000000000'::uuid
-$$;
 
 -- Returns the statuses of a job that has not finished.
 create or replace function jobforge.live_statuses() returns text[]
