@@ -265,7 +265,8 @@ begin
     format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id,
       jobforge.time_text(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
-      'heard_at', v_heard_at, 'progress', p_job.progress));
+      'heard_at', v_heard_at, 'progress', case when jobforge.is_small(p_job.progress) then p_job.progress
+        else to_jsonb(left(p_job.progress::text, 8000)) end));
   if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
       format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id,

@@ -17,7 +17,7 @@ const values: Readonly<Record<string, string>> = {
   p_run_at: "now()",
 };
 
-/** Returns a call of every function that takes the id of a row, from the catalog, and of those that take several ids. */
+/** Returns a call of every function that takes the id of a row, from the catalog, and of those that take several. */
 async function callsWithAnId(db: TestDatabase): Promise<string[]> {
   const functions = await db.query<{ name: string; required: string[] }>(
     `select p.proname as name, p.proargnames[:p.pronargs - p.pronargdefaults] as required
