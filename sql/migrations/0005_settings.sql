@@ -143,12 +143,14 @@ create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
 
 -- Settings of tenants.
 --   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number
+--   max_schedules  how many schedules the tenant may have; null: default_max_schedules() for the tenant's own callers
 --   weight         how many turns the tenant gets for every turn of the others
 --   counting_since the transaction from which on every change of the tenant's jobs is noted in pending_deltas
 --   counted_at     when pending_deltas was last corrected to add up to the jobs that exist; null: not yet
 create table jobforge.tenants (
   tenant_id      uuid primary key,
   max_pending    integer check (max_pending between 0 and 1000000000),
+  max_schedules  integer check (max_schedules between 0 and 1000000),
   weight         integer not null default 1 check (weight between 1 and 100),
   counting_since xid8,
   counted_at     timestamptz,

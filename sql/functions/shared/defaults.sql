@@ -88,6 +88,18 @@ language sql immutable parallel safe as $$
   select interval '1 minute'
 $$;
 
+-- Returns how long a schedule waits before it tries again to make a run for which the tenant's quota had no room.
+create or replace function jobforge.quota_delay() returns interval
+language sql immutable parallel safe as $$
+  select interval '1 minute'
+$$;
+
+-- Returns how many schedules a tenant's own callers may create when the tenant has no max_schedules.
+create or replace function jobforge.default_max_schedules() returns integer
+language sql immutable parallel safe as $$
+  select 10000
+$$;
+
 -- Locks ---------------------------------------------------------------------------------------------------------------
 
 -- Returns the lock timeout of a call that does the rest later rather than wait for an application's transaction.

@@ -247,12 +247,27 @@ test("rows that single enqueues append are merged along the way, in the applicat
 });
 
 test("settings of a tenant that are not given stay as they are, and changes are audited", async ({ db }) => {
-  expect(await setTenant(db, { weight: 3 })).toEqual({ tenant_id: T, max_pending: null, weight: 3 });
-  expect(await setTenant(db, { max_pending: 5 })).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });
-  expect(await setTenant(db, {})).toEqual({ tenant_id: T, max_pending: 5, weight: 3 });
-  expect(await setTenant(db, { max_pending: null })).toEqual({ tenant_id: T, max_pending: null, weight: 3 });
+  expect(await setTenant(db, { weight: 3 })).toEqual({
+    tenant_id: T,
+    max_pending: null,
+    max_schedules: null,
+    weight: 3,
+  });
+  expect(await setTenant(db, { max_pending: 5 })).toEqual({
+    tenant_id: T,
+    max_pending: 5,
+    max_schedules: null,
+    weight: 3,
+  });
+  expect(await setTenant(db, {})).toEqual({ tenant_id: T, max_pending: 5, max_schedules: null, weight: 3 });
+  expect(await setTenant(db, { max_pending: null })).toEqual({
+    tenant_id: T,
+    max_pending: null,
+    max_schedules: null,
+    weight: 3,
+  });
   const answer = await db.value("select jobforge_get_tenant($1)", [T]);
-  expect(answer).toEqual({ tenant_id: T, max_pending: null, pending: null, weight: 3 });
+  expect(answer).toEqual({ tenant_id: T, max_pending: null, pending: null, max_schedules: null, weight: 3 });
   expect(await db.value("select jobforge_get_tenant($1)", [U])).toMatchObject({
     max_pending: null,
     weight: 1,
@@ -271,6 +286,8 @@ test.for([
   ["max_pending", '{"max_pending": 1.5}'],
   ["max_pending", '{"max_pending": "5"}'],
   ["max_pending", '{"max_pending": 1e10}'],
+  ["max_schedules", '{"max_schedules": -1}'],
+  ["max_schedules", '{"max_schedules": "5"}'],
   ["weight", '{"weight": 0}'],
   ["weight", '{"weight": 101}'],
   ["weight", '{"weight": null}'],
