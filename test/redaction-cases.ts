@@ -74,6 +74,16 @@ export const redactionCases: readonly RedactionCase[] = [
   },
   { name: "a JSON web token", value: `got ${jwt}.`, masked: "got [redacted]." },
   {
+    name: "a JSON web token within a word",
+    value: `x_${jwt} a.${jwt}`,
+    masked: "x_[redacted] a.[redacted]",
+  },
+  {
+    name: "a name with several words for secrets",
+    value: "my-secret-token-key=abc token token: x tokens",
+    masked: "my-secret-token-key=[redacted] token token: [redacted] tokens",
+  },
+  {
     name: "tokens of known forms",
     value: "sk_live_0123456789abcdef0 ghp_0123456789abcdefghij AKIAABCDEFGHIJKLMNOP xoxb-0123456789",
     masked: "[redacted] [redacted] [redacted] [redacted]",

@@ -178,6 +178,7 @@ create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
 -- Settings of tenants.
 --   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number
 --   max_types      how many different types the tenant may use; null: jobforge.default_max_types()
+--   max_schedules  how many schedules the tenant may have; null: jobforge.default_max_schedules()
 --   weight         how many turns the tenant gets for every turn of the others
 --   counting_since the transaction from which on every change of the tenant's jobs is noted in pending_deltas
 --   counted_at     when pending_deltas was last corrected to add up to the jobs that exist; null: not yet
@@ -185,6 +186,7 @@ create table jobforge.tenants (
   tenant_id      uuid primary key,
   max_pending    integer check (max_pending between 0 and 1000000000),
   max_types      integer check (max_types between 1 and 1000000),
+  max_schedules  integer check (max_schedules between 0 and 1000000),
   weight         integer not null default 1 check (weight between 1 and 100),
   counting_since xid8,
   counted_at     timestamptz,

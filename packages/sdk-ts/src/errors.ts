@@ -120,7 +120,7 @@ export class NotUpdatableError extends JobForgeError {
   }
 }
 
-/** JF007: the tenant already has as many pending jobs as its quota allows. */
+/** JF007: the tenant already has as many pending jobs, or as many schedules, as it may have. */
 export class JobLimitExceededError extends JobForgeError {
   override readonly name: string = "JobLimitExceededError";
   constructor(message = "Job limit exceeded for tenant", details: ErrorDetails = {}) {

@@ -54,7 +54,7 @@ describe.each(transports)("over %s", (transport) => {
 
   test("a quota rejects further jobs, and enqueueFitting enqueues those that fit", async ({ connect }) => {
     const forge = await connect(transport, operator);
-    expect(await forge.tenants.set(T, { maxPending: 2, weight: 3 })).toMatchObject({
+    expect(await forge.tenants.set(T, { maxPending: 2, maxSchedules: 7, weight: 3 })).toMatchObject({
       maxPending: 2,
       weight: 3,
     });
@@ -62,7 +62,13 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.enqueueMany(jobs, { tenantId: T })).rejects.toThrow(JobLimitExceededError);
     const [first, second, third] = await forge.enqueueFitting(jobs, { tenantId: T });
     expect([first?.outcome, second?.outcome, third]).toEqual(["created", "created", undefined]);
-    expect(await forge.tenants.get(T)).toEqual({ tenantId: T, maxPending: 2, pending: 2, weight: 3 });
+    expect(await forge.tenants.get(T)).toEqual({
+      tenantId: T,
+      maxPending: 2,
+      pending: 2,
+      maxSchedules: 7,
+      weight: 3,
+    });
     await expect(forge.enqueue(sendMail, mail, { tenantId: T })).rejects.toMatchObject({
       code: "JF007",
       retryable: true,
@@ -99,6 +105,7 @@ describe.each(transports)("over %s", (transport) => {
       () => forge.usage.live({ cap: -1 }),
       () => forge.tenants.set(T, { maxPending: 1.5 }),
       () => forge.tenants.set(T, { weight: 0 }),
+      () => forge.tenants.set(T, { maxSchedules: -1 }),
     ];
     for (const call of calls) await expect(call()).rejects.toThrow(InvalidArgumentError);
   });

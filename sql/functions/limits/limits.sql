@@ -44,7 +44,7 @@ begin
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (p_now,
     coalesce(case when p_scope in ('tenant', 'type_tenant') then jobforge.uuid_or_null(right(p_key, 36)) end,
-      jobforge.global_tenant()),
+      jobforge.all_tenants()),
     jobforge.caller(), p_action, 'limit', p_scope || ':' || p_key, p_meta);
   insert into jobforge.unpark_requests (after, due_at) values (-9223372036854775808, p_now);
   perform jobforge.wake_all(p_now);

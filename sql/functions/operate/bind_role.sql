@@ -1,6 +1,6 @@
 -- Binds a login to one tenant; a null tenant removes the binding. A bound role acts for its tenant only, whatever it
 -- sets and whatever other JobForge role it has. The change takes effect with the role's next call.
--- Who: operators. JF002 if there is no such role.
+-- Who: operators. JF002 if there is no such role, and for the uuid that stands for all tenants.
 create or replace function :"api_schema".jobforge_bind_role(p_role text, p_tenant_id uuid) returns jsonb
 language plpgsql
 security definer
@@ -13,6 +13,9 @@ begin
   elsif exists (select from pg_roles r where r.rolname = p_role
     and r.rolname ~ '^jobforge_(owner|view|tenant|app|worker|operator|reader)$') then
     perform fail_argument('role', 'a group role of JobForge cannot be bound', 'Bind the login.');
+  elsif p_tenant_id = all_tenants() then
+    perform fail_argument('tenant_id', format('%s stands for all tenants and cannot be bound', all_tenants()),
+      'Leave the role unbound, or bind it to one tenant.');
   end if;
   if p_tenant_id is null then
     delete from role_bindings b where b.role = p_role;
@@ -23,7 +26,7 @@ begin
     set tenant_id = excluded.tenant_id, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (jobforge.now(), coalesce(p_tenant_id, global_tenant()), caller(),
+  values (jobforge.now(), coalesce(p_tenant_id, all_tenants()), caller(),
     case when p_tenant_id is null then 'ROLE_UNBOUND' else 'ROLE_BOUND' end, 'role', p_role, '{}');
   return jsonb_build_object('role', p_role, 'tenant_id', p_tenant_id);
 end $$;

@@ -40,7 +40,7 @@ begin
     perform wake_all(v_now);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
-  values (v_now, coalesce(v_tenant_id, global_tenant()), caller(),
+  values (v_now, coalesce(v_tenant_id, all_tenants()), caller(),
     case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate', concat_ws(':', p_scope, nullif(v_key, '')),
       p_reason,
     jsonb_strip_nulls(jsonb_build_object('until', p_until)));

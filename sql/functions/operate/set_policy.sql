@@ -43,7 +43,7 @@ begin
       excluded.lease_ms, excluded.audit_action, excluded.keep_history, excluded.retention_days, excluded.max_priority,
       excluded.redact, excluded.updated_at, excluded.updated_by);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_policy.updated_at, global_tenant(), v_policy.updated_by, 'POLICY_SET', 'type', p_type,
+  values (v_policy.updated_at, all_tenants(), v_policy.updated_by, 'POLICY_SET', 'type', p_type,
     p_policy);
   return to_jsonb(v_policy);
 exception

@@ -1,14 +1,15 @@
 -- Sets the settings of a tenant: max_pending, the number of jobs it may have queued and running (null: unlimited);
--- max_types, the number of different types it may use (null: 1,000); and weight, the number of turns it gets where
--- other tenants get one (1 to 100). Keys that are not given stay as they are. Returns {tenant_id, max_pending,
--- max_types, weight}. A new quota counts from its commit on; existing jobs stay.
+-- max_types, the number of different types it may use (null: 1,000); max_schedules, the number of schedules it may have
+-- (null: 10,000); and weight, the number of turns it gets where other tenants get one (1 to 100). Keys that are not
+-- given stay as they are. Returns {tenant_id, max_pending, max_types, max_schedules, weight}. A new quota counts from
+-- its commit on; existing jobs stay.
 -- Who: operators. JF002 for an unknown key or a value out of range.
 create or replace function :"api_schema".jobforge_set_tenant(p_tenant_id uuid, p_settings jsonb) returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_known constant text[] := array['max_pending', 'max_types', 'weight'];
+  v_known constant text[] := array['max_pending', 'max_types', 'max_schedules', 'weight'];
   v_now timestamptz := jobforge.now();
   v_unknown text;
   v_tenant tenants;
@@ -28,16 +29,19 @@ begin
       'max_pending must be a whole number from 0 to 1000000000, or null for no quota');
   elsif not setting_is_between(p_settings -> 'max_types', 1, 1000000) then
     perform fail_argument('max_types', 'max_types must be a whole number from 1 to 1000000, or null for the default');
+  elsif not setting_is_between(p_settings -> 'max_schedules', 0, 1000000) then
+    perform fail_argument('max_schedules',
+      'max_schedules must be a whole number from 0 to 1000000, or null for the default');
   elsif p_settings -> 'weight' = 'null' or not setting_is_between(p_settings -> 'weight', 1, 100) then
     perform fail_argument('weight', 'weight must be a whole number from 1 to 100');
   end if;
-  insert into tenants as t (tenant_id, max_pending, max_types, weight, updated_at, updated_by)
+  insert into tenants as t (tenant_id, max_pending, max_types, max_schedules, weight, updated_at, updated_by)
   values (p_tenant_id, (p_settings ->> 'max_pending')::integer, (p_settings ->> 'max_types')::integer,
-    coalesce((p_settings ->> 'weight')::integer, 1),
-    v_now, caller())
+    (p_settings ->> 'max_schedules')::integer, coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
   on conflict (tenant_id) do update
   set max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
     max_types = case when p_settings ? 'max_types' then excluded.max_types else t.max_types end,
+    max_schedules = case when p_settings ? 'max_schedules' then excluded.max_schedules else t.max_schedules end,
     weight = case when p_settings ? 'weight' then excluded.weight else t.weight end,
     -- Without a quota no changes are recorded, so a later quota starts counting again.
     counting_since = case when not p_settings ? 'max_pending'
@@ -49,7 +53,8 @@ begin
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (v_now, p_tenant_id, v_tenant.updated_by, 'TENANT_SET', 'tenant', p_tenant_id::text, p_settings);
   return jsonb_build_object('tenant_id', p_tenant_id, 'max_pending', v_tenant.max_pending,
-    'max_types', coalesce(v_tenant.max_types, default_max_types()), 'weight', v_tenant.weight);
+    'max_types', coalesce(v_tenant.max_types, default_max_types()),
+    'max_schedules', coalesce(v_tenant.max_schedules, default_max_schedules()), 'weight', v_tenant.weight);
 end $$;
 
 -- Returns whether a setting is a whole number in a range, or null, or not given.
@@ -62,8 +67,9 @@ language sql immutable as $$
   end
 $$;
 
--- Returns the settings of a tenant: {tenant_id, max_pending, pending, max_types, types, weight}. pending is counted only
--- for tenants with that quota. types, the number of types in use, is counted up to one more than max_types.
+-- Returns the settings of a tenant: {tenant_id, max_pending, pending, max_types, types, max_schedules, weight}. pending
+-- is counted only for tenants with that quota. types, the number of types in use, is counted up to one more than
+-- max_types.
 -- Who: the tenant itself, readers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_tenant(p_tenant_id uuid) returns jsonb
 language plpgsql
@@ -78,7 +84,8 @@ begin
   return (
     select jsonb_build_object('tenant_id', v_tenant_id, 'max_pending', t.max_pending,
       'pending', t.max_pending - room_of(v_tenant_id), 'max_types', m.max_types,
-      'types', cardinality(types_of(v_tenant_id, m.max_types + 1)), 'weight', coalesce(t.weight, 1))
+      'types', cardinality(types_of(v_tenant_id, m.max_types + 1)),
+      'max_schedules', coalesce(t.max_schedules, default_max_schedules()), 'weight', coalesce(t.weight, 1))
     from (values (v_tenant_id)) i(tenant_id)
     left join tenants t on t.tenant_id = i.tenant_id
     cross join lateral (select coalesce(t.max_types, default_max_types()) as max_types) m);

@@ -4,6 +4,8 @@
 --  queued   cancel_requested, expired, paused, scheduled, deferred, retrying, those of limits, no_worker, behind, next
 --  running  cancel_requested, running, worker_silent
 --  finished succeeded, failed, dead, canceled, expired
+-- A tenant learns nothing of other tenants' jobs but their number where they hold the places of a limit of a type.
+-- Operators see them.
 -- Who: the tenant itself, operators. Locks nothing; counts at most 1,000 jobs.
 create or replace function :"api_schema".jobforge_explain_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql
@@ -124,7 +126,7 @@ begin
 end $$;
 
 -- Limits hold the job back, each as one reason: at_limit with the jobs that hold the places, rate_limited with the
--- time of the next token.
+-- time of the next token. Only the limit of a type counts the jobs of other tenants.
 create or replace function jobforge.why_limited(p_job jobforge.jobs, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
@@ -155,28 +157,43 @@ begin
       v_reasons := v_reasons || jobforge.reason_for('at_limit',
         format('At most %s of %s run at once', v_bucket.max_running, v_what)
           || case when v_room.room = 0 then '' else format(', in their order: %s comes first', v_room.only_id) end,
-        jsonb_build_object('scope', v_bucket.scope, 'max_running', v_bucket.max_running, 'first', v_room.only_id,
-          'held_by', jobforge.held_in(v_bucket)));
+        jsonb_build_object('scope', v_bucket.scope, 'max_running', v_bucket.max_running, 'first', v_room.only_id)
+          || jobforge.held_in(v_bucket, p_job.tenant_id));
     end if;
   end loop;
   return v_reasons;
 end $$;
 
--- Returns up to ten of the running jobs that hold the places of a limit.
-create or replace function jobforge.held_in(p_bucket jobforge.bucket) returns jsonb
-language sql stable as $$
-  select coalesce(jsonb_agg(to_jsonb(h)), '[]')
-  from (
-    select j.id as job_id, j.worker_id, j.started_at
-    from jobforge.jobs j
-    where j.state = 'running'
-      and (p_bucket.type is null or j.type = p_bucket.type)
-      and (p_bucket.tenant_id is null or j.tenant_id = p_bucket.tenant_id)
-      and (p_bucket.concurrency_key is null or j.concurrency_key = p_bucket.concurrency_key)
-    order by j.started_at, j.id
-    limit 10
-  ) h
-$$;
+-- Returns the running jobs that hold the places of a limit: {held_by, held_by_others}. held_by has up to ten of those
+-- that the caller may know: an operator who names no tenant all, others those of the job's tenant. held_by_others
+-- counts the rest, up to 1,000, without naming them.
+create or replace function jobforge.held_in(p_bucket jobforge.bucket, p_tenant_id uuid) returns jsonb
+language plpgsql stable as $$
+declare
+  v_operator constant boolean := jobforge.caller_tenant() is null and jobforge.caller_is('jobforge_operator');
+begin
+  return jsonb_build_object(
+    'held_by', (
+      select coalesce(jsonb_agg(to_jsonb(h)), '[]')
+      from (
+        select j.id as job_id, j.worker_id, j.started_at
+        from jobforge.jobs j
+        where j.state = 'running'
+          and (v_operator or j.tenant_id = p_tenant_id)
+          and (p_bucket.type is null or j.type = p_bucket.type)
+          and (p_bucket.tenant_id is null or j.tenant_id = p_bucket.tenant_id)
+          and (p_bucket.concurrency_key is null or j.concurrency_key = p_bucket.concurrency_key)
+        order by j.started_at, j.id
+        limit 10
+      ) h),
+    'held_by_others', case when p_bucket.scope = 'type' and not v_operator then (
+      select count(*)
+      from (
+        select from jobforge.jobs j
+        where j.state = 'running' and j.type = p_bucket.type and j.tenant_id <> p_tenant_id
+        limit 1000
+      ) o) end);
+end $$;
 
 -- No worker that heartbeats has a handler for the type and serves this tenant.
 create or replace function jobforge.why_no_worker(p_job jobforge.jobs, p_now timestamptz) returns jsonb
@@ -217,6 +234,7 @@ begin
       from (
         select from jobforge.jobs j
         where j.state = 'ready' and j.type = p_job.type and j.rank = v_rank and j.lane = p_job.lane
+          and j.tenant_id = p_job.tenant_id
           and (v_rank < p_job.rank or (j.run_at, j.seq) < (p_job.run_at, p_job.seq))
         limit v_most - v_ahead
       ) j);
@@ -247,7 +265,8 @@ begin
     format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id,
       jobforge.time_text(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
-      'heard_at', v_heard_at, 'progress', p_job.progress));
+      'heard_at', v_heard_at, 'progress', case when jobforge.is_small(p_job.progress) then p_job.progress
+        else to_jsonb(left(p_job.progress::text, 8000)) end));
   if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',
       format('Worker %s was last seen at %s; the run is lost when its lease expires', p_job.worker_id,

@@ -74,6 +74,7 @@ begin
   loop
     select s.* into v_old from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
     if not found then
+      perform require_schedule_room(p_tenant_id);
       v_new := with_times(null, v_declared, p_options, v_now);
       v_new.id := new_id();
       v_new.due_at := due_of(v_new, v_now);
@@ -108,8 +109,9 @@ end $$;
 -- however many callers run at once. Keeps an existing next_run_at, unless the options name one, request a reset, or
 -- change the rhythm. Returns the schedule's columns and outcome: created, existing (nothing was written or locked) or
 -- updated.
--- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008; JF007 for too many types.
--- Waits only for another application that holds the same schedule.
+-- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008; JF007 if the
+-- tenant uses as many types, or has as many schedules, as it may. Waits only for another application that holds the
+-- same schedule.
 create or replace function :"api_schema".jobforge_ensure_schedule(
   p_tenant_id uuid,
   p_type text,

@@ -54,7 +54,7 @@ begin
 end $$;
 
 -- Fires schedules that the caller has locked, and moves each forward. Stops after about a hundred runs; the rest
--- stays due.
+-- stays due. A tenant's quota counts: what it has no room for is put off.
 create or replace function jobforge.fire_schedules(p_ids uuid[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -62,6 +62,10 @@ declare
   v_plan record;
   v_ids uuid[] := '{}';
   v_times timestamptz[] := '{}';
+  v_live_since timestamptz;
+  -- The room in the quotas of the tenants of this call; null if no tenant has settings.
+  v_rooms jsonb := case when exists (select from jobforge.tenants) then '{}' end;
+  v_room bigint;
 begin
   -- This is a later statement than the one that locked the schedules, so it sees everything that was committed
   -- before.
@@ -71,9 +75,18 @@ begin
     select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all'
       and s.overlap = 'allow', s.due_at
   loop
+    v_live_since := (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id);
+    v_room := jobforge.room_left(v_rooms, v_schedule.tenant_id);
     begin
-      v_plan := jobforge.plan_runs(v_schedule,
-        (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id), p_now);
+      if v_room <= 0 and (v_live_since is null or v_schedule.overlap = 'allow') then
+        perform jobforge.put_off(v_schedule, p_now);
+        v_rooms := v_rooms || jsonb_build_object(v_schedule.tenant_id::text, v_room);
+        continue;
+      end if;
+      if v_room > 0 and v_schedule.overlap = 'allow' then
+        v_schedule.missed_limit := least(v_schedule.missed_limit, v_room);
+      end if;
+      v_plan := jobforge.plan_runs(v_schedule, v_live_since, p_now);
     exception when others then
       -- A schedule that can no longer be evaluated, because the server dropped its time zone, must not stop every
       -- claim.
@@ -85,6 +98,7 @@ begin
     where s.id = v_schedule.id;
     v_ids := v_ids || array_fill(v_schedule.id, array[cardinality(v_plan.times)]);
     v_times := v_times || v_plan.times;
+    v_rooms := v_rooms || jsonb_build_object(v_schedule.tenant_id::text, v_room - cardinality(v_plan.times));
     exit when cardinality(v_ids) >= 100;
   end loop;
   perform jobforge.insert_runs(v_ids, v_times, p_now);
@@ -210,7 +224,7 @@ begin
   select r.id, r.tenant_id, r.payload
   from runs r
   where r.inline_payload is null;
-  -- A schedule's runs count towards a quota like other jobs, but a quota does not stop them.
+  -- A schedule's runs count towards a quota like other jobs.
   perform jobforge.note_all_pending(array(
     select s.tenant_id
     from unnest(p_schedule_ids) i(id)

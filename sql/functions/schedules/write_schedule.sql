@@ -128,8 +128,8 @@ end $$;
 
 -- Returns those of the finished jobs that may return to the queue with regard to schedules. For a schedule whose runs
 -- may not overlap this is the newest run, and only if no other run is live. Locks those schedules, so that no run is
--- created in the meantime.
-create or replace function jobforge.without_rivals(p_job_ids uuid[]) returns uuid[]
+-- created in the meantime. Reads and locks only what belongs to the tenant: a caller may name any job.
+create or replace function jobforge.without_rivals(p_job_ids uuid[], p_tenant_id uuid) returns uuid[]
 language plpgsql
 set enable_seqscan = off as $$
 declare
@@ -139,7 +139,7 @@ begin
   select array_agg(f.id), array_agg(f.schedule_id)
   into v_runs, v_schedules
   from jobforge.archive f
-  where f.id = any (p_job_ids) and f.schedule_id is not null;
+  where f.id = any (p_job_ids) and f.tenant_id = p_tenant_id and f.schedule_id is not null;
   if v_runs is null then
     return p_job_ids;
   end if;

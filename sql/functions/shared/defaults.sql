@@ -34,19 +34,15 @@ language sql immutable parallel safe as $$
   select interval '1 minute'
 $$;
 
--- Returns the scope of a worker whose role is bound to no tenant: it keeps the leases of every tenant's jobs.
+-- Returns the scope of what concerns every tenant: of workers whose role is bound to no tenant, and of audit rows about
+-- keys, policies, limits and gates of the installation. No role can be bound to it or name it, so only operators, who
+-- see all tenants, see such rows.
 create or replace function jobforge.all_tenants() returns uuid
 language sql immutable parallel safe as $$
   select 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
 $$;
 
 -- Jobs ----------------------------------------------------------------------------------------------------------------
-
--- Returns the global tenant: it owns work that belongs to no tenant, and audit rows that concern every tenant.
-create or replace function jobforge.global_tenant() returns uuid
-language sql immutable parallel safe as $$
-  select '00000000-0000-0000-0000-000000000000'::uuid
-$$;
 
 -- Returns the statuses of a job that has not finished.
 create or replace function jobforge.live_statuses() returns text[]
@@ -136,6 +132,18 @@ $$;
 create or replace function jobforge.missed_after() returns interval
 language sql immutable parallel safe as $$
   select interval '1 minute'
+$$;
+
+-- Returns how long a schedule waits before it tries again to make a run for which the tenant's quota had no room.
+create or replace function jobforge.quota_delay() returns interval
+language sql immutable parallel safe as $$
+  select interval '1 minute'
+$$;
+
+-- Returns how many schedules a tenant's own callers may create when the tenant has no max_schedules.
+create or replace function jobforge.default_max_schedules() returns integer
+language sql immutable parallel safe as $$
+  select 10000
 $$;
 
 -- Locks ---------------------------------------------------------------------------------------------------------------

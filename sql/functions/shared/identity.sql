@@ -46,7 +46,7 @@ begin
 end $$;
 
 -- Returns the tenant that is calling; null for none. A bound role always acts as its tenant. Only members of
--- jobforge_app may name a tenant, because any role can change a custom setting.
+-- jobforge_app may name a tenant, because any role can change a custom setting. No caller may name all_tenants().
 create or replace function jobforge.caller_tenant() returns uuid
 language plpgsql stable
 security definer
@@ -60,9 +60,9 @@ begin
   elsif not caller_is('jobforge_app') then
     return null;
   elsif v_claims is not null then
-    return claimed_tenant(v_claims);
+    return nullif(claimed_tenant(v_claims), all_tenants());
   end if;
-  return uuid_or_null(current_setting('app.tenant_id', true));
+  return nullif(uuid_or_null(current_setting('app.tenant_id', true)), all_tenants());
 end $$;
 
 -- Returns the first and the last tenant that the caller may see through a view. Both are its own tenant; an operator

@@ -1,5 +1,6 @@
 -- Returns the error that is stored with a job and its attempt: always an object with message and attemptedAt, at most
--- 16 kB, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy lists.
+-- 16 kB and 200 values, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy
+-- lists.
 create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
 language sql immutable as $$
   with normal as (
@@ -12,7 +13,7 @@ language sql immutable as $$
   ), bounded as (
     -- The first cut may split a secret, which is then not masked. The second cut is shorter and removes it.
     select case
-        when octet_length(error::text) <= 16384 then jobforge.redact(error, p_redact)
+        when jobforge.is_small(error) then jobforge.redact(error, p_redact)
         else jsonb_strip_nulls(jsonb_build_object(
           'name', left(jobforge.redact_text(left(error ->> 'name', 1000), p_redact), 200),
           'message', left(jobforge.redact_text(left(error ->> 'message', 8000), p_redact), 2000),

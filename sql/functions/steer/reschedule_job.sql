@@ -80,7 +80,7 @@ begin
   return query
   with dead as materialized (
     select f.*
-    from unnest(jobforge.without_rivals(p_job_ids)) i(id)
+    from unnest(jobforge.without_rivals(p_job_ids, p_tenant_id)) i(id)
     cross join lateral (
       select * from jobforge.archive f
       where f.id = i.id

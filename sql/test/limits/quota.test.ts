@@ -247,12 +247,14 @@ test("rows that single enqueues append are merged along the way, in the applicat
 });
 
 test("settings of a tenant that are not given stay as they are, and changes are audited", async ({ db }) => {
-  const usual = { tenant_id: T, max_pending: null, max_types: 1000, weight: 3 };
+  const usual = { tenant_id: T, max_pending: null, max_types: 1000, max_schedules: 10000, weight: 3 };
   expect(await setTenant(db, { weight: 3 })).toEqual(usual);
   expect(await setTenant(db, { max_pending: 5 })).toEqual({ ...usual, max_pending: 5 });
   expect(await setTenant(db, { max_types: 20 })).toEqual({ ...usual, max_pending: 5, max_types: 20 });
-  expect(await setTenant(db, {})).toEqual({ ...usual, max_pending: 5, max_types: 20 });
-  expect(await setTenant(db, { max_pending: null, max_types: null })).toEqual(usual);
+  const three = { ...usual, max_pending: 5, max_types: 20, max_schedules: 3 };
+  expect(await setTenant(db, { max_schedules: 3 })).toEqual(three);
+  expect(await setTenant(db, {})).toEqual(three);
+  expect(await setTenant(db, { max_pending: null, max_types: null, max_schedules: null })).toEqual(usual);
   const answer = await db.value("select jobforge_get_tenant($1)", [T]);
   expect(answer).toEqual({ ...usual, pending: null, types: 0 });
   expect(await db.value("select jobforge_get_tenant($1)", [U])).toMatchObject({
@@ -276,6 +278,8 @@ test.for([
   ["max_types", '{"max_types": 0}'],
   ["max_types", '{"max_types": 1000001}'],
   ["max_types", '{"max_types": "5"}'],
+  ["max_schedules", '{"max_schedules": -1}'],
+  ["max_schedules", '{"max_schedules": "5"}'],
   ["weight", '{"weight": 0}'],
   ["weight", '{"weight": 101}'],
   ["weight", '{"weight": null}'],

@@ -2,13 +2,13 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
+  allTenants,
   claim,
   claimIds,
   codeOf,
   enqueueAll,
   enqueueMany,
   expectError,
-  globalTenant,
   T,
   U,
 } from "../support/kernel.ts";
@@ -64,9 +64,9 @@ test("a limit is returned, listed, replaced and removed, and the audit log has t
     ),
   ).toEqual([
     { action: "LIMIT_SET", entity_id: `type_tenant:a:b:${T}`, tenant_id: T, max: 3 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 9 },
-    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: globalTenant, max: 0 },
-    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: globalTenant, max: null },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: allTenants, max: 9 },
+    { action: "LIMIT_SET", entity_id: "type:a", tenant_id: allTenants, max: 0 },
+    { action: "LIMIT_REMOVED", entity_id: "type:a", tenant_id: allTenants, max: null },
   ]);
 });
 

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
+  allTenants,
   claim,
   claimIds,
   codeOf,
@@ -11,7 +12,6 @@ import {
   expectError,
   fail,
   find,
-  globalTenant,
   heartbeat,
   type Sql,
   T,
@@ -171,7 +171,7 @@ test("gates show who set them, when and why, and every change is in the audit lo
     ),
   ).toEqual([
     {
-      tenant_id: globalTenant,
+      tenant_id: allTenants,
       actor: role,
       action: "GATE_PAUSED",
       entity_type: "gate",
@@ -187,7 +187,7 @@ test("gates show who set them, when and why, and every change is in the audit lo
       message: "unpaid",
     },
     {
-      tenant_id: globalTenant,
+      tenant_id: allTenants,
       actor: role,
       action: "GATE_RESUMED",
       entity_type: "gate",

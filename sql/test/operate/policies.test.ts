@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import {
+  allTenants,
   attemptsOf,
   auditOf,
   claim,
@@ -12,7 +13,6 @@ import {
   expectError,
   find,
   gapOf,
-  globalTenant,
   type Sql,
   setPolicy,
   T,
@@ -143,7 +143,7 @@ test("operators set policies, workers read them too, and a change is in the audi
     ),
   ).toEqual([
     {
-      tenant_id: globalTenant,
+      tenant_id: allTenants,
       actor: role,
       action: "POLICY_SET",
       entity_type: "type",

@@ -1,7 +1,8 @@
 /** jobforge_list_audit: the audit log, page by page. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, codeOf, enqueue, fail, type Sql, T, U } from "../support/kernel.ts";
+import { allTenants, claim, codeOf, enqueue, fail, globalTenant, type Sql, T, U } from "../support/kernel.ts";
+import { boundLogin, login, set } from "../support/tenants.ts";
 
 /** Three jobs of two tenants that failed permanently, each with its row in the audit log. */
 async function auditedFailures(db: Sql): Promise<string[]> {
@@ -43,4 +44,59 @@ test("only operators list the audit log of all tenants, and a wrong filter is re
   expect(await codeOf(tenant.query("select jobforge_list_audit($1)", [T]))).toBe("ok");
   for (const filters of ['{"acton": "x"}', '{"after": "soon"}', '{"limit": "many"}', '{"cursor": "x"}', "[]"])
     expect(await codeOf(db.query("select jobforge_list_audit(null, $1)", [filters])), filters).toBe("JF002");
+});
+
+/** What operators do to the whole installation. Each writes a row into the audit log. */
+const installationWide = [
+  `select jobforge_set_policy('a', '{"max_attempts": 2}')`,
+  "select jobforge_set_limit('type', 'a', 1)",
+  "select jobforge_set_limit('key', '*', 1)",
+  "select jobforge_remove_limit('type', 'a')",
+  "select jobforge_set_gate('all', null, true, 'a move')",
+  "select jobforge_set_gate('type', 'a', true)",
+  "select jobforge_set_gate('all', null, false)",
+  "select jobforge_create_token('ci', 'jobforge_operator')",
+  "select jobforge_revoke_token((select id from jobforge_list_tokens() limit 1))",
+  "select jobforge_bind_role(session_user, null)",
+];
+
+test("the global tenant sees no audit row that concerns the installation, an operator all of them", async ({
+  db,
+}) => {
+  const { id } = await enqueue(db, { tenant_id: globalTenant, max_attempts: 1 });
+  await claim(db);
+  await fail(db, id);
+  for (const call of installationWide) await db.query(call);
+  const global = await boundLogin(db, globalTenant, "jobforge_tenant");
+  const own = [
+    { action: "ROLE_BOUND", tenant_id: globalTenant },
+    { action: "JOB_EXHAUSTED_RETRIES", tenant_id: globalTenant },
+  ];
+  const listed = "select action, tenant_id from jobforge_list_audit($1)";
+  expect(await global.query(listed, [globalTenant])).toEqual(own);
+  expect(await global.query("select action, tenant_id from jobforge_audit_log order by id desc")).toEqual(
+    own,
+  );
+  const operator = await login(db, "jobforge_operator");
+  for (const rows of [
+    await operator.query(listed, [null]),
+    await operator.query("select action, tenant_id from jobforge_audit_log order by id desc"),
+  ])
+    expect(rows).toHaveLength(installationWide.length + own.length);
+  expect(await operator.query(listed, [allTenants])).toHaveLength(installationWide.length);
+});
+
+test("no role can be bound to the scope of all tenants or name it", async ({ db }) => {
+  await db.query("select jobforge_set_gate('all', null, true)");
+  const { role, url } = await db.createLogin("jobforge_app");
+  expect(await codeOf(db.query("select jobforge_bind_role($1, $2)", [role, allTenants]))).toBe("JF002");
+  const app = await db.connect(url);
+  for (const [name, value] of [
+    ["app.tenant_id", allTenants],
+    ["request.jwt.claims", JSON.stringify({ tenant_id: allTenants })],
+  ] as const) {
+    await set(app, name, value);
+    expect(await app.query("select from jobforge_audit_log")).toEqual([]);
+    expect(await codeOf(app.query("select jobforge_list_audit($1)", [allTenants]))).toBe("42501");
+  }
 });

@@ -1,4 +1,5 @@
 /** Secrets are masked before an error is stored, wherever it is stored. */
+import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { redactionCases } from "../../../test/redaction-cases.ts";
@@ -79,4 +80,47 @@ test("every error is stored, however unusual", async ({ db }) => {
   expect(await db.value("select count(*)::int from jobforge_jobs where tenant_id = $1", [T])).toBe(
     errors.length,
   );
+});
+
+/** Returns how often functions of the kernel ran in a statement, counted by Postgres. */
+async function callsIn(db: TestDatabase, sql: string, values: readonly unknown[]): Promise<number> {
+  const counting = await db.connect();
+  await counting.query("set track_functions = 'all'");
+  await counting.query("begin");
+  await counting.query(sql, values);
+  return await counting.value<number>(
+    "select coalesce(sum(calls), 0)::int from pg_stat_xact_user_functions where funcname like 'redact%'",
+  );
+}
+
+test("masking an error is bounded work, whatever it consists of", async ({ db }) => {
+  const list = (part: unknown, count: number): unknown[] => Array.from({ length: count }, () => part);
+  const errors: readonly unknown[] = [
+    list("a=b", 1500),
+    list([], 4000),
+    { details: list({ a: ["x"] }, 900), message: "m" },
+    Object.fromEntries(list("x", 1200).map((text, n) => [`key${n}`, text])),
+    list(list(1, 30), 100),
+  ];
+  const calls = "select jobforge.error_of($1, now(), '{}')";
+  for (const error of errors)
+    expect(
+      await callsIn(db, calls, [JSON.stringify(error)]),
+      JSON.stringify(error).slice(0, 60),
+    ).toBeLessThan(10);
+  const usual = {
+    message: "m",
+    stack: "at x".repeat(500),
+    errors: list({ name: "E", message: "token=x" }, 40),
+  };
+  expect(await callsIn(db, calls, [JSON.stringify(usual)])).toBeGreaterThan(80);
+  expect(await db.value(calls, [JSON.stringify(errors[2])])).toMatchObject({ message: "m", truncated: true });
+});
+
+test("the progress of a run is explained with bounded work", async ({ db }) => {
+  const { id } = await enqueue(db);
+  await claim(db);
+  const progress = JSON.stringify(Array.from({ length: 5000 }, () => "a=b"));
+  await db.query("select jobforge_progress_job($1, 'w1', $2)", [id, progress]);
+  expect(await callsIn(db, "select jobforge_explain_job($1, $2)", [id, T])).toBeLessThan(100);
 });

@@ -17,7 +17,6 @@ const calls: readonly string[] = [
   "earliest_finish(x.id)",
   "finished_statuses()",
   "first_lane()",
-  "global_tenant()",
   "heartbeat_interval()",
   "inline_payload(x.json)",
   "is_alive(x.at, x.at)",

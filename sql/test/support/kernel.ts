@@ -8,6 +8,8 @@ export const U = "22222222-2222-4222-8222-222222222222";
 export const unknownId = "99999999-9999-4999-8999-999999999999";
 /** The tenant of work that belongs to no tenant. */
 export const globalTenant = "00000000-0000-0000-0000-000000000000";
+/** The tenant of audit rows that concern the installation. */
+export const allTenants = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** A connection of a test: the main one or another. */
 export type Sql = Pick<TestConnection, "query" | "value" | "travel">;

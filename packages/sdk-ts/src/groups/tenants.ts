@@ -8,6 +8,8 @@ import { bounds } from "../words.ts";
 export interface TenantSettings {
   /** How many jobs the tenant may have queued and running; null: any number. */
   readonly maxPending?: number | null | undefined;
+  /** How many schedules the tenant may have; null: 10,000 for its own callers. */
+  readonly maxSchedules?: number | null | undefined;
   /** How many turns the tenant gets where others get one. */
   readonly weight?: number | undefined;
 }
@@ -17,6 +19,8 @@ export interface TenantInfo {
   readonly maxPending: number | undefined;
   /** How many jobs the tenant has queued and running; known for tenants with a quota. */
   readonly pending: number | undefined;
+  /** Undefined: the default. */
+  readonly maxSchedules: number | undefined;
   readonly weight: number;
 }
 
@@ -38,11 +42,13 @@ export class Tenants {
 
   async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending">> {
     checkTenant(tenantId);
-    const { maxPending, weight } = settings;
+    const { maxPending, maxSchedules, weight } = settings;
     if (maxPending !== undefined && maxPending !== null)
       checkRange(maxPending, "maxPending", bounds.maxPending);
+    if (maxSchedules !== undefined && maxSchedules !== null)
+      checkRange(maxSchedules, "maxSchedules", bounds.maxSchedules);
     if (weight !== undefined) checkRange(weight, "weight", bounds.weight);
-    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, weight }) };
+    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, maxSchedules, weight }) };
     return fromRow(await this.#transport.call<object>("jobforge_set_tenant", args));
   }
 

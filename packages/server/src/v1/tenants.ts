@@ -1,4 +1,4 @@
-/** /v1/tenants: how many jobs a tenant may have, and how many turns it gets. */
+/** /v1/tenants: how many jobs and schedules a tenant may have, and how many turns it gets. */
 import { createRoute } from "@hono/zod-openapi";
 import { type Api, body, responses, serveValue } from "./api.ts";
 import { Tenant, TenantChanges, TenantIdParameter, TenantSettings } from "./schemas/tenants.ts";
@@ -11,7 +11,7 @@ export function tenantRoutes(api: Api): void {
     method: "get",
     path,
     operationId: "getTenant",
-    summary: "Show a tenant's quota, how much of it is used, and its weight",
+    summary: "Show a tenant's quotas, how much of them is used, and its weight",
     tags,
     request: { params: TenantIdParameter },
     responses: responses(Tenant, "The tenant's settings, or the defaults"),
@@ -23,7 +23,7 @@ export function tenantRoutes(api: Api): void {
     method: "patch",
     path,
     operationId: "setTenant",
-    summary: "Set a tenant's quota and weight",
+    summary: "Set a tenant's quotas and weight",
     description: "Keys that the request leaves out keep their values.",
     tags,
     request: { params: TenantIdParameter, body: body(TenantChanges) },

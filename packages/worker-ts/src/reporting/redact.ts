@@ -1,15 +1,21 @@
 /**
  * Masks secrets in log lines. The rules are those with which the database masks stored errors (redact.sql): well-known
  * keys and formats, and the keys that a type's policy lists. A test checks both with the same cases.
+ *
+ * A handler may log what others wrote, so every rule takes a time that grows no faster than the text: a rule that could
+ * start at each word of a long name starts only at the beginning of the name.
  */
 
 const mask = "[redacted]";
 const unreadable = "[unreadable]";
 const maxDepth = 16;
 const maxStackLength = 4000;
+const maxTextLength = 8192;
 
 const secretWords =
   "passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie";
+/** A name that contains one of the words, from its beginning. */
+const secretName = `(?<![a-z0-9_-])(?:(?!${secretWords})[a-z0-9_-])*(?:${secretWords})[a-z0-9_-]*`;
 /** The characters between a key and its value, and the value: masked already, quoted, or up to the next separator. */
 const secretValue = `(\\\\?["']?\\s*[=:]\\s*)(?:\\[redacted\\]|\\\\?"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\\s"'\\\\,;&)}\\]]+)`;
 
@@ -24,12 +30,22 @@ const rules: readonly (readonly [RegExp, string])[] = [
     `$1${mask}`,
   ],
   [/(bearer\s+)(?=[^\s]*[0-9._-])[a-z0-9._~+/=-]{6,}/gi, `$1${mask}`],
+  // A JSON web token, with what is before it in the same word.
   [
-    /eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}/g,
+    /(?<![A-Za-z0-9_-])((?:(?!eyJ)[A-Za-z0-9_-])*)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g,
+    `$1${mask}`,
+  ],
+  [
+    /(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}/g,
     mask,
   ],
-  [new RegExp(`((?:${secretWords})[a-z0-9_-]*)${secretValue}`, "gi"), `$1$2${mask}`],
+  [new RegExp(`(${secretName})${secretValue}`, "gi"), `$1$2${mask}`],
 ];
+
+/** Masks by the well-known rules, however long the text is. */
+export function maskText(text: string): string {
+  return rules.reduce((masked, [rule, replacement]) => masked.replace(rule, replacement), text);
+}
 
 /** Masks by the well-known rules, and the keys that a type's policy or definition lists. */
 export class Redactor {
@@ -44,10 +60,20 @@ export class Redactor {
       keys.length === 0 ? undefined : new RegExp(`((?<!\\w)(?:${escaped}))${secretValue}`, "gi");
   }
 
+  /** Masks a text. A longer text is cut to 8,192 characters, and says so. */
   text(text: string): string {
-    let masked = text;
-    for (const [rule, replacement] of rules) masked = masked.replace(rule, replacement);
+    if (text.length <= maxTextLength) return this.#mask(text);
+    return `${this.#cut(text, maxTextLength)}… [cut: ${text.length} characters]`;
+  }
+
+  #mask(text: string): string {
+    const masked = maskText(text);
     return this.#listedRule === undefined ? masked : masked.replace(this.#listedRule, `$1$2${mask}`);
+  }
+
+  /** The first cut may split a secret, which is then not masked. The second cut is shorter and removes it. */
+  #cut(text: string, length: number): string {
+    return this.#mask(text.slice(0, 2 * length)).slice(0, length);
   }
 
   /** Returns a copy without secrets. Errors become plain objects; a value with a `toJSON` method stays as it is. */
@@ -79,8 +105,7 @@ export class Redactor {
   #field(key: string, value: unknown, depth: number): unknown {
     if (this.#listed.has(key.toLowerCase())) return mask;
     if (typeof value === "string" && secretKey.test(key)) return mask;
-    if (typeof value === "string" && key === "stack")
-      return this.text(value.slice(0, 2 * maxStackLength)).slice(0, maxStackLength);
+    if (typeof value === "string" && key === "stack") return this.#cut(value, maxStackLength);
     return this.value(value, depth + 1);
   }
 
