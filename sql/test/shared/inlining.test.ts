@@ -19,7 +19,7 @@ const calls: readonly string[] = [
   "first_lane()",
   "global_tenant()",
   "heartbeat_interval()",
-  "inline_payload(x.json)",
+  "inline_payload(x.json, x.number)",
   "is_alive(x.at, x.at)",
   "is_costly(x.lane, x.number)",
   "is_key(x.text)",
