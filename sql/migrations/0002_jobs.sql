@@ -1,8 +1,8 @@
 -- Live jobs, everything that belongs to a job but not to its row, and the workers that run jobs.
 
--- A job to enqueue, as the caller asked for it. ord is its position in the call. Its values have not been checked, so
--- their types are not domains. Keys have the collation of the tables' columns: transactions must take keys in one
--- order, whether they sort new jobs or rows.
+-- A job to enqueue, as the caller asked for it. ord is its position in the call. bytes is the length of the payload as
+-- text. Its values have not been checked, so their types are not domains. Keys have the collation of the tables'
+-- columns: transactions must take keys in one order, whether they sort new jobs or rows.
 create type jobforge.new_job as (
   ord             integer,
   id              uuid,
@@ -18,7 +18,8 @@ create type jobforge.new_job as (
   subject         text collate "C",
   concurrency_key text collate "C",
   expires_at      timestamptz,
-  traceparent     text
+  traceparent     text,
+  bytes           integer
 );
 
 -- How one run ended. ord is its position in the call.
@@ -182,9 +183,11 @@ create index jobs_key_begun on jobforge.jobs (type, tenant_id, concurrency_key)
   where concurrency_key is not null and attempts > 0;
 
 -- Payloads over about 1.5 kB. They are written once and do not move with their job.
+--   bytes the length of the payload as text, by which claims and pages are bounded
 create table jobforge.payloads (
   job_id    uuid primary key,
   tenant_id uuid not null,
+  bytes     integer not null,
   payload   jsonb not null
 );
 

@@ -211,6 +211,17 @@ describe("jobforge jobs export", () => {
     expect({ code, signal, stderr: child.stderr() }).toEqual({ code: null, signal: "SIGTERM", stderr: "" });
   });
 
+  test("exports all jobs, also those of pages that are cut because of their bytes", async ({ db }) => {
+    await db.query(
+      "select count(jobforge_enqueue_job($1, 'large', to_jsonb(repeat('a', 1048000)))) from generate_series(1, 11)",
+      [T],
+    );
+    const { stdout } = await run(["jobs", "export"], { DATABASE_URL: db.url });
+    expect(stdout.trim().split("\n")).toHaveLength(11);
+    const { items, cursor } = await json<Listed>(["jobs", "list", "--limit", "100"], db.url);
+    expect([items.length, cursor]).toEqual([8, items[7]?.id]);
+  });
+
   test("--format takes precedence over --json", async ({ db }) => {
     await enqueue(db, "a");
     const { stdout } = await run(["jobs", "export", "--format", "csv", "--json"], { DATABASE_URL: db.url });

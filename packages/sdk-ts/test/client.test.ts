@@ -192,6 +192,23 @@ describe.each(transports)("over %s", (transport) => {
     expect((await operator.jobs.search({ tenantId: U }).page()).items).toHaveLength(1);
   });
 
+  test("a list goes on after a page that was cut because of its bytes", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const made = await db.query<{ id: string }>(
+      `select jobforge_enqueue_job($1, 'a', to_jsonb(repeat('a', 1048000))) ->> 'id' as id
+       from generate_series(1, 11)`,
+      [T],
+    );
+    const newestFirst = made.map(({ id }) => id).reverse();
+    const listed: string[] = [];
+    for await (const { id } of forge.list({ tenantId: T })) listed.push(id);
+    expect(listed).toEqual(newestFirst);
+    const list = forge.list({ tenantId: T });
+    const first = await list.page();
+    expect(first.items).toHaveLength(8);
+    expect(await list.page(first.cursor)).toMatchObject({ items: { length: 3 }, cursor: undefined });
+  });
+
   test("every filter narrows a list", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const [dead, queued] = await forge.enqueueMany(

@@ -2,6 +2,7 @@
  * Calls of the kernel's functions in SQL. The arguments are sent as one JSON document. Results are read as JSON text,
  * which goes into the response unchanged.
  */
+import { maxBytesOf, type Rows, readRows, readValue, rowsStatement, valueStatement } from "./answers.ts";
 import type { CatalogFunction } from "./catalog.ts";
 import type { Session } from "./database.ts";
 import { RequestError, tooDeep } from "./errors.ts";
@@ -24,14 +25,6 @@ export function fromClause(called: CatalogFunction, names: readonly string[], pl
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-export interface Rows {
-  /** The text of a JSON array. */
-  readonly text: string;
-  readonly count: number;
-  /** The id of the last row. Null if the rows have no id. */
-  readonly last: string | null;
-}
-
 /** A session that calls functions by name. */
 export interface ApiSession extends Session {
   /**
@@ -49,14 +42,14 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
   const statement = (
     name: string,
     args: Arguments,
-  ): { from: string; columns: ReadonlyMap<string, string>; values: string[] } => {
+  ): { called: CatalogFunction; from: string; values: string[] } => {
     const called = functions.get(name);
     const given = Object.entries(args).filter(([, value]) => value !== undefined);
     const names = given.map(([parameter]) => parameter);
     if (called === undefined || names.some((each) => !called.parameters.has(each))) throw notInstalled(name);
     return {
+      called,
       from: fromClause(called, names, "$1"),
-      columns: called.columns,
       values: [jsonOf(Object.fromEntries(given))],
     };
   };
@@ -64,21 +57,14 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
     ...session,
     tenant: (named) => named ?? session.caller.tenantId ?? null,
     value: async (name, args) => {
-      const { from, values } = statement(name, args);
-      const [row] = await session.query<{ text: string | null }>(
-        `select to_json(f)::text as text from ${from}`,
-        values,
-      );
-      return row?.text ?? null;
+      const { called, from, values } = statement(name, args);
+      return readValue(await session.query(valueStatement(from, maxBytesOf(called)), values));
     },
     rows: async (name, args) => {
-      const { from, columns, values } = statement(name, args);
-      const last = columns.has("id") ? "(array_agg(f.id::text))[count(*)]" : "null";
-      const [row] = await session.query<Rows>(
-        `select coalesce(json_agg(f), '[]')::text as text, count(*)::int as count, ${last} as last from ${from}`,
-        values,
-      );
-      return row ?? { text: "[]", count: 0, last: null };
+      const { called, from, values } = statement(name, args);
+      const id = called.columns.has("id") ? "f.id::text" : "null";
+      const items = `select to_json(f)::text as item, ${id} as id from ${from}`;
+      return readRows(await session.query(rowsStatement(items, maxBytesOf(called)), values));
     },
   };
 }

@@ -13,6 +13,7 @@
 --                                 4  take, from the streams of the hint
 --      index jobs_ready --------> 5  find_streams, then take:
 --                                      lock_jobs                 jobs: ready, locked
+--                                      fit_bytes                 jobs: ready; those that are too large stay
 --                                      admit                     jobs: ready -> parked, where a limit is full
 --                                      start_runs                jobs: ready -> running
 --      hint for the next call <-- 6  write_hint
@@ -46,11 +47,12 @@
 -- full before it returns. A claim that would return less than p_limit also reclaims lost leases and ends expired jobs,
 -- and then searches again, so any worker keeps the system going. Jobs for which a limit has no room are passed over.
 -- Returns the places (ctid) of the claimed rows, which are valid until the transaction ends; when the next waiting job
--- of the types becomes due, or a full limit has room again; and the hint, if wanted. Locks the jobs it claims, promotes
--- and parks. Skips what another transaction has locked; never waits.
+-- of the types becomes due, or a full limit has room again; and the hint, if wanted. A claim is bounded by bytes as
+-- well (claim_bytes): then it returns fewer jobs, and more is true. Locks the jobs it claims, promotes and parks. Skips
+-- what another transaction has locked; never waits.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
-  inout p_hint jsonb, out claimed tid[], out due timestamptz
+  inout p_hint jsonb, out claimed tid[], out due timestamptz, out more boolean
 )
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -89,8 +91,11 @@ declare
   v_pages bigint := index_pages_read();
   v_pages_read bigint;
   v_places integer := 0;
+  -- How many bytes it may still claim.
+  v_bytes bigint := claim_bytes();
 begin
   claimed := '{}';
+  more := false;
 
   -- 1. Read the hint --------------------------------------------------------------------------------------------------
   -- A hint without streams has nothing to continue with. Then this call searches in full at once, not again at the end.
@@ -135,9 +140,11 @@ begin
   if not v_search then
     v_taken := take(p_worker_id,
       array(select s from unnest(v_hint.streams) s where s.type = any (v_open) and not s.lane = any (v_paused)),
-      p_tenant_id, p_limit, p_now, v_rules);
+      p_tenant_id, p_limit, p_now, v_rules, v_bytes);
     claimed := v_taken.claimed;
-    v_streams := v_taken.streams;
+    v_bytes := v_bytes - v_taken.bytes;
+    more := v_taken.cut;
+    v_streams := case when not more then v_taken.streams end;
     v_from := lane_after(v_taken.last_lane);
     if v_taken.passed_over > 0 then
       v_streams := null;
@@ -148,7 +155,7 @@ begin
 
   -- 5. Search in full -------------------------------------------------------------------------------------------------
   -- Rank by rank, until the claim has enough or nothing is left.
-  while cardinality(claimed) < p_limit loop
+  while cardinality(claimed) < p_limit and not more loop
     if v_hint.at is not null then
       -- A transaction that stayed open may have brought in jobs late: before the floor, or of a new type.
       v_hint.at := null;
@@ -184,16 +191,19 @@ begin
     if v_from is null then
       v_streams := order_by_turn(v_streams, p_limit - cardinality(claimed), coalesce(v_rules.weighted, false));
     end if;
-    v_taken := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now, v_rules);
+    v_taken := take(p_worker_id, v_streams, p_tenant_id, p_limit - cardinality(claimed), p_now, v_rules,
+      v_bytes);
     claimed := claimed || v_taken.claimed;
+    v_bytes := v_bytes - v_taken.bytes;
+    more := v_taken.cut;
     v_from := coalesce(lane_after(v_taken.last_lane), v_from);
-    v_streams := case when v_found.complete and v_taken.passed_over = 0 then v_taken.streams end;
+    v_streams := case when v_found.complete and v_taken.passed_over = 0 and not more then v_taken.streams end;
     if v_taken.passed_over > 0 then
       v_full := v_full || v_taken.full_types;
       v_open := without_types(v_open, v_full);
       v_again_at := least(v_again_at, v_taken.again_at, case when v_taken.gave_up then p_now end);
     end if;
-    exit when cardinality(claimed) >= p_limit or v_taken.gave_up;
+    exit when cardinality(claimed) >= p_limit or v_taken.gave_up or more;
 
     -- The streams found have no more jobs. Others of this rank are in further lanes, paused, or held by other workers.
     v_searches := v_searches + 1;

@@ -1,9 +1,10 @@
 -- Claims jobs and returns them as a JSON array, with the hint for the next call, and when the next waiting job becomes
--- due. A job has the columns of jobforge_jobs that a worker needs. Columns that are rarely set are left out when they
--- are null. Like jobforge_claim_jobs, it returns jobs by priority, run_at and seq (see the claim order in claim.sql).
+-- due. more: other jobs are due, which would have made the claim too large. A job has the columns of jobforge_jobs that
+-- a worker needs. Columns that are rarely set are left out when they are null. Like jobforge_claim_jobs, it returns
+-- jobs by priority, run_at and seq (see the claim order in claim.sql).
 create or replace function jobforge.claim_documents(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_hint jsonb,
-  out jobs text, out hint jsonb, out due timestamptz
+  out jobs text, out hint jsonb, out due timestamptz, out more boolean
 )
 language plpgsql as $$
 declare
@@ -12,6 +13,7 @@ begin
   v_claim := jobforge.claim(p_worker_id, p_limit, p_types, p_tenant_id, p_now, true, p_hint);
   hint := v_claim.p_hint;
   due := v_claim.due;
+  more := v_claim.more;
   jobs := '[]';
   if cardinality(v_claim.claimed) = 0 then
     return;

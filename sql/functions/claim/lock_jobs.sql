@@ -1,10 +1,11 @@
 -- Locks jobs that may start: the oldest of every turn that has a share, up to that share. p_streams[i] starts a turn
 -- when p_shares[i] is not null, and p_lasts[i] is then the turn's last stream. Returns, for each turn that has jobs,
--- its first stream, the places (ctid) of the jobs, and the position of the last one in its stream. Skips jobs that
--- another transaction has locked; never waits. This is part 3 of the claim order (see claim.sql).
+-- its first stream, the places (ctid) of the jobs, the position of the last one in its stream, and whether any of them
+-- may be large (see fit_bytes.sql). Skips jobs that another transaction has locked; never waits. This is part 3 of the
+-- claim order (see claim.sql).
 create or replace function jobforge.lock_jobs(
   p_streams jobforge.stream[], p_lasts integer[], p_shares integer[], p_tenant_id uuid, p_now timestamptz
-) returns table (first integer, places tid[], last_at timestamptz, last_seq bigint)
+) returns table (first integer, places tid[], last_at timestamptz, last_seq bigint, large boolean)
 language plpgsql
 set enable_sort = off as $$
 declare
@@ -12,13 +13,13 @@ declare
   v_cancels boolean := exists (select from jobforge.cancel_requests);
 begin
   return query
-  select s.first::integer, x.places, x.last_at, x.last_seq
+  select s.first::integer, x.places, x.last_at, x.last_seq, x.large
   from unnest(p_streams, p_lasts, p_shares) with ordinality s(type, rank, lane, from_at, from_seq, last, share, first)
   cross join lateral (
     select array_agg(y.ctid) as places, (array_agg(y.run_at::timestamptz))[count(*)] as last_at,
-      (array_agg(y.seq))[count(*)] as last_seq
+      (array_agg(y.seq))[count(*)] as last_seq, bool_or(y.large) as large
     from (
-      select j.ctid, j.run_at, j.seq
+      select j.ctid, j.run_at, j.seq, jobforge.may_be_large(j.payload, j.progress, j.tags, j.error) as large
       from jobforge.jobs j
       where j.state = 'ready' and j.type = s.type and j.rank = s.rank and j.lane = s.lane
         and (j.run_at, j.seq) >= (s.from_at, s.from_seq)
@@ -45,7 +46,7 @@ end $$;
 -- transactions hold too many of the candidates, it starts again with more.
 create or replace function jobforge.lock_oldest(
   p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_cancels boolean, p_now timestamptz,
-  out places tid[], out last_at timestamptz, out last_seq bigint
+  out places tid[], out last_at timestamptz, out last_seq bigint, out large boolean
 )
 language plpgsql
 set enable_sort = off as $$
@@ -70,14 +71,17 @@ begin
       order by x.run_at, x.seq
       limit v_width
     )
-    select array_agg(x.ctid), (array_agg(x.run_at))[count(*)], (array_agg(x.seq))[count(*)],
+    select array_agg(x.ctid), (array_agg(x.run_at))[count(*)], (array_agg(x.seq))[count(*)], bool_or(x.large),
       (select count(*) from oldest)
-    into places, last_at, last_seq, v_read
+    into places, last_at, last_seq, large, v_read
     from (
-      select l.ctid, o.run_at, o.seq
+      select l.ctid, o.run_at, o.seq, l.large
       from oldest o
       cross join lateral (
-        select j.ctid from jobforge.jobs j where j.ctid = o.ctid and j.state = 'ready' for update skip locked
+        select j.ctid, jobforge.may_be_large(j.payload, j.progress, j.tags, j.error) as large
+        from jobforge.jobs j
+        where j.ctid = o.ctid and j.state = 'ready'
+        for update skip locked
       ) l
       limit p_limit
     ) x;

@@ -1,17 +1,23 @@
--- Takes up to p_limit jobs from streams of one rank, and starts them under the worker. A turn is a tenant with its
--- streams, which are side by side. Each tenant supplies an equal share of the jobs that are still wanted: its oldest
--- jobs of any type. If a tenant has fewer, the others supply the rest. A tenant of weight three supplies three shares.
--- Part 2 of the claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and it looks
--- further along the streams. Returns:   claimed     the places (ctid) of the running rows, valid until the transaction
--- ends   streams     the streams with the positions where they continue; those that had their turn come last
--- last_lane   the lane that was served last   passed_over how many jobs did not fit a limit; full_types: the types that
--- are full; again_at: when to ask again   gave_up     it passed over so many jobs that it stopped Locks the jobs it
--- starts and parks. Skips what another transaction has locked; never waits.
+-- Takes up to p_limit jobs, of at most p_bytes, from streams of one rank, and starts them under the worker. A turn is a
+-- tenant with its streams, which are side by side. Each tenant supplies an equal share of the jobs that are still
+-- wanted: its oldest jobs of any type. If a tenant has fewer, the others supply the rest. A tenant of weight three
+-- supplies three shares. Part 2 of the claim order (see claim.sql). Where limits exist, jobs that do not fit are passed
+-- over, and it looks further along the streams. Returns:
+--   claimed     the places (ctid) of the running rows, valid until the transaction ends
+--   streams     the streams with the positions where they continue; those that had their turn come last
+--   last_lane   the lane that was served last
+--   passed_over how many jobs did not fit a limit; full_types: the types that are full; again_at: when to ask again
+--   gave_up     it passed over so many jobs that it stopped
+--   bytes       how much the jobs have that were measured (see fit_bytes.sql)
+--   cut         jobs were left in the queue because of their size. Then the positions of the streams are past them
+-- Locks the jobs it starts and parks, and those it leaves because of their size. Skips what another transaction has
+-- locked; never waits.
 create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_now timestamptz,
-  p_rules jobforge.claim_rules,
+  p_rules jobforge.claim_rules, p_bytes bigint,
   out claimed tid[], out streams jobforge.stream[], out last_lane bigint,
-  out passed_over integer, out full_types text[], out again_at timestamptz, out gave_up boolean
+  out passed_over integer, out full_types text[], out again_at timestamptz, out gave_up boolean,
+  out bytes bigint, out cut boolean
 )
 language plpgsql as $$
 declare
@@ -30,6 +36,9 @@ declare
   v_may_have_more integer[];
   v_turn record;
   v_locked tid[] := '{}';
+  -- Whether any of the locked jobs may be large, and those that fit.
+  v_large boolean := false;
+  v_fitting record;
   v_admitted record;
 begin
   streams := p_streams;
@@ -37,6 +46,8 @@ begin
   passed_over := 0;
   full_types := '{}';
   gave_up := false;
+  bytes := 0;
+  cut := false;
 
   -- 1. Find the turns -------------------------------------------------------------------------------------------------
   for i in 1 .. cardinality(p_streams) loop
@@ -64,6 +75,7 @@ begin
     v_may_have_more := '{}';
     for v_turn in select * from jobforge.lock_jobs(streams, v_lasts, v_shares, p_tenant_id, p_now) loop
       v_locked := v_locked || v_turn.places;
+      v_large := v_large or v_turn.large;
       for i in v_turn.first .. v_lasts[v_turn.first] loop
         if (v_turn.last_at, v_turn.last_seq) >= ((streams[i]).from_at, (streams[i]).from_seq) then
           streams[i].from_at := v_turn.last_at;
@@ -84,6 +96,14 @@ begin
     end if;
 
     -- 4. Ask the limits, and start what fits --------------------------------------------------------------------------
+    -- What is too large is left out before: a job that is admitted has spent its tokens.
+    if v_large then
+      v_fitting := jobforge.fit_bytes(v_locked, p_bytes - bytes);
+      bytes := bytes + v_fitting.bytes;
+      cut := cardinality(v_fitting.places) < cardinality(v_locked);
+      v_locked := v_fitting.places;
+      v_large := false;
+    end if;
     v_admitted := jobforge.admit(v_locked, v_missing, p_now, p_rules);
     v_locked := '{}';
     -- Started in every round, so that the limits count these runs in the next.
@@ -105,11 +125,17 @@ begin
       else v_missing
     end;
     gave_up := passed_over >= 2000 and v_missing > 0;
-    exit when gave_up;
+    exit when gave_up or cut;
   end loop;
 
   -- 5. Start what was locked, where no limit is asked -----------------------------------------------------------------
   if not v_limited then
+    if v_large then
+      v_fitting := jobforge.fit_bytes(v_locked, p_bytes);
+      bytes := v_fitting.bytes;
+      cut := cardinality(v_fitting.places) < cardinality(v_locked);
+      v_locked := v_fitting.places;
+    end if;
     claimed := jobforge.start_runs(v_locked, p_worker_id, p_now, false);
   end if;
 

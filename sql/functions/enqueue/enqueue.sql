@@ -56,7 +56,7 @@ begin
   ), wanted as materialized (
     -- The jobs without an idempotency key, and those that hold theirs; numbered.
     select j.*, p.max_attempts as usual_attempts, p.max_priority, coalesce(p_seq, nextval('jobs_seq_seq')) as seq,
-      inline_payload(j.payload) as inline_payload
+      inline_payload(j.payload, j.bytes) as inline_payload
     from unnest(p_jobs) j
     join policy p on p.type = j.type
     where j.idempotency_key is null
@@ -81,8 +81,8 @@ begin
     returning jobs.id
   ), stored as (
     -- Their large payloads.
-    insert into payloads (job_id, tenant_id, payload)
-    select w.id, p_tenant_id, w.payload
+    insert into payloads (job_id, tenant_id, bytes, payload)
+    select w.id, p_tenant_id, w.bytes, w.payload
     from wanted w
     join created c on c.id = w.id
     where w.inline_payload is null

@@ -9,7 +9,7 @@ create or replace function jobforge.enqueue_new_job(
 )
 language plpgsql as $$
 declare
-  v_payload jsonb := jobforge.inline_payload(p_job.payload);
+  v_payload jsonb := jobforge.inline_payload(p_job.payload, p_job.bytes);
   v_max_attempts integer;
   v_max_priority integer;
 begin
@@ -25,7 +25,8 @@ begin
     coalesce(p_job.run_at, p_now), p_now, p_now, p_job.expires_at, v_payload,
     p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent);
   if v_payload is null then
-    insert into jobforge.payloads (job_id, tenant_id, payload) values (p_job.id, p_tenant_id, p_job.payload);
+    insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
+    values (p_job.id, p_tenant_id, p_job.bytes, p_job.payload);
   end if;
   perform jobforge.note_pending(p_tenant_id, 1);
   if p_notify then
@@ -58,14 +59,14 @@ begin
     j.id, j.seq, p_tenant_id, jobforge.lane_of(p_tenant_id), j.type, jobforge.queued_state(j.run_at, p_now),
     jobforge.rank_of(j.priority, p.max_priority),
     coalesce(j.max_attempts, p.max_attempts), coalesce(j.max_attempts, p.max_attempts),
-    coalesce(j.run_at, p_now), p_now, p_now, j.expires_at, jobforge.inline_payload(j.payload),
+    coalesce(j.run_at, p_now), p_now, p_now, j.expires_at, jobforge.inline_payload(j.payload, j.bytes),
     j.concurrency_key, j.subject, j.tags, j.traceparent
   from numbered j
   join policy p on p.type = j.type;
-  insert into jobforge.payloads (job_id, tenant_id, payload)
-  select j.id, p_tenant_id, j.payload
+  insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
+  select j.id, p_tenant_id, j.bytes, j.payload
   from unnest(p_jobs) j
-  where jobforge.inline_payload(j.payload) is null;
+  where jobforge.inline_payload(j.payload, j.bytes) is null;
   perform jobforge.note_pending(p_tenant_id, cardinality(p_jobs));
   if p_notify then
     perform jobforge.wake_for(p_tenant_id, p_jobs, p_now);

@@ -2,7 +2,7 @@
 -- and printed in 100 kB.
 create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
 language sql immutable as $$
-  select octet_length(p_document::text) > 1048576
+  select octet_length(p_document::text) > jobforge.document_bytes()
 $$;
 
 -- Returns whether a caller may use a text as a key: null, or 1 to 1024 bytes.
@@ -43,7 +43,7 @@ language sql stable as $$
       then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes in total']
     when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
       then array['traceparent', 'traceparent must be a W3C trace context header']
-    when jobforge.is_oversized(p_job.payload) then array['payload', 'payload is larger than 1 MiB']
+    when p_job.bytes > jobforge.document_bytes() then array['payload', 'payload is larger than 1 MiB']
   end
 $$;
 

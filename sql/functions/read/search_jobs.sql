@@ -1,4 +1,5 @@
 -- Returns the jobs of all tenants, newest first. Filters are those of jobforge_list_jobs, and tenant_id.
+-- A page is bounded by bytes in the same way.
 -- Who: operators. Locks nothing.
 create or replace function :"api_schema".jobforge_search_jobs(p_filters jsonb default '{}')
 returns setof :"api_schema".jobforge_jobs

@@ -198,12 +198,12 @@ returns void
 language plpgsql as $$
 begin
   with runs as materialized (
-    select jobforge.new_id() as id, r.at, s.*, jobforge.inline_payload(s.payload) as inline_payload,
+    select jobforge.new_id() as id, r.at, s.*, jobforge.inline_payload(s.payload, s.bytes) as inline_payload,
       jobforge.rank_of(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
     from unnest(p_schedule_ids, p_times) with ordinality r(schedule_id, at, ord)
     cross join lateral (
-      select s.id as schedule_id, s.tenant_id, s.type, s.payload, s.priority, s.max_attempts, s.subject, s.tags,
-        s.concurrency_key
+      select s.id as schedule_id, s.tenant_id, s.type, s.payload, octet_length(s.payload::text) as bytes, s.priority,
+        s.max_attempts, s.subject, s.tags, s.concurrency_key
       from jobforge.schedules s
       where s.id = r.schedule_id
     ) s
@@ -220,8 +220,8 @@ begin
       r.inline_payload, r.subject, r.tags, r.concurrency_key, r.schedule_id, r.at
     from runs r
   )
-  insert into jobforge.payloads (job_id, tenant_id, payload)
-  select r.id, r.tenant_id, r.payload
+  insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
+  select r.id, r.tenant_id, r.bytes, r.payload
   from runs r
   where r.inline_payload is null;
   -- A schedule's runs count towards a quota like other jobs.

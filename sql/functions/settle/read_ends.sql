@@ -11,7 +11,8 @@ end $$;
 
 -- Returns the ends of runs in a JSON array of objects, whose ids and attempts are well-formed. An object that is not an
 -- end (no id, or an unknown status) gets a null id, so it matches no job. A success whose result or children cannot be
--- stored becomes a failure that is not retried: its work is done, and a retry would give the same result.
+-- stored becomes a failure that is not retried: its work is done, and a retry would give the same result. Another end
+-- loses such a result.
 create or replace function jobforge.cast_ends(p_results jsonb, p_now timestamptz) returns jobforge.run_end[]
 language plpgsql as $$
 begin
@@ -20,12 +21,15 @@ begin
         p_ord => r.ord::integer,
         p_id => case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
         p_attempt => r.attempt,
-        p_status => case when x.problem is null then r.status else 'failed' end,
-        p_error => coalesce(x.problem, r.error),
-        p_result => case when x.problem is null and not jobforge.is_oversized(r.result) then r.result end,
-        p_artifact_ref =>
-          case when x.problem is null and not jobforge.is_long_ref(r.artifact_ref) then r.artifact_ref end,
-        p_retry => r.retry is distinct from 'false' and x.problem is null,
+        p_status => case when x.problem is not null and r.status = 'succeeded' then 'failed' else r.status end,
+        p_error => case
+          when x.problem is not null and r.status = 'succeeded' then x.problem
+          when pg_column_size(r.error) > 65536 then jobforge.short_error(r.error)
+          else r.error
+        end,
+        p_result => case when x.problem is null then r.result end,
+        p_artifact_ref => case when x.problem is null then r.artifact_ref end,
+        p_retry => r.retry is distinct from 'false' and (x.problem is null or r.status <> 'succeeded'),
         p_run_at => case r.status
           when 'failed' then case when r.retry_at is not null then jobforge.time_or_null(r.retry_at) end
           when 'deferred' then coalesce(case when r.run_at is not null then jobforge.time_or_null(r.run_at) end, p_now)
@@ -41,8 +45,10 @@ begin
       id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children,
       next_run_at, ord)
     cross join lateral (
-      select case when r.status = 'succeeded' and num_nonnulls(r.result, r.artifact_ref, r.children) > 0
-        then jobforge.problem_with_end(r.result, r.artifact_ref, r.children, p_now) end as problem
+      select case when num_nonnulls(r.result, r.artifact_ref, r.children) > 0
+        then jobforge.problem_with_end(
+          r.result, r.artifact_ref, case when r.status = 'succeeded' then r.children end, p_now)
+        end as problem
     ) x);
 end $$;
 
@@ -57,7 +63,8 @@ language sql immutable as $$
   from jsonb_array_elements(p_results) with ordinality e(item, ord)
 $$;
 
--- Why a success cannot be stored as reported: an error for the run, or null.
+-- Why the result or the children of a run cannot be stored: an error for the run, or null. A result whose text Postgres
+-- cannot even make, such as 10,000 times 1e100000, is over 1 MiB as well.
 create or replace function jobforge.problem_with_end(
   p_result jsonb, p_artifact_ref text, p_children jsonb, p_now timestamptz
 ) returns jsonb
@@ -73,7 +80,18 @@ begin
   return null;
 exception when sqlstate 'JF002' or sqlstate 'JF008' then
   return jsonb_build_object('name', 'InvalidResult', 'message', sqlerrm);
+when program_limit_exceeded then
+  return '{"name": "InvalidResult", "message": "Payload too large: result or children are over 1 MiB"}';
 end $$;
+
+-- Returns an error with only the texts that are stored of a long one: see jobforge.error_of. The text of the whole
+-- error, which error_of measures, may be longer than Postgres can make.
+create or replace function jobforge.short_error(p_error jsonb) returns jsonb
+language sql immutable as $$
+  select coalesce(jsonb_object_agg(k.key, left(p_error ->> k.key, 8000)), '{}') || '{"truncated": true}'
+  from unnest(array['name', 'message', 'stack']) k(key)
+  where jsonb_typeof(p_error -> k.key) = 'string'
+$$;
 
 -- Returns whether an artifact_ref is longer than 4096 bytes. Null for null.
 create or replace function jobforge.is_long_ref(p_artifact_ref text) returns boolean

@@ -5,7 +5,8 @@
 -- Returns {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. The outcome is ok; already
 -- when this worker has settled this run before, so a call may be repeated after a lost response; or stale when the
 -- fence refused it. An invalid result does not affect the others. A claim that fails undoes no settle; claim_error says
--- why. Children of a success are enqueued with it, once.
+-- why. A claim is bounded by bytes as well (claim_bytes): more is true when it left out jobs for that reason. Children
+-- of a success are enqueued with it, once.
 -- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks running rows in id
 -- order; waits for nothing that an application can hold. Claiming needs READ COMMITTED.
 create or replace function :"api_schema".jobforge_settle_jobs(
@@ -20,7 +21,7 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 begin
-  return settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint)::jsonb;
+  return (settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint, true)).document;
 end $$;
 
 -- The same call for a worker that parses JSON itself: returns the JSON as text. To build a jsonb of hundreds of jobs
@@ -38,13 +39,15 @@ language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 begin
-  return settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint);
+  return (settle_and_claim(p_worker_id, p_results, p_claim_limit, p_types, p_tenant_id, p_hint, false)).response;
 end $$;
 
--- Does the work of both calls. Returns the JSON as text.
+-- Does the work of both calls. Returns the JSON as text, or with p_parse as jsonb. The jobs are parsed where a failure
+-- undoes only the claim: a payload may be nested so deeply that it cannot be parsed here.
 create or replace function jobforge.settle_and_claim(
-  p_worker_id text, p_results jsonb, p_claim_limit integer, p_types text[], p_tenant_id uuid, p_hint jsonb
-) returns text
+  p_worker_id text, p_results jsonb, p_claim_limit integer, p_types text[], p_tenant_id uuid, p_hint jsonb,
+  p_parse boolean, out response text, out document jsonb
+)
 language plpgsql
 set search_path = jobforge, pg_temp
 set jit = off
@@ -57,6 +60,7 @@ declare
   v_bound uuid := case when v_tenant_id is not null then claimable_tenant(null) end;
   v_settled text := '[]';
   v_claimed record;
+  v_jobs jsonb;
   v_claim_error json;
 begin
   perform require_worker_id(p_worker_id);
@@ -73,16 +77,27 @@ begin
   begin
     if p_claim_limit > 0 then
       v_claimed := claim_documents(p_worker_id, p_claim_limit, p_types, v_tenant_id, v_now, p_hint);
+      if p_parse then
+        v_jobs := v_claimed.jobs::jsonb;
+        v_claimed.jobs := '[]';
+      end if;
     end if;
   exception when others then
+    v_jobs := null;
     v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
   end;
   if p_claim_limit = 0 or v_claim_error is not null then
-    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now), v_tenant_id) as due into v_claimed;
+    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now, v_tenant_id), v_tenant_id) as due,
+      false as more
+    into v_claimed;
   end if;
-  return concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),
+  response := concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),
     ',"next_due_at":', coalesce(to_json(v_claimed.due), 'null'),
-    ',"now":', to_json(v_now), ',"claim_error":' || v_claim_error, '}');
+    ',"now":', to_json(v_now), case when v_claimed.more then ',"more":true' end, ',"claim_error":' || v_claim_error,
+    '}');
+  if p_parse then
+    document := response::jsonb || case when v_jobs is null then '{}' else jsonb_build_object('jobs', v_jobs) end;
+  end if;
 end $$;
 
 -- Ends the runs of a JSON array and returns [{id, attempt, outcome, status}] in its order, as text.

@@ -126,6 +126,32 @@ language sql immutable parallel safe as $$
   select 1000
 $$;
 
+-- Sizes, in bytes of text -----------------------------------------------------------------------------------------------
+
+-- Returns the largest payload and the largest result: 1 MiB.
+create or replace function jobforge.document_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 1048576
+$$;
+
+-- Returns the largest payload that is stored in the row of its job.
+create or replace function jobforge.inline_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 4000
+$$;
+
+-- Returns how much one claim returns: 16 MiB of payloads and progress. A single job is always smaller.
+create or replace function jobforge.claim_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 16777216
+$$;
+
+-- Returns how much one page of jobs has: 8 MiB. A single job is always smaller.
+create or replace function jobforge.page_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 8388608
+$$;
+
 -- Schedules -----------------------------------------------------------------------------------------------------------
 
 -- Returns the age at which a due time counts as missed.

@@ -1,12 +1,31 @@
 -- Returns the jobs of a tenant (null: all tenants) that a filter selects, newest first. Only the rows of the page are
--- read whole.
+-- read whole. The page is bounded by bytes as well (page_bytes): it ends before the first job that would make it
+-- larger, and no payload after that one is read.
 create or replace function jobforge.read_page(p_tenant_id uuid, p_filter jobforge.job_filter)
 returns setof jobforge.all_jobs
+language plpgsql stable as $$
+declare
+  v_job jobforge.all_jobs;
+  v_bytes bigint := 0;
+begin
+  for v_job in
+    select j.*
+    from jobforge.find_page(p_tenant_id, p_filter) p
+    cross join lateral jobforge.job_at(p.id, p.finished_at) j
+    order by j.id desc
+  loop
+    v_bytes := v_bytes + jobforge.job_bytes(v_job);
+    exit when v_bytes > jobforge.page_bytes();
+    return next v_job;
+  end loop;
+end $$;
+
+-- Returns the length of a job's values whose length varies much, as text. Its JSON is longer, by about 1 kB.
+create or replace function jobforge.job_bytes(p_job jobforge.all_jobs) returns bigint
 language sql stable as $$
-  select j.*
-  from jobforge.find_page(p_tenant_id, p_filter) p
-  cross join lateral jobforge.job_at(p.id, p.finished_at) j
-  order by j.id desc
+  select octet_length(p_job.payload::text)::bigint + coalesce(octet_length(p_job.progress::text), 0)
+    + coalesce(octet_length(p_job.error::text), 0) + octet_length(p_job.tags::text)
+    + octet_length(concat(p_job.subject, p_job.idempotency_key, p_job.dedupe_key, p_job.concurrency_key))
 $$;
 
 -- One page of the jobs of a tenant (null: all tenants) that a filter selects, newest first: their ids and finish times

@@ -18,7 +18,7 @@ const calls: readonly string[] = [
   "finished_statuses()",
   "first_lane()",
   "heartbeat_interval()",
-  "inline_payload(x.json)",
+  "inline_payload(x.json, x.number)",
   "is_alive(x.at, x.at)",
   "is_costly(x.lane, x.number)",
   "is_key(x.text)",

@@ -70,8 +70,8 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
     [rows],
   );
   await db.query(
-    `insert into jobforge.payloads (job_id, tenant_id, payload)
-     select jobforge.new_id(), ${ownerSql}, '{}' from generate_series(1, $1::int) n`,
+    `insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
+     select jobforge.new_id(), ${ownerSql}, 2, '{}' from generate_series(1, $1::int) n`,
     [rows],
   );
   await db.query(

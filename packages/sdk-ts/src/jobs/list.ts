@@ -43,7 +43,7 @@ export class List<T> implements AsyncIterable<T> {
 }
 
 export interface PageOptions {
-  /** The number of items per page, 1 to 1000. Default 100. */
+  /** The number of items per page, 1 to 1000. Default 100. A page has at most 8 MiB, so it may have fewer. */
   readonly pageSize?: number | undefined;
 }
 
@@ -99,7 +99,13 @@ function listThrough<D extends JobDefinition>(
   return listRows(pageSize, (page) => read({ ...filters, ...page }));
 }
 
-/** A list whose cursor is the id of the last row of a page. */
+/** A page ends before 8 MiB, and a row has at most 1.2 MiB. So a page with fewer rows was not cut by bytes. */
+const fewestRowsOfCutPage = 6;
+
+/**
+ * A list whose cursor is the id of the last row of a page. A page with fewer rows than asked for is the last one, or
+ * was cut by bytes. Then only the database knows whether more rows follow, so it is asked for one.
+ */
 export function listRows<T extends { readonly id: string }>(
   limit: number,
   read: (page: { readonly limit: number; readonly cursor: string | undefined }) => Promise<object[]>,
@@ -107,7 +113,11 @@ export function listRows<T extends { readonly id: string }>(
   return new List(async (cursor) => {
     if (cursor !== undefined) checkUuid(cursor, "cursor");
     const items = fromRows<T>(await read({ limit, cursor }));
-    return { items, cursor: items.length === limit ? items.at(-1)?.id : undefined };
+    const last = items.at(-1)?.id;
+    if (items.length === limit) return { items, cursor: last };
+    if (items.length < fewestRowsOfCutPage) return { items, cursor: undefined };
+    const next = await read({ limit: 1, cursor: last });
+    return { items, cursor: next.length > 0 ? last : undefined };
   });
 }
 

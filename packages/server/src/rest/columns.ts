@@ -55,26 +55,43 @@ function keyOf(key: string): string {
   return /^-?\d{1,9}$/.test(key) ? key : pg.escapeLiteral(key);
 }
 
-/** The select list for `select=id,name:payload->>name,created_at::date`. */
+/**
+ * The select list for `select=id,name:payload->>name,created_at::date`. Throws if a column or a part of one is selected
+ * twice: with a hundred names, one payload would be a hundred times as large.
+ */
 export function selectList(text: string | undefined, columns: ReadonlyMap<string, string>): string {
   const items = (text ?? "*")
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
   if (items.length === 0) return "*";
-  return items.map((item) => selected(item, columns)).join(", ");
+  const sources = new Set<string>();
+  return items.map((item) => selected(item, columns, sources)).join(", ");
 }
 
-function selected(item: string, columns: ReadonlyMap<string, string>): string {
-  if (item === "*") return "*";
+/** `sources` are the expressions that are selected already. */
+function selected(item: string, columns: ReadonlyMap<string, string>, sources: Set<string>): string {
+  if (item === "*") {
+    take("*", item, sources);
+    return "*";
+  }
   refuseNul(item);
   if (item.includes("(")) throw new RequestError(400, "PGRST200", `There is no relationship for ${item}`);
   const [, alias, source = "", cast] = /^(?:([^:]+):(?!:))?([^:]+)(?:::(\w+))?$/.exec(item) ?? [];
   const { sql, name } = expressionOf(source, columns);
+  take(sql, item, sources);
   if (cast !== undefined && !castable.has(cast))
     throw new RequestError(400, "42704", `There is no cast to ${cast}`);
   const value = cast === undefined ? sql : `(${sql})::${cast}`;
   return `${value} as ${pg.escapeIdentifier(alias ?? name)}`;
+}
+
+function take(source: string, item: string, sources: Set<string>): void {
+  if (sources.has(source))
+    throw new RequestError(400, "42701", `select=${item} selects a column that is selected already`, {
+      hint: "Select each column, and each part of a JSON column, once.",
+    });
+  sources.add(source);
 }
 
 /** The order by clause for `order=created_at.desc.nullslast,id`. Empty if there is no order. */

@@ -3,6 +3,7 @@
  * /rest/v1/{view}.
  */
 import { type Context, Hono } from "hono";
+import { maxBytesOf, type Rows, readRows, readValue, rowsStatement, valueStatement } from "../answers.ts";
 import { fromClause } from "../calls.ts";
 import type { CatalogFunction, View } from "../catalog.ts";
 import type { Session } from "../database.ts";
@@ -45,6 +46,8 @@ interface Source {
    * The most rows in one response. The rows of a function are never cut off: rows that a claim returns are taken.
    */
   readonly maxRows: number;
+  /** The most bytes in one response. */
+  readonly maxBytes: number;
 }
 
 /**
@@ -109,7 +112,9 @@ async function call(services: Services, c: RestContext, text: string): Promise<R
   if (called.returns !== "rows")
     return await services.as(c, (session) => respondValue(c, session, called, from, parameters));
   const argumentNames = c.req.method === "POST" ? noArguments : new Set(names);
-  const source = { from, row: "f", columns: called.columns, argumentNames, maxRows: noLimit };
+  const { columns } = called;
+  const maxBytes = maxBytesOf(called);
+  const source = { from, row: "f", columns, argumentNames, maxRows: noLimit, maxBytes };
   return await respondRows(services, c, source, parameters);
 }
 
@@ -134,13 +139,12 @@ async function respondValue(
   from: string,
   parameters: Parameters,
 ): Promise<Response> {
-  const expression = called.returns === "nothing" ? "null" : "to_json(f)::text";
-  const [row] = await session.query<{ value: string | null }>(
-    `select ${expression} as value from ${from}`,
-    parameters.values,
-  );
-  if (called.returns === "nothing") return c.body(null, 204);
-  return c.body(row?.value ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
+  if (called.returns === "nothing") {
+    await session.query(`select from ${from}`, parameters.values);
+    return c.body(null, 204);
+  }
+  const text = readValue(await session.query(valueStatement(from, maxBytesOf(called)), parameters.values));
+  return c.body(text ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
 }
 
 async function viewOf({ catalog, settings }: Services, c: RestContext): Promise<View> {
@@ -165,6 +169,7 @@ async function read(services: Services, c: RestContext): Promise<Response> {
     columns: view.columns,
     argumentNames: noArguments,
     maxRows,
+    maxBytes: maxBytesOf({ readsOnly: true }),
   };
   return await respondRows(services, c, source, new Parameters());
 }
@@ -177,7 +182,7 @@ const noLimit = 2 ** 31 - 1;
 async function respondRows(
   services: Services,
   c: RestContext,
-  { from, row, columns, argumentNames, maxRows }: Source,
+  { from, row, columns, argumentNames, maxRows, maxBytes }: Source,
   parameters: Parameters,
 ): Promise<Response> {
   const query = queryOf(c);
@@ -185,34 +190,35 @@ async function respondRows(
   const where = whereOf(query, { columns, parameters }, argumentNames);
   const ordered = orderBy(query.get("order") ?? "", columns);
   const selected = selectList(query.get("select") ?? undefined, columns);
-  const text = `
-    with found as (select * from (select ${row}.* from ${from}) r where ${where}),
-      page as (select ${selected} from found ${ordered}
-        limit ${parameters.add(window.limit)}::int offset ${parameters.add(window.offset)}::int)
-    select coalesce(json_agg(p), '[]')::text as body, count(*)::int as rows,
-      ${window.countsAll ? "(select count(*)::int from found)" : "null"} as total
-    from page p`;
-  const [page] = await services.as(c, (session) =>
-    session.query<{ body: string; rows: number; total: number | null }>(text, parameters.values),
+  const found = `found as (select * from (select ${row}.* from ${from}) r where ${where})`;
+  const page = `page as (select ${selected} from found ${ordered}
+    limit ${parameters.add(window.limit)}::int offset ${parameters.add(window.offset)}::int)`;
+  const total = window.countsAll ? "(select count(*)::int from found)" : "null";
+  // `p.*` is the row even if a column is called p.
+  const items = "select row_to_json(p.*)::text as item, null as id from page p";
+  const text = rowsStatement(items, maxBytes, [found, page], `, ${total} as total`);
+  const rows = await services.as(c, async (session) =>
+    readRows(await session.query<Page>(text, parameters.values)),
   );
-  return shape(c, window, page ?? { body: "[]", rows: 0, total: null });
+  return shape(c, window, rows);
 }
 
-function shape(
-  c: RestContext,
-  window: Window,
-  { body, rows, total }: { body: string; rows: number; total: number | null },
-): Response {
-  const { status, contentRange } = describeRange(window, rows, total ?? undefined);
+interface Page extends Rows {
+  readonly isTooLarge: boolean;
+  readonly total: number | null;
+}
+
+function shape(c: RestContext, window: Window, { text, count, total }: Page): Response {
+  const { status, contentRange } = describeRange(window, count, total ?? undefined);
   const headers = { "content-type": "application/json; charset=utf-8", "content-range": contentRange };
   if (c.req.header("accept")?.includes("application/vnd.pgrst.object") !== true)
-    return c.body(body, status, headers);
-  if (rows !== 1)
+    return c.body(text, status, headers);
+  if (count !== 1)
     throw new RequestError(406, "PGRST116", "Cannot coerce the result to a single JSON object", {
-      hint: `The result contains ${rows} rows`,
+      hint: `The result contains ${count} rows`,
     });
   // The text of an array with one element, without its brackets.
-  return c.body(body.trim().slice(1, -1), status, {
+  return c.body(text.slice(1, -1), status, {
     ...headers,
     "content-type": "application/vnd.pgrst.object+json; charset=utf-8",
   });

@@ -4,8 +4,9 @@
  */
 import type { OpenAPIHono, RouteConfig, RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { cutPageBytes, type Rows } from "../answers.ts";
 import { isJsonType } from "../auth.ts";
-import type { ApiSession, Arguments, Rows } from "../calls.ts";
+import type { ApiSession, Arguments } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
 import { Problem } from "./schemas/basic.ts";
@@ -139,9 +140,13 @@ export function respond(
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** A response with a page of rows. Only a full page has a cursor, because only then more rows may follow. */
-export function respondPage({ text, count, last }: Rows, limit = Number.POSITIVE_INFINITY): Response {
-  return respond(`{"items":${text},"cursor":${JSON.stringify(count < limit ? null : last)}}`);
+/**
+ * A response with a page of rows. A page has a cursor if more rows may follow: it has as many rows as its limit, or so
+ * many bytes that it may have been cut. Without a limit there is no next page.
+ */
+export function respondPage({ text, bytes, count, last }: Rows, limit?: number): Response {
+  const mayHaveNext = limit !== undefined && (count >= limit || bytes >= cutPageBytes);
+  return respond(`{"items":${text},"cursor":${JSON.stringify(mayHaveNext ? last : null)}}`);
 }
 
 /** The text of a value. Throws a 404 error if it is null. */

@@ -1,6 +1,7 @@
 /** /v1/jobs: enqueue, show and steer jobs. */
 import { createRoute } from "@hono/zod-openapi";
-import type { ApiSession, Arguments, Rows } from "../calls.ts";
+import type { Rows } from "../answers.ts";
+import type { ApiSession, Arguments } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import {
   type Api,

@@ -28,13 +28,15 @@ export class Intake {
     this.#types = new Map(parts.types.map((type) => [type.name, type]));
   }
 
-  /** The jobs wait for a slot from now on; `runner.startWaiting` starts them. */
-  accept(jobs: readonly ClaimedJob[], request: ClaimRequest): void {
+  /**
+   * The jobs wait for a slot from now on; `runner.startWaiting` starts them. `isFull`: more jobs may be due, so batches
+   * wait for them.
+   */
+  accept(jobs: readonly ClaimedJob[], request: ClaimRequest, isFull: boolean): void {
     const { slots, pace, policies, overdue } = this.#parts;
     const now = performance.now();
     const runs = this.#hold(jobs, now);
     for (const run of runs) slots.add(run);
-    const isFull = jobs.length >= request.limit;
     const perType = countByType(runs);
     for (const type of perType.keys()) {
       slots.expectMore(type, type.batchSize > 1 && isFull && !request.fillsBatches);

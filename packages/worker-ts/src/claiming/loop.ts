@@ -14,7 +14,7 @@
  * In "claiming" mode a turn of the loop makes a call for one of these reasons:
  *
  * - A job may be due (`signal.mayBeDue`) and there is room for it (`demand`). Jobs may be due at the start, after a
- *   wake-up, and as long as claims return all they asked for. A claim of all types that returns less makes the worker
+ *   wake-up, and as long as claims return all they asked for, or as much as one response may have. A claim of all types that returns less makes the worker
  *   idle: then only `idle` or a notification wakes the loop.
  * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight,
  *   or for `settleDelayMs` while every slot is busy, so that more of them share a call.
@@ -220,14 +220,14 @@ export class Loop {
   }
 
   #claimed(response: SettleResponse, request: ClaimRequest, wasWoken: boolean): void {
-    const { jobs, claim_error, next_due_at } = response;
+    const { jobs, claim_error, more = false } = response;
     const { outage, idle, signal } = this.#parts;
     if (claim_error !== undefined) {
       this.#claimFailed(claim_error);
       return;
     }
     outage.worked("claim");
-    this.#isFlowing = jobs.length >= request.limit;
+    this.#isFlowing = isFull(response, request);
     this.#budget -= jobs.length;
     if (jobs.length > 0) {
       idle?.found();
@@ -238,14 +238,14 @@ export class Loop {
       idle?.flowing();
     } else if (request.coversAll && !wasWoken) {
       signal.noteClaim(false);
-      if (this.#mode === "claiming") idle?.drained(next_due_at);
+      if (this.#mode === "claiming") idle?.drained(more ? response.now : response.next_due_at);
     }
   }
 
-  #takeIn({ jobs }: SettleResponse, request: ClaimRequest): void {
+  #takeIn(response: SettleResponse, request: ClaimRequest): void {
     const { intake, runner } = this.#parts;
-    if (this.#mode === "claiming") intake.accept(jobs, request);
-    else intake.handBack(jobs);
+    if (this.#mode === "claiming") intake.accept(response.jobs, request, isFull(response, request));
+    else intake.handBack(response.jobs);
     runner.startWaiting();
   }
 
@@ -288,4 +288,9 @@ export class Loop {
       outage.failed("claim", error),
     );
   }
+}
+
+/** Whether a claim got all it asked for, or as many bytes as one response may have. */
+function isFull({ jobs, more = false }: SettleResponse, { limit }: ClaimRequest): boolean {
+  return jobs.length >= limit || (more && jobs.length > 0);
 }

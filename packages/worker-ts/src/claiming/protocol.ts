@@ -68,6 +68,8 @@ export interface SettleResponse {
   readonly next_due_at: string | null;
   /** The database's time. */
   readonly now: string;
+  /** Whether jobs were left out because the response would have been too large. Then the next claim gets them. */
+  readonly more?: boolean;
   /** Why nothing was claimed, if the claim failed. The ends are settled all the same. */
   readonly claim_error?: { readonly code: string; readonly message: string };
 }

@@ -1,0 +1,87 @@
+/** Pages are bounded by bytes as well as by rows. The next page goes on where the last one ended. */
+import { expect } from "vitest";
+import { test } from "../../../test/database.ts";
+import { claim, claimIds, complete, fail, type Sql, T } from "../support/kernel.ts";
+
+const mib = 1024 * 1024;
+
+/** Enqueues jobs with a payload of this many bytes as text. The text compresses well. */
+async function enqueueLarge(db: Sql, count: number, bytes: number): Promise<string[]> {
+  const made = await db.query<{ id: string }>(
+    `select jobforge_enqueue_job($1, 'a', to_jsonb(repeat('a', $2 - 2)), p_subject => n::text) ->> 'id' as id
+     from generate_series(1, $3::int) n`,
+    [T, bytes, count],
+  );
+  return made.map(({ id }) => id).reverse();
+}
+
+/** Reads pages with their cursor until one is empty. Returns the ids of each. */
+async function pagesOf(
+  db: Sql,
+  call: string,
+  filters: object,
+  more: readonly unknown[] = [],
+): Promise<string[][]> {
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  for (;;) {
+    const rows = await db.query<{ id: string }>(`select id from ${call}`, [
+      JSON.stringify({ limit: 1000, cursor, ...filters }),
+      ...more,
+    ]);
+    cursor = rows.at(-1)?.id;
+    if (cursor === undefined) return pages;
+    pages.push(rows.map(({ id }) => id));
+  }
+}
+
+test("a page of jobs has at most 8 MiB, for every list of jobs, live and finished", async ({ db }) => {
+  const ids = await enqueueLarge(db, 18, mib - 100);
+  const [done = "", failed = ""] = await claimIds(db, "w1", { limit: 2 });
+  await complete(db, done);
+  await fail(db, failed, { retry: false });
+  for (const [call, more] of [
+    ["jobforge_list_jobs($2, $1)", [T]],
+    ["jobforge_search_jobs($1)", []],
+  ] as const) {
+    const pages = await pagesOf(db, call, {}, more);
+    expect(pages.map((page) => page.length)).toEqual([8, 8, 2]);
+    expect(pages.flat()).toEqual(ids);
+    expect((await pagesOf(db, call, { limit: 5 }, more)).map((page) => page.length)).toEqual([5, 5, 5, 3]);
+  }
+});
+
+test("numbers that print longer than they are stored count as what they print", async ({ db }) => {
+  await db.query(
+    `select jobforge_enqueue_jobs($1, (
+       select jsonb_agg('{"type":"a","payload":[1e131071,1e131071,1e131071]}'::jsonb) from generate_series(1, 30)))`,
+    [T],
+  );
+  const pages = await pagesOf(db, "jobforge_list_jobs($2, $1)", {}, [T]);
+  expect(pages.map((page) => page.length)).toEqual([21, 9]);
+});
+
+test("a page of small jobs has as many as its limit", async ({ db }) => {
+  await db.query(
+    `select jobforge_enqueue_jobs($1, (
+       select jsonb_agg(jsonb_build_object('type', 'a', 'payload', repeat('a', 1400))) from generate_series(1, 1000)))`,
+    [T],
+  );
+  const pages = await pagesOf(db, "jobforge_list_jobs($2, $1)", {}, [T]);
+  expect(pages.map((page) => page.length)).toEqual([1000]);
+});
+
+test("pages of schedules and of their runs have at most 8 MiB", async ({ db }) => {
+  await db.query(
+    `select jobforge_ensure_schedule($1, 'a', 's' || n, jsonb_build_object(
+       'cron', '* * * * *', 'overlap', 'allow', 'missed', 'all', 'payload', repeat('a', $2)))
+     from generate_series(1, 9) n`,
+    [T, mib - 100],
+  );
+  const schedules = await pagesOf(db, "jobforge_list_schedules($2, $1)", {}, [T]);
+  expect(schedules.map((page) => page.length)).toEqual([7, 2]);
+  await db.travel("10 minutes");
+  await claim(db, "w1");
+  const runs = await pagesOf(db, "jobforge_list_schedule_runs($2, 'a', 's1', $1)", {}, [T]);
+  expect(runs.map((page) => page.length)).toEqual([8, 2]);
+});
