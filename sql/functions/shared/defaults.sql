@@ -44,6 +44,12 @@ $$;
 
 -- Jobs ----------------------------------------------------------------------------------------------------------------
 
+-- Returns the global tenant: it owns work that belongs to no tenant. It is also the first of all tenants.
+create or replace function jobforge.global_tenant() returns uuid
+language sql immutable parallel safe as $$
+  select '00000000-0000-0000-0000-000000000000'::uuid
+$$;
+
 -- Returns the statuses of a job that has not finished.
 create or replace function jobforge.live_statuses() returns text[]
 language sql immutable parallel safe as $$
