@@ -2,7 +2,7 @@
 
 -- Returns whether a maintenance task is due (p_every null: always), the caller may do it, and no other session is doing
 -- it. If so, the caller's transaction holds the task until it ends. A role that is bound to a tenant does no
--- maintenance: whoever controls it could leave its transaction open, and nobody else would do the task.
+-- maintenance: its transaction may stay open, and until it ends no other session could do the task.
 create or replace function jobforge.begin_task(p_task text, p_now timestamptz, p_every interval) returns boolean
 language plpgsql as $$
 begin
