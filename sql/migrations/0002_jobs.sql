@@ -157,8 +157,8 @@ create table jobforge.jobs (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- By state: what claims walk, what becomes due (for claims of every tenant, and of one), what a worker holds, what waits
--- for room in a bucket. jobs_ready has THE CLAIM ORDER of functions/claim/claim.sql for each type.
+-- By state: what claims walk, what becomes due (for claims for every tenant, and for one), what a worker holds, what
+-- waits for room in a bucket. jobs_ready has THE CLAIM ORDER of functions/claim/claim.sql for each type.
 create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
 create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
 create index jobs_waiting_tenant on jobforge.jobs (tenant_id, type, run_at) where state = 'waiting';

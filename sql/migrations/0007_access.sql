@@ -1,8 +1,11 @@
 -- Who may act for whom, who did what, and what tenants' connectors need.
 
--- Logins that are bound to one tenant. Nothing that the login sets overrides the binding.
+-- Logins that are bound to one tenant. Nothing that the login sets overrides the binding. A binding holds for the role
+-- that has both this id and this name. A role that has only one of the two was renamed, was dropped and created again,
+-- or is in another cluster to which the database was restored. It is refused until an operator binds it again.
 create table jobforge.role_bindings (
-  role      text collate "C" primary key,
+  role_id   oid primary key,
+  role      text collate "C" not null unique,
   tenant_id uuid not null,
   bound_at  timestamptz not null,
   bound_by  text not null

@@ -2,7 +2,7 @@
 
 -- Returns whether a maintenance task is due (p_every null: always), the caller may do it, and no other session is doing
 -- it. If so, the caller's transaction holds the task until it ends. A role that is bound to a tenant does no
--- maintenance: whoever controls it could leave its transaction open, and nobody else would do the task.
+-- maintenance: its transaction may stay open, and until it ends no other session could do the task.
 create or replace function jobforge.begin_task(p_task text, p_now timestamptz, p_every interval) returns boolean
 language plpgsql as $$
 begin
@@ -50,26 +50,30 @@ begin
   return v_total;
 end $$;
 
--- Runs one step of a task. Returns how much it did.
+-- Runs one step of a task. Returns how much it did. Each step is a statement of its own, so that a step that cannot even
+-- be parsed, because something that it needs is gone, stops no other.
 create or replace function jobforge.run_step(p_step text, p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 begin
-  return case p_step
-    when 'apply_cancel_requests' then jobforge.apply_cancel_requests(p_now, p_limit)
-    when 'reclaim' then jobforge.reclaim(p_now, p_limit)
-    when 'expire' then jobforge.expire(p_now, p_limit)
-    when 'empty_outbox' then jobforge.empty_outbox(p_now, p_limit)
-    when 'fold_ends' then jobforge.fold_ends(null, p_now, p_limit)
-    when 'unpark_due' then jobforge.unpark_due(p_now, null)
-    when 'count_early_runs' then case when (jobforge.claim_rules()).early
-      then (select 0 from jobforge.count_early_runs(p_now)) else 0 end
-    when 'forget' then jobforge.forget(p_now, p_limit)
-    when 'count_pending' then jobforge.count_pending(p_now, p_limit)
-    when 'roll_up_usage' then (jobforge.roll_up_usage(p_now)).merged
-    when 'maintain_next_leaves' then jobforge.maintain_next_leaves(p_now)
-    when 'empty_default_leaves' then jobforge.empty_default_leaves(p_now, p_limit)
-    when 'retire_leaves' then jobforge.retire_leaves(p_now, p_limit)
-  end;
+  case p_step
+    when 'apply_cancel_requests' then return jobforge.apply_cancel_requests(p_now, p_limit);
+    when 'reclaim' then return jobforge.reclaim(p_now, p_limit);
+    when 'expire' then return jobforge.expire(p_now, p_limit);
+    when 'empty_outbox' then return jobforge.empty_outbox(p_now, p_limit);
+    when 'fold_ends' then return jobforge.fold_ends(null, p_now, p_limit);
+    when 'unpark_due' then return jobforge.unpark_due(p_now, null);
+    when 'count_early_runs' then
+      if (jobforge.claim_rules()).early then
+        perform jobforge.count_early_runs(p_now);
+      end if;
+      return 0;
+    when 'forget' then return jobforge.forget(p_now, p_limit);
+    when 'count_pending' then return jobforge.count_pending(p_now, p_limit);
+    when 'roll_up_usage' then return (jobforge.roll_up_usage(p_now)).merged;
+    when 'maintain_next_leaves' then return jobforge.maintain_next_leaves(p_now);
+    when 'empty_default_leaves' then return jobforge.empty_default_leaves(p_now, p_limit);
+    when 'retire_leaves' then return jobforge.retire_leaves(p_now, p_limit);
+  end case;
 end $$;
 
 -- Records that a step of a task has failed. Steps that fail in the same run count as one failure of the task. The error

@@ -1,8 +1,8 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and who
--- may create objects in the API schema, rows and size of the hot table, how far ahead
--- leaves exist, rows in default leaves, and when maintenance last ran. It returns numbers only and nothing about a
--- tenant. The caller decides what is a problem.
+-- may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
+-- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, and how full the queue
+-- of notifications is. It returns nothing about a tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
@@ -57,6 +57,13 @@ begin
       select count(*) from leaves l
         where l.to_at + make_interval(days => l.keep_days) <= jobforge.now() - interval '1 day'),
     'maintained_at', (select jsonb_object_agg(m.task, m.ran_at) from maintenance m where isfinite(m.ran_at)),
+    'failed_tasks', (
+      select coalesce(jsonb_object_agg(m.task, jsonb_build_object('failures', m.failures, 'failed_at', m.failed_at,
+        'error', m.error)), '{}')
+      from maintenance m
+      where m.failures > 0),
+    'stale_bindings', to_jsonb(stale_bindings()),
+    'notify_queue', pg_notification_queue_usage(),
     'outbox', (select count(*) from outbox))
   from installation i);
 end $$;

@@ -25,24 +25,74 @@ exception when data_exception then
   return null;
 end $$;
 
--- Returns the tenant to which the caller is bound; null when it is not bound. The binding of the login comes first, so
--- SET ROLE does not escape it.
+-- Returns the tenant to which the caller is bound; null when it is not bound. The first of these counts: the binding of
+-- the login itself, so SET ROLE does not escape it; a binding of the role that was set, or of a role that it is a
+-- member of; a binding of a role that the login is a member of. Raises 42501 when a binding is stale, and when the role
+-- is a member of roles that are bound to different tenants.
 create or replace function jobforge.bound_tenant() returns uuid
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
+declare
+  v_login oid;
+  v_binding role_bindings;
 begin
   -- Usually no role is bound.
   if not exists (select from role_bindings) then
     return null;
   end if;
-  return (
-    select b.tenant_id
-    from role_bindings b
-    where b.role in (session_user::text, caller())
-    order by b.role = session_user desc
-    limit 1);
+  v_login := to_regrole(quote_ident(session_user));
+  select b.* into v_binding
+  from (
+    select b.* from role_bindings b where b.role_id = v_login
+    union all
+    select b.* from role_bindings b where b.role = session_user
+  ) b
+  limit 1;
+  if v_binding.role_id = v_login and v_binding.role = session_user then
+    return v_binding.tenant_id;
+  elsif v_binding.role_id is null and caller() <> session_user then
+    return coalesce(tenant_of_role(caller()), tenant_of_role(session_user));
+  end if;
+  return tenant_of_role(session_user);
+end $$;
+
+-- Returns the tenant to which a role is bound: by its own binding, or by those of roles that it can use or set. Null
+-- when it is not bound. It goes from the role up to those that were granted to it, which are few, however many
+-- bindings there are.
+create or replace function jobforge.tenant_of_role(p_role text) returns uuid
+language plpgsql stable
+set enable_seqscan = off as $$
+declare
+  v_role oid := to_regrole(quote_ident(p_role));
+  -- From 16 on, the creator of a role is a member that can neither use it nor set it.
+  v_may_set text := case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end;
+  v_stale text;
+  v_tenants uuid[];
+begin
+  with recursive held(id) as (
+    select v_role
+    union
+    select m.roleid from held h join pg_auth_members m on m.member = h.id
+  )
+  select min(h.name) filter (where (b.role_id, b.role) <> (h.id, h.name)), array_agg(distinct b.tenant_id)
+  into v_stale, v_tenants
+  from (select h.id, pg_get_userbyid(h.id)::text collate "C" as name from held h) h
+  cross join lateral (
+    select b.* from jobforge.role_bindings b where b.role_id = h.id
+    union
+    select b.* from jobforge.role_bindings b where b.role = h.name
+  ) b
+  where h.id = v_role or pg_has_role(v_role, h.id, 'USAGE') or pg_has_role(v_role, h.id, v_may_set);
+  if v_stale is not null then
+    perform jobforge.fail_forbidden(format('Permission denied: the binding of the role %s is stale', v_stale),
+      'It was renamed, created again or restored after it was bound. Bind it again with jobforge_bind_role.');
+  elsif cardinality(v_tenants) > 1 then
+    perform jobforge.fail_forbidden(format('Permission denied: the role %s is bound to several tenants', p_role),
+      'Make it a member of the bound roles of one tenant only, or set one of these roles.');
+  end if;
+  return v_tenants[1];
 end $$;
 
 -- Returns the tenant that is calling; null for none. A bound role always acts as its tenant. Only members of

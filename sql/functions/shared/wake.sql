@@ -1,7 +1,7 @@
--- Sends a notification; every notification of the kernel goes through here. Notifications are best effort: workers poll,
--- and heartbeats return cancel requests. But a NOTIFY into a full queue fails the commit, and no exception handler can
--- catch that. Any login can fill the queue: it listens, and leaves a transaction open. So nothing is sent once the queue
--- is half full.
+-- Sends a notification. Every notification of the kernel goes through this function. Notifications are best effort:
+-- workers poll, and heartbeats return cancel requests. But a NOTIFY into a full queue fails the commit, and no
+-- exception handler can catch that. Any login can fill the queue: it listens, and leaves a transaction open. So nothing
+-- is sent once the queue is half full.
 create or replace function jobforge.notify(p_channel text, p_payload text) returns void
 language plpgsql as $$
 begin

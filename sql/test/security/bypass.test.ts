@@ -53,10 +53,11 @@ describe("a hostile search_path", () => {
       "all_jobs",
       "role_bindings",
     ]) {
-      await connection.query(`create table ${schema}.${table} (role text, tenant_id uuid)`);
+      await connection.query(`create table ${schema}.${table} (role_id oid, role text, tenant_id uuid)`);
     }
     await connection.query(
-      `insert into ${schema}.role_bindings values (session_user, '${U}'), ('jobforge_operator', '${U}')`,
+      `insert into ${schema}.role_bindings select oid, rolname, '${U}'
+       from pg_catalog.pg_roles where rolname in (session_user, 'jobforge_operator')`,
     );
   }
 

@@ -22,7 +22,7 @@ async function leaveOpen(db: TestDatabase, ...calls: string[]): Promise<TestConn
   return bound;
 }
 
-describe("beside an open transaction of a bound worker,", () => {
+describe("next to an open transaction of a bound worker,", () => {
   test("a shared worker gets the due jobs and the due schedules of other tenants", async ({ db }) => {
     for (let n = 0; n < 5; n += 1) await enqueue(db, { tenant_id: U, type: "due", in: "1 minute" });
     for (const key of ["a", "b", "c"])

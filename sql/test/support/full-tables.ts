@@ -94,8 +94,8 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
 /** Writes many bound logins and policies, gates of tenants without work, and workers that are idle for other types. */
 async function insertSettings(db: Sql): Promise<void> {
   await db.query(
-    `insert into jobforge.role_bindings (role, tenant_id, bound_at, bound_by)
-     select 'login ' || n, (${tenantSql("n")})::uuid, now(), 'operator' from generate_series(1, 5000) n`,
+    `insert into jobforge.role_bindings (role_id, role, tenant_id, bound_at, bound_by)
+     select 100000 + n, 'login ' || n, (${tenantSql("n")})::uuid, now(), 'operator' from generate_series(1, 5000) n`,
   );
   await db.query("insert into jobforge.policies (type) select 'type ' || n from generate_series(1, 5000) n");
   await db.query(

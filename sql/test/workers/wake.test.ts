@@ -12,10 +12,12 @@ import {
   reschedule,
   type Sql,
   T,
+  U,
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { listen } from "../support/listen.ts";
 import { claimAll, settle, success } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
 
 /** Registers an idle worker that waits for jobs of the types, or of all types if none are given. */
 async function idleWorker(db: Sql, worker: string, types?: readonly string[]): Promise<void> {
@@ -240,4 +242,29 @@ test("jobforge_wake_workers wakes idle workers for jobs that were enqueued witho
   ]);
   for (const wakes of [null, "[]", '{"a": "soon"}'])
     expect(await codeOf(db.query("select jobforge_wake_workers($1)", [wakes])), String(wakes)).toBe("JF002");
+});
+
+test("every notification of the kernel goes through the function that spares a full queue", async ({
+  db,
+}) => {
+  expect(
+    await db.query(
+      `select p.proname as name from pg_proc p
+       where (p.pronamespace = 'jobforge'::regnamespace or p.proname like 'jobforge\\_%')
+         and (p.prosrc ~* '\\mpg_notify\\M' or p.prosrc ~* '\\mnotify\\s+\\w+\\s*[,;]')`,
+    ),
+  ).toEqual([{ name: "notify" }]);
+});
+
+test("a worker that is bound to a tenant is woken for that tenant's jobs only", async ({ db }) => {
+  const listener = await listen(db);
+  const bound = await boundLogin(db, T, "jobforge_worker");
+  await idleWorker(bound, "w1", ["a"]);
+  await enqueue(db, { tenant_id: U });
+  await enqueueJobs(db, [{ type: "a" }], U);
+  expect(await listener.heard()).toEqual([]);
+  const { id } = await enqueue(db);
+  await claim(db, "w2", { tenant_id: T });
+  await fail(db, id, { worker: "w2" });
+  expect((await listener.heard())[0]).toBe("jobforge_wake: a");
 });
