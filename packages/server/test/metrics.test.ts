@@ -2,6 +2,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test as plain } from "vitest";
 import { TimeHistogram } from "../src/metrics/histogram.ts";
+import { maxSeries, Series } from "../src/metrics/series.ts";
 import { appToken, sign, startServer, T, test } from "./support/server.ts";
 
 describe("metrics", () => {
@@ -125,4 +126,73 @@ plain("a million measurements are added in one call", async () => {
     't_sum{type="a\\"b"} 500110',
     't_count{type="a\\"b"} 1000003',
   ]);
+});
+
+describe("the series of a metric", () => {
+  const minute = 60_000;
+
+  function series(): { series: Series; removed: string[]; dropped: string[]; pass: (ms: number) => void } {
+    let now = 0;
+    const removed: string[] = [];
+    const dropped: string[] = [];
+    const made = new Series({
+      remove: (labels) => removed.push(labels["type"] ?? ""),
+      drop: (reason) => dropped.push(reason),
+      now: () => now,
+    });
+    return {
+      series: made,
+      removed,
+      dropped,
+      pass: (ms) => {
+        now += ms;
+      },
+    };
+  }
+
+  plain("are at most a thousand; changes of further ones are counted together", () => {
+    const { series: all, removed, dropped } = series();
+    for (let n = 0; n < 50_000; n += 1) all.placeOf({ type: `t${n}` });
+    expect(all.size).toBe(maxSeries);
+    expect(removed).toEqual([]);
+    expect(dropped).toHaveLength(50_000 - maxSeries);
+    expect(all.placeOf({ type: "t7" })).toEqual({ type: "t7" });
+    expect(all.placeOf({ type: "new", tenant_id: T })).toEqual({ type: "*", tenant_id: "*" });
+    expect(all.placeOf({ type: "*" })).toEqual({ type: "*" });
+  });
+
+  plain("make room for a new one when they have not changed for ten minutes, the oldest first", () => {
+    const { series: all, removed, pass } = series();
+    for (let n = 0; n < maxSeries; n += 1) all.placeOf({ type: `t${n}` });
+    all.placeOf({ type: "t0" });
+    pass(10 * minute);
+    expect(all.placeOf({ type: "new" })).toEqual({ type: "new" });
+    expect(removed).toEqual(["t1"]);
+    expect(all.size).toBe(maxSeries);
+  });
+
+  plain("are removed when they have not changed for a day", () => {
+    const { series: all, removed, dropped, pass } = series();
+    all.placeOf({ type: "daily" });
+    all.placeOf({ type: "gone" });
+    pass(23 * 60 * minute);
+    all.placeOf({ type: "daily" });
+    pass(60 * minute);
+    all.placeOf({ type: "daily" });
+    expect(removed).toEqual(["gone"]);
+    expect(dropped).toEqual(["removed"]);
+    expect(all.size).toBe(1);
+  });
+});
+
+test("metrics of nine thousand types are a thousand series and one for the rest", async ({ http, db }) => {
+  const token = await sign({ role: "jobforge_reader" });
+  await db.query(
+    `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 't' || n)) from generate_series(1, 9000) n))`,
+    [T],
+  );
+  const text = await (await http.request("/metrics", { token })).text();
+  const found = text.split("\n").filter((line) => /^jobforge_jobs\{.*status="queued"/.test(line));
+  expect(found).toHaveLength(1001);
+  expect(found).toContain('jobforge_jobs{type="*",status="queued"} 8000');
 });

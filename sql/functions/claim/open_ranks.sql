@@ -93,8 +93,9 @@ begin
   cross join lateral (
     select j.type, j.rank, j.state
     from jobforge.jobs j
-    where j.tenant_id = i.tenant_id and j.state <> 'running'
-    order by j.id
+    -- A range and not an equality: see jobforge.some_types_of.
+    where j.tenant_id between i.tenant_id and i.tenant_id and j.state <> 'running'
+    order by j.tenant_id, j.id
     limit case when p_tenant_id is null then 20 else 500 end
   ) x
   where x.state = 'ready' and x.rank > p_above and x.type = any (p_types)

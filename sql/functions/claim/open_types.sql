@@ -146,32 +146,34 @@ begin
 end $$;
 
 -- Returns up to p_most types of a tenant, from the type of one of its queued jobs on. The job is one that was created
--- about a random time between its oldest and its newest queued job.
+-- about a random time between its oldest and its newest queued job. The tenant is a range of one value, here and below,
+-- and part of the order: with an equality, Postgres may follow the primary key through the jobs of all tenants.
 create or replace function jobforge.some_types_of(p_tenant_id uuid, p_most integer) returns text[]
 language plpgsql volatile
 set enable_sort = off as $$
 declare
   v_oldest uuid;
   v_newest uuid;
+  v_place uuid;
   v_start text;
   v_types text[];
 begin
   select j.id into v_oldest
   from jobforge.jobs j
-  where j.tenant_id = p_tenant_id and j.state <> 'running'
-  order by j.id
+  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+  order by j.tenant_id, j.id
   limit 1;
   select j.id into v_newest
   from jobforge.jobs j
-  where j.tenant_id = p_tenant_id and j.state <> 'running'
-  order by j.id desc
+  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+  order by j.tenant_id desc, j.id desc
   limit 1;
+  v_place := jobforge.id_floor(
+    jobforge.time_of(v_oldest) + random() * (jobforge.time_of(v_newest) - jobforge.time_of(v_oldest)));
   select j.type into v_start
   from jobforge.jobs j
-  where j.tenant_id = p_tenant_id and j.state <> 'running'
-    and j.id >= jobforge.id_floor(jobforge.time_of(v_oldest)
-      + random() * (jobforge.time_of(v_newest) - jobforge.time_of(v_oldest)))
-  order by j.id
+  where (j.tenant_id, j.id) >= (p_tenant_id, v_place) and j.tenant_id <= p_tenant_id and j.state <> 'running'
+  order by j.tenant_id, j.id
   limit 1;
   if v_start is null then
     -- The tenant has schedules only.
@@ -189,7 +191,7 @@ begin
   return array(
     select j.type
     from jobforge.jobs j
-    where j.tenant_id = p_tenant_id and j.state <> 'running'
-    order by j.id
+    where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+    order by j.tenant_id, j.id
     limit jobforge.most_types_of_a_claim());
 end $$;

@@ -1,8 +1,9 @@
 -- Counts live jobs, grouped by p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running,
 -- with the due time of the oldest queued job and the milliseconds since then. Up to p_cap live jobs (10,000) the
 -- counts are exact. Beyond that they are estimates from a sample of the table, exact is false, and types and tenants
--- with few jobs may be missing. Across all tenants, types with at most 1,000 jobs of each kind are always counted
--- exactly.
+-- with few jobs may be missing. Across all tenants, types with at most 1,000 jobs of each kind are counted exactly, up to
+-- 200 types: first those that have a policy or a worker. If there are more than 1,000 types, the others are summed up as
+-- the type '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing; reads at most a few
 -- thousand pages, however many jobs there are.
 create or replace function :"api_schema".jobforge_count_live(
@@ -20,17 +21,27 @@ set jit = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_tenant_id uuid := countable_tenant(p_tenant_id);
+  v_counts live_count[];
 begin
   if p_by is null or not p_by <@ array['tenant', 'type'] then
     perform fail_argument('by', 'by must name tenant, type or both');
   elsif p_cap is null or p_cap not between 0 and 100000 then
     perform fail_argument('cap', 'cap must be between 0 and 100000');
   end if;
+  v_counts := live_counts(v_tenant_id, p_cap, 'tenant' = any (p_by), v_now);
   return query
-  select case when 'tenant' = any (p_by) then c.tenant_id end, case when 'type' = any (p_by) then c.type end,
+  with labels as (
+    select n.type, n.label collate "C" as label
+    from (
+      select array_agg(c.type) as types, array_agg(c.queued + c.scheduled + c.running) as jobs from unnest(v_counts) c
+    ) u
+    cross join lateral labels(u.types, u.jobs, v_now) n
+  )
+  select case when 'tenant' = any (p_by) then c.tenant_id end, case when 'type' = any (p_by) then n.label end,
     sum(c.queued)::bigint, sum(c.scheduled)::bigint, sum(c.running)::bigint, min(c.oldest_run_at),
     case when min(c.oldest_run_at) is not null then ms_between(min(c.oldest_run_at), v_now) end, bool_and(c.exact)
-  from unnest(live_counts(v_tenant_id, p_cap, 'tenant' = any (p_by), v_now)) c
+  from unnest(v_counts) c
+  join labels n on n.type = c.type
   group by 1, 2
   order by 1, 2;
 end $$;
@@ -124,16 +135,24 @@ begin
     ) s);
 end $$;
 
--- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types.
+-- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types, the
+-- preferred ones first.
 create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz)
 returns jobforge.live_count[]
 language sql stable as $$
   with counted as materialized (
     select c.*
     from (
-      select distinct t.type
-      from unnest(jobforge.types_with('ready') || jobforge.types_with('waiting')
-        || array(select c.type from unnest(p_counts) c)) t(type)
+      select t.type
+      from (
+        select p as type, 1 as place from jobforge.preferred_types(p_now) p
+        union all
+        select u.type, 2
+        from unnest(jobforge.types_with('ready', 200) || jobforge.types_with('waiting', 200)
+          || array(select c.type from unnest(p_counts) c)) u(type)
+      ) t
+      group by t.type
+      order by min(t.place)
       limit 200
     ) t
     cross join lateral jobforge.count_small_type(t.type, p_now) c

@@ -2,7 +2,8 @@
 -- their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the oldest due job,
 -- how runs ended within the span with the median wait and run times in milliseconds, the number of live workers for
 -- it, and whether it is paused. exact is false where due, scheduled and running were estimated, as in
--- jobforge_count_live. A role that is bound to a tenant counts that tenant's jobs.
+-- jobforge_count_live. If there are more than 1,000 types, the others are summed up as the type '*', whose times are
+-- null. A role that is bound to a tenant counts that tenant's jobs.
 -- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
@@ -39,9 +40,14 @@ begin
         filter (where f.last_run is not null)::bigint as wait_ms,
       percentile_disc(0.5) within group (order by extract(epoch from f.finished_at - f.started_at) * 1000)
         filter (where f.last_run is not null)::bigint as run_ms
-    from archive f
-    where f.finished_at > v_now - p_span
-      and (v_bound is null or f.tenant_id = v_bound)
+    from (
+      -- Read in any order, and sorted afterwards.
+      select a.type, a.status, a.started_at, a.run_at, a.finished_at, a.last_run
+      from archive a
+      where a.finished_at > v_now - p_span
+        and (v_bound is null or a.tenant_id = v_bound)
+      offset 0
+    ) f
     group by 1
   ), alive as (
     select w.id, worker_types(w.info) as types
@@ -49,21 +55,35 @@ begin
     where is_alive(w.seen_at, v_now)
       and (v_bound is null or w.scope in (v_bound, all_tenants()))
   ), named as (
-    select l.type from live l
-    union select e.type from ended e
-    union select p.type from policies p where p.type <> '*'
-    union select unnest(a.types) from alive a
+    select n.type, n.label collate "C" as label
+    from (
+      select array_agg(u.type) as types, array_agg(u.jobs) as jobs
+      from (
+        select l.type, l.due + l.scheduled + l.running as jobs from live l
+        union all select e.type, e.succeeded + e.failed + e.dead + e.canceled from ended e
+        union all select p.type, 0 from policies p where p.type <> '*'
+        union all select unnest(a.types), 0 from alive a
+      ) u
+    ) u
+    cross join lateral labels(u.types, u.jobs, v_now) n
+  ), figures as (
+    select n.label as type, sum(l.due)::integer as due, sum(l.scheduled)::integer as scheduled,
+      sum(l.running)::integer as running, min(l.oldest_due_at) as oldest_due_at, bool_and(l.exact) as exact,
+      sum(e.succeeded)::integer as succeeded, sum(e.failed)::integer as failed, sum(e.dead)::integer as dead,
+      sum(e.canceled)::integer as canceled, case when n.label <> '*' then min(e.wait_ms) end as wait_ms,
+      case when n.label <> '*' then min(e.run_ms) end as run_ms
+    from named n
+    left join live l on l.type = n.type
+    left join ended e on e.type = n.type
+    group by n.label
   )
-  select n.type, coalesce(l.due, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), l.oldest_due_at,
-    coalesce(e.succeeded, 0), coalesce(e.failed, 0), coalesce(e.dead, 0), coalesce(e.canceled, 0), e.wait_ms, e.run_ms,
+  select n.type, coalesce(n.due, 0), coalesce(n.scheduled, 0), coalesce(n.running, 0), n.oldest_due_at,
+    coalesce(n.succeeded, 0), coalesce(n.failed, 0), coalesce(n.dead, 0), coalesce(n.canceled, 0), n.wait_ms, n.run_ms,
     (select count(*)::integer from alive a where a.types is null or n.type = any (a.types)),
-    exists (
-      select from gates g
-      where (g.scope, g.key) in (('all', ''), ('type', n.type)) and (g.until is null or g.until > v_now)),
-    exists (select from policies p where p.type = n.type),
-    coalesce(l.exact, true)
-  from named n
-  left join live l on l.type = n.type
-  left join ended e on e.type = n.type
+    is_paused('all', '', v_now) or n.type in (
+      select g.key from gates g where g.scope = 'type' and (g.until is null or g.until > v_now)),
+    n.type <> '*' and n.type in (select p.type from policies p),
+    coalesce(n.exact, true)
+  from figures n
   order by n.type;
 end $$;

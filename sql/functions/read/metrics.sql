@@ -1,5 +1,6 @@
 -- Returns the data of a metrics endpoint, of every tenant or of the one that the role is bound to: {at, until, jobs,
 -- ended, wait, run, workers, reports}.
+--  If there are more than 1,000 types, all figures of the others are those of the type '*'.
 --  jobs     live jobs by type and status, counted or estimated as in jobforge_count_live
 --  ended    jobs that finished from p_since up to until, which is two seconds ago, so that no earlier row is committed
 --           later; pass p_since = until with the next call, and every job is counted once
@@ -28,13 +29,9 @@ begin
     perform fail_argument('buckets', 'buckets must be 1 to 100 numbers');
   end if;
   return (
-    with live as (
-      select l.type, case when p_by_tenant then l.tenant_id end as tenant_id, sum(l.queued) as queued,
-        sum(l.scheduled) as scheduled,
-        sum(l.running) as running, coalesce(extract(epoch from v_now - min(l.oldest_run_at)), 0) as oldest_seconds
-      from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
-      group by 1, 2
-    ), runs as (
+    with counted as materialized (
+      select l.* from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
+    ), finished as materialized (
       select a.type, case when p_by_tenant then a.tenant_id end as tenant_id, a.status,
         greatest(extract(epoch from a.started_at - a.run_at), 0) as wait_seconds,
         case when a.last_run is not null
@@ -43,6 +40,27 @@ begin
       from archive a
       where a.finished_at >= coalesce(p_since, v_until) and a.finished_at < v_until and a.tenant_id between v_from
         and v_to
+    ), named as materialized (
+      select n.type, n.label collate "C" as label
+      from (
+        select array_agg(u.type) as types, array_agg(u.jobs) as jobs
+        from (
+          select c.type, c.queued + c.scheduled + c.running as jobs from counted c
+          union all select f.type, count(*) from finished f group by 1
+        ) u
+      ) u
+      cross join lateral labels(u.types, u.jobs, v_now) n
+    ), live as (
+      select n.label as type, case when p_by_tenant then c.tenant_id end as tenant_id, sum(c.queued) as queued,
+        sum(c.scheduled) as scheduled,
+        sum(c.running) as running, coalesce(extract(epoch from v_now - min(c.oldest_run_at)), 0) as oldest_seconds
+      from counted c
+      join named n on n.type = c.type
+      group by 1, 2
+    ), runs as materialized (
+      select n.label as type, f.tenant_id, f.status, f.wait_seconds, f.run_seconds
+      from finished f
+      join named n on n.type = f.type
     ), ended as (
       select r.type, r.tenant_id, r.status, count(*) as jobs from runs r group by 1, 2, 3
     ), waits as (

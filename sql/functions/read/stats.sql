@@ -1,6 +1,7 @@
 -- Returns the current state and what happened since a time (default: an hour ago): {at, since, exact, totals, types},
 -- each with queued, scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since then.
--- exact is false where live jobs were estimated, as in jobforge_count_live.
+-- exact is false where live jobs were estimated, as in jobforge_count_live. If there are more than 1,000 types, the
+-- others are summed up as the type '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null)
 returns jsonb
@@ -15,6 +16,10 @@ declare
   v_from uuid := coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000');
   v_to uuid := coalesce(p_tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   v_live live_count[];
+  -- The tenant's types, if they are not too many. With them, the plan may use the index on type and tenant instead of
+  -- reading what all tenants finished since then.
+  v_types text[] := (
+    select t from types_of(p_tenant_id, default_max_types() + 1) t where cardinality(t) <= default_max_types());
 begin
   if bound_tenant() is not null or not caller_is('jobforge_reader') then
     perform require_tenant_or_operator(p_tenant_id);
@@ -32,13 +37,27 @@ begin
         count(*) filter (where a.status = 'dead') as dead, count(*) filter (where a.status = 'canceled') as canceled
       from archive a
       where a.finished_at >= v_since and a.tenant_id between v_from and v_to
+        and (v_types is null or p_tenant_id is null or a.type = any (v_types))
       group by a.type
+    ), named as (
+      select n.type, n.label collate "C" as label
+      from (
+        select array_agg(u.type) as types, array_agg(u.jobs) as jobs
+        from (
+          select l.type, l.queued + l.scheduled + l.running as jobs from live l
+          union all select e.type, e.succeeded + e.failed + e.dead + e.canceled from ended e
+        ) u
+      ) u
+      cross join lateral labels(u.types, u.jobs, v_now) n
     ), types as (
-      select coalesce(l.type, e.type) as type, coalesce(l.queued, 0) as queued, coalesce(l.scheduled, 0) as scheduled,
-        coalesce(l.running, 0) as running, l.oldest as oldest_run_at, coalesce(e.succeeded, 0) as succeeded,
-        coalesce(e.failed, 0) as failed, coalesce(e.dead, 0) as dead, coalesce(e.canceled, 0) as canceled
-      from live l
-      full join ended e on e.type = l.type
+      select n.label as type, coalesce(sum(l.queued), 0) as queued, coalesce(sum(l.scheduled), 0) as scheduled,
+        coalesce(sum(l.running), 0) as running, min(l.oldest) as oldest_run_at,
+        coalesce(sum(e.succeeded), 0) as succeeded, coalesce(sum(e.failed), 0) as failed,
+        coalesce(sum(e.dead), 0) as dead, coalesce(sum(e.canceled), 0) as canceled
+      from named n
+      left join live l on l.type = n.type
+      left join ended e on e.type = n.type
+      group by n.label
     )
     select jsonb_build_object(
       'at', v_now,

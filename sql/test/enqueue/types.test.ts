@@ -18,7 +18,12 @@ async function rowsOf(db: Sql, tenant = T): Promise<number> {
 }
 
 /** Enqueues one job of each of the types t1 to tn, for T. */
-async function enqueueTypes(db: Sql, from: number, to: number, partial = false): Promise<{ outcome: string }[]> {
+async function enqueueTypes(
+  db: Sql,
+  from: number,
+  to: number,
+  partial = false,
+): Promise<{ outcome: string }[]> {
   return await db.value<{ outcome: string }[]>(
     `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 't' || n) order by n)
        from generate_series($2::int, $3::int) n), p_partial => $4)`,
@@ -149,7 +154,10 @@ test("operators and workers are held to a tenant's own number, not to the defaul
   const worker = await login(db, "jobforge_worker");
   await enqueueTypes(worker, 1, 1001);
   await enqueueTypes(db, 1, 1002);
-  expect(await db.value("select jobforge_get_tenant($1)", [T])).toMatchObject({ max_types: 1000, types: 1001 });
+  expect(await db.value("select jobforge_get_tenant($1)", [T])).toMatchObject({
+    max_types: 1000,
+    types: 1001,
+  });
   await setMaxTypes(db, 5);
   await expectError(enqueue(worker, { type: "more" }), "JF007", "type");
   await enqueue(worker, { type: "t7" });

@@ -1,10 +1,9 @@
 /** A histogram that takes many measurements at once, because the database or the workers have already counted them. */
 import type { LatencyBin } from "@jobforge/worker-ts";
 import type { Histogram, Registry } from "prom-client";
+import type { Labels } from "./series.ts";
 
-type Labels = Readonly<Record<string, string>>;
-
-interface Series {
+interface Bins {
   readonly labels: Labels;
   /** One count for each bin, and one for longer measurements. */
   readonly counts: number[];
@@ -23,7 +22,7 @@ export class TimeHistogram {
   readonly type = "histogram";
   /** The upper limits of the bins, in seconds. */
   readonly #limits: readonly number[];
-  readonly #series: Map<string, Series> = new Map();
+  readonly #series: Map<string, Bins> = new Map();
 
   constructor(registry: Registry, name: string, help: string, limits: readonly number[]) {
     this.name = name;
@@ -53,12 +52,17 @@ export class TimeHistogram {
     for (const [count, seconds] of bins) this.add({}, count, count === 0 ? 0 : seconds / count);
   }
 
+  /** Removes a series. */
+  remove(labels: Labels): void {
+    this.#series.delete(JSON.stringify(labels));
+  }
+
   async get(): Promise<object> {
     const values = [...this.#series.values()].flatMap((series) => this.#lines(series));
     return { name: this.name, help: this.help, type: this.type, values, aggregator: "sum" };
   }
 
-  #lines({ labels, counts, seconds }: Series): Line[] {
+  #lines({ labels, counts, seconds }: Bins): Line[] {
     let count = 0;
     const bins = counts.map((each, place) => {
       count += each;

@@ -2,7 +2,7 @@
  * The metrics at /metrics. Metrics of jobs and workers are read from the database for each request, so they cover the
  * whole system and are the same at every server. The other metrics are those of this server.
  */
-import type { WorkerStatus } from "@jobforge/sdk-ts";
+import { jobStatuses, type WorkerStatus } from "@jobforge/sdk-ts";
 import { latencyBins } from "@jobforge/worker-ts";
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
@@ -12,6 +12,7 @@ import type { Environment, Services } from "../services.ts";
 import { TimeHistogram } from "./histogram.ts";
 import { processMetrics } from "./process.ts";
 import { type WorkerReport, WorkerReports } from "./reports.ts";
+import { type Labels, rest, Series } from "./series.ts";
 
 /** The upper limits of the bins of histograms, in seconds. */
 const binLimits = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
@@ -19,20 +20,20 @@ const binLimits = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 /** The result of jobforge_metrics. */
 interface Figures {
   readonly until: string;
-  readonly jobs: readonly (Labels & {
+  readonly jobs: readonly (Owner & {
     readonly queued: number;
     readonly scheduled: number;
     readonly running: number;
     readonly oldest_seconds: number;
   })[];
-  readonly ended: readonly (Labels & { readonly status: string; readonly jobs: number })[];
+  readonly ended: readonly (Owner & { readonly status: string; readonly jobs: number })[];
   readonly wait: readonly Bin[];
   readonly run: readonly Bin[];
   readonly workers: Readonly<Record<WorkerStatus, number>>;
   readonly reports: readonly WorkerReport[];
 }
 
-interface Labels {
+interface Owner {
   readonly type: string;
   readonly tenant_id: string | null;
 }
@@ -51,12 +52,16 @@ export class Metrics {
   readonly #jobs: Gauge;
   readonly #oldest: Gauge;
   readonly #ended: Counter;
+  readonly #endedSeries: Series;
   readonly #wait: TimeHistogram;
+  readonly #waitSeries: Series;
   readonly #run: TimeHistogram;
+  readonly #runSeries: Series;
   readonly #claim: TimeHistogram;
   readonly #settle: TimeHistogram;
   readonly #stale: Counter;
   readonly #reports = new WorkerReports();
+  readonly #dropped: Counter;
   readonly #workers: Gauge;
   readonly #pool: Gauge;
   readonly #streams: Gauge;
@@ -102,6 +107,17 @@ export class Metrics {
       help: "Ends of runs that were refused because the lease was lost",
       registers,
     });
+    this.#dropped = new Counter({
+      name: "jobforge_metrics_series_dropped_total",
+      help: 'Series that were removed because they no longer changed, and changes that were added to type "*" because a metric was full',
+      labelNames: ["reason"],
+      registers,
+    });
+    this.#endedSeries = this.#series((labels) => {
+      for (const status of jobStatuses) this.#ended.remove({ ...labels, status });
+    });
+    this.#waitSeries = this.#series((labels) => this.#wait.remove(labels));
+    this.#runSeries = this.#series((labels) => this.#run.remove(labels));
     this.#workers = gauge("workers", "Workers by heartbeat: alive, or gone for up to one day", ["status"]);
     this.#pool = gauge(
       "pool_connections",
@@ -171,15 +187,21 @@ export class Metrics {
     // Removes types that no longer have jobs.
     this.#jobs.reset();
     this.#oldest.reset();
+    const series = this.#series(() => undefined);
+    let oldestOfRest = 0;
     for (const row of jobs) {
-      const labels = this.#labelsOf(row);
+      const labels = series.placeOf(this.#labelsOf(row));
       for (const status of ["queued", "scheduled", "running"] as const)
         this.#jobs.inc({ ...labels, status }, row[status]);
-      this.#oldest.set(labels, row.oldest_seconds);
+      if (labels["type"] === rest) oldestOfRest = Math.max(oldestOfRest, row.oldest_seconds);
+      this.#oldest.set(labels, labels["type"] === rest ? oldestOfRest : row.oldest_seconds);
     }
-    for (const row of ended) this.#ended.inc({ ...this.#labelsOf(row), status: row.status }, row.jobs);
-    for (const { type, jobs: count, seconds } of wait) this.#wait.add({ type }, count, seconds);
-    for (const { type, jobs: count, seconds } of run) this.#run.add({ type }, count, seconds);
+    for (const row of ended)
+      this.#ended.inc({ ...this.#endedSeries.placeOf(this.#labelsOf(row)), status: row.status }, row.jobs);
+    for (const { type, jobs: count, seconds } of wait)
+      this.#wait.add(this.#waitSeries.placeOf({ type }), count, seconds);
+    for (const { type, jobs: count, seconds } of run)
+      this.#run.add(this.#runSeries.placeOf({ type }), count, seconds);
     for (const { claim, settle, stale } of this.#reports.growth(reports)) {
       this.#claim.addCalls(claim);
       this.#settle.addCalls(settle);
@@ -188,7 +210,11 @@ export class Metrics {
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
   }
 
-  #labelsOf({ type, tenant_id }: Labels): Record<string, string> {
+  #series(remove: (labels: Labels) => void): Series {
+    return new Series({ remove, drop: (reason) => this.#dropped.inc({ reason }) });
+  }
+
+  #labelsOf({ type, tenant_id }: Owner): Labels {
     return this.#tenants && tenant_id !== null ? { type, tenant_id } : { type };
   }
 }

@@ -111,7 +111,7 @@ export const defaultPolicy: Policy = {
   audit_action: null,
   keep_history: true,
   retention_days: null,
-  max_priority: null,
+  max_priority: 100,
 };
 
 /** A gate that pauses until this time, or without end if it is null. A resumed gate has the time of the resume. */
