@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import { isSecure } from "./address.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
-import { accessLog } from "./log.ts";
+import { accessLog, describeError } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { metricsRoutes } from "./metrics/routes.ts";
 import type { Settings } from "./options.ts";
@@ -81,7 +81,10 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   app.onError((error, c) => {
     const response = respondError(c, error);
     if (response.status === 500)
-      logger.error({ err: error, trace_id: c.get("traceparent").slice(3, 35) }, "Request failed");
+      logger.error(
+        { error: describeError(error), trace_id: c.get("traceparent").slice(3, 35) },
+        "Request failed",
+      );
     return response;
   });
   return app;

@@ -3,6 +3,7 @@
  * only. So the database decides what the caller may see and do, and no state stays on the connection for the next
  * request.
  */
+import type { Duplex } from "node:stream";
 import type { ClientRole } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
@@ -86,7 +87,10 @@ export class Database {
     this.#pool.on("error", () => undefined);
     // Without a listener, losing a connection between two statements would end the process. The listener is added at
     // once, because Postgres may report the end of a session in the same packet in which it reports to be ready.
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+      containErrors(client);
+    });
   }
 
   get connections(): { readonly total: number; readonly idle: number; readonly waiting: number } {
@@ -218,6 +222,25 @@ export function unauthorized(message: string): RequestError {
     hint: "Send a token as `Authorization: Bearer …`.",
     headers: { "www-authenticate": "Bearer" },
   });
+}
+
+/**
+ * Makes an error while the driver reads a reply end the connection, not the process. The driver reads replies in a
+ * listener of its socket, so an error there has no other handler. A text that is longer than JavaScript allows causes
+ * one.
+ */
+function containErrors(client: pg.PoolClient): void {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+  const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
+  stream.emit = (event: string | symbol, ...args: unknown[]): boolean => {
+    try {
+      return emit(event, ...args);
+    } catch (error) {
+      if (event !== "data") throw error;
+      stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      return true;
+    }
+  };
 }
 
 /** Marks the rejection of a promise as handled, because the promise is awaited later. */

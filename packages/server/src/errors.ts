@@ -41,6 +41,14 @@ export function tooDeep(): RequestError {
   });
 }
 
+/** The error for a value that is longer than a JavaScript string can be. */
+function tooLong(): RequestError {
+  return new RequestError(400, "54000", "The response is too large", {
+    name: "response_too_large",
+    hint: "Request fewer rows or columns.",
+  });
+}
+
 /** PostgREST's statuses by SQLSTATE or its class. The longer key wins. */
 const restStatuses: Readonly<Record<string, number>> = {
   "08": 503,
@@ -109,6 +117,7 @@ export function failureOf(error: unknown): FailedResponse {
     const failure = { code: "57014", message: "The database does not respond", details: null, hint: null };
     return { status: 504, failure, headers: {} };
   }
+  if (isTooLong(error)) return failureOf(tooLong());
   if (isConnectionError(error)) {
     const failure = {
       code: "PGRST000",
@@ -193,10 +202,14 @@ export function isReadTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }
 
+function isTooLong(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_STRING_TOO_LONG";
+}
+
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
-  if (typeof code === "string" && /^E[A-Z_]+$/.test(code)) return true;
+  if (typeof code === "string" && /^(E(?!RR_)|ERR_(SSL|TLS)_)[A-Z_]+$/.test(code)) return true;
   return /connection|timeout exceeded when trying to connect|not queryable|Client was closed/i.test(
     error.message,
   );

@@ -46,6 +46,8 @@ export async function open(
   const server = createAdaptorServer({ fetch, serverOptions }) as Server;
   server.listen({ port, host, backlog });
   await once(server, "listening");
+  // The system could not accept a connection, because it is out of memory, for example. Later ones may work.
+  server.on("error", () => undefined);
   const { port: opened } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${opened}`,

@@ -52,6 +52,24 @@ export function accessLog(logger: Logger): MiddlewareHandler<Environment> {
   };
 }
 
+/** The longest text of an error that is logged. */
+const maxErrorText = 4000;
+
+/**
+ * What the log shows of an error. Its other properties are left out, because errors of the database and of Node carry
+ * rows, statements and URLs in them.
+ */
+export function describeError(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { name, message, stack } = error;
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  return { type: name, ...code, message: cut(message), stack: cut(stack ?? "") };
+}
+
+function cut(text: string): string {
+  return text.slice(0, maxErrorText);
+}
+
 function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }

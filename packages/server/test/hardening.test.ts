@@ -1,8 +1,9 @@
 /** Attacks: each one is refused, and the server keeps working. */
-import { request } from "node:http";
+import { request, Server } from "node:http";
 import { connect } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { describe, expect } from "vitest";
+import pg from "pg";
+import { describe, expect, vi } from "vitest";
 import { open } from "../src/listen.ts";
 import { type Events, openEvents } from "./support/events.ts";
 import { appToken, secret, serveJson, sign, startServer, T, test } from "./support/server.ts";
@@ -96,6 +97,34 @@ test("a client that never finishes its headers or its body is disconnected", {
   expect(await replyTo("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ")).toContain("408");
   expect(await replyTo("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")).toMatch(/408|200/);
   await listener.close();
+});
+
+describe("the process survives", () => {
+  test("a reply of the database that is longer than a string can be", async ({ http }) => {
+    const token = await appToken(T);
+    expect((await http.request("/v1/jobs", { token })).status).toBe(200);
+    const tooLong = (): never => {
+      const message = "Cannot create a string longer than 0x1fffffe8 characters";
+      throw Object.assign(new Error(message), { code: "ERR_STRING_TOO_LONG" });
+    };
+    // The driver calls this method in the listener in which it also reads texts.
+    const { prototype } = pg.Query as unknown as { prototype: { handleDataRow: () => void } };
+    const reading = vi.spyOn(prototype, "handleDataRow").mockImplementation(tooLong);
+    const response = await http.request("/v1/jobs", { token });
+    reading.mockRestore();
+    expect([response.status, await response.json()]).toMatchObject([400, { name: "response_too_large" }]);
+    expect((await http.request("/v1/jobs", { token })).status).toBe(200);
+  });
+
+  test("a connection that the system cannot accept", async () => {
+    const listening = vi.spyOn(Server.prototype, "listen");
+    const listener = await open(() => new Response("ok"), 0, "127.0.0.1");
+    const [server] = listening.mock.contexts as Server[];
+    listening.mockRestore();
+    server?.emit("error", new Error("accept ENOMEM"));
+    expect(await (await fetch(listener.url)).text()).toBe("ok");
+    await listener.close();
+  });
 });
 
 test("line breaks in values do not become headers of the response", async ({ http }) => {

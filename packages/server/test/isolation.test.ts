@@ -1,10 +1,8 @@
 /** Isolation of tenants: no route shows or changes the rows of another tenant, whatever the token. */
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
+import { bodies, type OpenApi, operationsOf, otherSecret, pathFor, queries } from "./support/operations.ts";
 import { type RequestOptions, sign, T, test, U } from "./support/server.ts";
-
-/** A word that occurs only in the rows of the other tenant. */
-const otherSecret = "the-others-secret";
 
 /** Gives the other tenant jobs of four statuses, a schedule, a connector and audit rows, each with the secret. */
 async function populateOther(db: TestDatabase): Promise<string[]> {
@@ -44,48 +42,17 @@ async function rowsOfOther(db: TestDatabase): Promise<unknown> {
   ];
 }
 
-interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
-
-/** Bodies for the operations that need one. */
-const bodies: Readonly<Record<string, unknown>> = {
-  "post /v1/jobs": { type: "intruder" },
-  "patch /v1/jobs/{id}": { priority: 9 },
-  "post /v1/jobs/{id}/reschedule": {},
-  "post /v1/bulk/enqueue": { jobs: [{ type: "intruder" }] },
-  "post /v1/bulk/cancel": { filters: { status: ["queued", "running"] } },
-  "post /v1/bulk/reschedule": { filters: { status: ["queued", "dead"] } },
-  "post /v1/bulk/count": { filters: { tags: otherSecret } },
-  "post /v1/bulk/purge": { filters: { status: ["dead", "succeeded"] } },
-  "put /v1/limits": { scope: "tenant", key: U, max_running: 0 },
-  "patch /v1/tenants/{tenant_id}": { max_pending: 0 },
-  "put /v1/schedules/{type}/{key}": { cron: "@daily", payload: { intruder: true } },
-  "patch /v1/schedules/{type}/{key}": { priority: 9 },
-  "patch /v1/types/{type}/policy": { max_attempts: 1 },
-  "put /v1/gates": { scope: "tenant", key: U, paused: true },
-  "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },
-};
-
-/** Query parameters for the operations that need them. */
-const queries: Readonly<Record<string, string>> = {
-  "delete /v1/limits": `scope=tenant&key=${U}`,
-};
-
 /** Every operation of the document with ids of the other tenant, with and without its tenant_id in the query. */
-function intrusions({ paths }: OpenApi, ids: readonly string[]): [string, RequestOptions][] {
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    Object.keys(item).map((method) => ({ path, method })),
-  );
+function intrusions(document: OpenApi, ids: readonly string[]): [string, RequestOptions][] {
   return (
-    operations
+    operationsOf(document)
       .filter(({ path }) => path !== "/v1/stream")
       // Deletions come last, because later requests need the rows.
       .sort((a, b) => Number(a.method === "delete") - Number(b.method === "delete"))
       .flatMap(({ path, method }) =>
         ids.flatMap((id) =>
           [queries[`${method} ${path}`] ?? "", `tenant_id=${U}`].map((query): [string, RequestOptions] => [
-            `${path.replace("{id}", id).replace("{tenant_id}", U).replace("{type}", "queued").replace("{key}", "nightly")}?${query}`,
+            `${pathFor(path, { id, tenant_id: U, type: "queued", key: "nightly" })}?${query}`,
             { method: method.toUpperCase(), body: bodies[`${method} ${path}`] },
           ]),
         ),

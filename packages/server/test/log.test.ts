@@ -35,6 +35,23 @@ test("the access log has a line for each request, with its trace and without sec
   for (const secret of [token, "hidden"]) expect(text).not.toContain(secret);
 });
 
+test("the log of an unexpected error has no rows, statements or URLs", async ({ db }) => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: "error", write: (line) => void lines.push(line) });
+  const hidden = { detail: "Failing row contains (hidden)", query: "select hidden", input: "/?token=hidden" };
+  const tick = (): never => {
+    throw Object.assign(new TypeError("broken"), { ...hidden, code: "ERR_X" });
+  };
+  await using http = await startServer(db, { tick, logger });
+  const response = await http.request("/api/jobs/tick?token=hidden", { method: "POST", token: "hidden" });
+  expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining("broken")]);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { message: "Request failed", error: { type: "TypeError", code: "ERR_X", message: "broken" } },
+    { message: "Request", status: 500 },
+  ]);
+  expect(lines.join("")).not.toContain("hidden");
+});
+
 plain("an unknown log level is refused with a message that lists the valid ones", () => {
   expect(() => createLogger({ level: "bogus" })).toThrow("trace, debug, info, warn, error, fatal, silent");
   for (const level of ["silent", "debug"]) expect(createLogger({ level }).level).toBe(level);

@@ -34,7 +34,8 @@ export const test = base.extend<{ connect: (name: TransportName, rights: Rights)
     await use(async (name, { role, tenantId }) => {
       if (name === "Postgres") return keep(new JobForge({ database: (await db.createLogin(role)).url }));
       const bridge = keep(name === "HTTP" ? await startBridge(db) : await startServer(db));
-      const token = sign({ role, ...(tenantId === undefined ? {} : { tenant_id: tenantId }) });
+      const exp = Math.floor(Date.now() / 1000) + 3600;
+      const token = sign({ role, exp, ...(tenantId === undefined ? {} : { tenant_id: tenantId }) });
       return keep(new JobForge({ url: bridge.url, token }));
     });
     for (const opened of open) await opened[Symbol.asyncDispose]();
