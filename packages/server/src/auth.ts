@@ -7,6 +7,7 @@ import { type ClientRole, clientRoles } from "@jobforge/sdk-ts";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Caller, type Credential, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
+import { hasCookie, isToken } from "./local-token.ts";
 import type { Settings } from "./options.ts";
 
 /** The form of a key created by `jobforge_create_token`. */
@@ -18,7 +19,13 @@ export function authenticator(settings: Settings): Authenticate {
   const verify = verifier(settings);
   return async (headers) => {
     const token = tokenOf(headers);
-    if (token === undefined) return anonymous(settings, headers);
+    const { localToken } = settings;
+    if (token === undefined) {
+      // A browser sends the cookie without asking, so the rules of requests without a token apply.
+      const isLocal = localToken !== undefined && hasCookie(headers, localToken);
+      return anonymous(isLocal ? { ...settings, anonymousRole: localToken.role } : settings, headers);
+    }
+    if (localToken !== undefined && isToken(token, localToken)) return acting(localToken.role);
     if (isKey(token)) {
       if (!keyPattern.test(token)) throw unauthorized("The key is malformed");
       return { kind: "key", digest: digestOf(token) };
@@ -50,16 +57,23 @@ export function tokenOf(headers: Headers): string | undefined {
  * The credential of a request without a token. Refuses pages of other origins, and host names that an attacker has
  * pointed at this machine: they must not act with the developer's rights.
  */
-function anonymous({ anonymousRole }: Settings, headers: Headers): Credential {
-  if (anonymousRole === undefined) throw unauthorized("A token is required");
+function anonymous({ anonymousRole, localToken }: Settings, headers: Headers): Credential {
+  if (anonymousRole === undefined)
+    throw unauthorized(
+      localToken === undefined
+        ? "A token is required"
+        : "A token is required: open the URL that jobforge dev prints",
+    );
   const host = headers.get("host") ?? "localhost";
   const origin = headers.get("origin");
   if (!isLoopback(host) || (origin !== null && origin !== `http://${host}`))
     throw unauthorized("A token is required: only pages and programs on this machine may call without one");
-  return {
-    kind: "claims",
-    caller: { role: anonymousRole, tenantId: undefined, claims: { role: anonymousRole } },
-  };
+  return acting(anonymousRole);
+}
+
+/** The credential of a caller that acts as a role for all tenants. */
+function acting(role: ClientRole): Credential {
+  return { kind: "claims", caller: { role, tenantId: undefined, claims: { role } } };
 }
 
 export function isLoopback(host: string): boolean {

@@ -3,8 +3,9 @@ import type { Context } from "hono";
 import { type Authenticate, authenticator, digestOf, isKey, tokenOf } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
-import { type Credential, Database } from "./database.ts";
-import type { Settings } from "./options.ts";
+import { type Credential, Database, unauthorized } from "./database.ts";
+import { isToken } from "./local-token.ts";
+import type { LocalToken, Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { StreamHub } from "./stream/hub.ts";
 
@@ -74,6 +75,13 @@ export class Services {
     const credential = await this.#authenticate(headers);
     c.set("credential", credential);
     return credential;
+  }
+
+  /** Admits a request whose address has a token. Accepts the local token only: others do not belong into an address. */
+  async admitBy(c: RequestContext, token: string, local: LocalToken): Promise<void> {
+    this.#limiter?.take(digestOf(addressOf(c)));
+    if (!isToken(token, local)) throw unauthorized("The token in the address is not the one of this server");
+    c.set("credential", await this.#authenticate(new Headers({ authorization: `Bearer ${token}` })));
   }
 
   /** Runs work for a request as its caller, in one transaction. */
