@@ -50,11 +50,12 @@ describe.skipIf(tool === undefined)("in a browser", () => {
       env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
     });
     await start.printed("The worker runs until Ctrl-C");
-    const [, url = ""] = /Server: (http:\S+) /.exec(start.stdout()) ?? [];
+    const [, url = "", token = ""] = /Server: (http:\S+)\/\?token=(\S+) /.exec(start.stdout()) ?? [];
     await using browser = await launch();
     const page = await browser.newPage();
     const complaints = complaintsOf(page, url);
-    await page.goto(url);
+    expect((await fetch(url)).status, "without the token").toBe(401);
+    await page.goto(`${url}/?token=${token}`);
     await page.getByText("Live", { exact: true }).waitFor();
     for (const [type, status] of [
       ["demo.greet", "succeeded"],
@@ -65,12 +66,17 @@ describe.skipIf(tool === undefined)("in a browser", () => {
     ] as const)
       expect(await row(page, type, status).count(), `${type} ${status}`).toBeGreaterThan(0);
     expect(await page.locator("caption").allTextContents()).toHaveLength(3);
+    // The token is a cookie now, which no script can read, and no longer in the address.
+    expect(page.url()).toBe(`${url}/`);
+    expect(await page.evaluate("document.cookie")).toBe("");
+    await page.reload();
+    await page.getByText("Live", { exact: true }).waitFor();
 
     // A new job and its end are shown without reloading the page.
     await page.evaluate("globalThis.isTheSame = true");
-    const id = await enqueue(url, "demo.greet", { name: "the browser" });
+    const id = await enqueue(url, token, "demo.greet", { name: "the browser" });
     await page.locator("tr", { hasText: id }).filter({ hasText: "succeeded" }).waitFor();
-    const odd = await enqueue(url, evil, {});
+    const odd = await enqueue(url, token, evil, {});
     await page.locator("tr", { hasText: odd }).waitFor();
     expect(await page.locator("tr", { hasText: odd }).locator("th").textContent()).toBe(evil);
     expect(await page.evaluate("globalThis.isTheSame")).toBe(true);
@@ -93,10 +99,10 @@ describe.skipIf(tool === undefined)("in a browser", () => {
   });
 });
 
-async function enqueue(url: string, type: string, payload: object): Promise<string> {
+async function enqueue(url: string, token: string, type: string, payload: object): Promise<string> {
   const response = await fetch(`${url}/v1/jobs?tenant_id=${globalTenant}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
     body: JSON.stringify({ type, payload }),
   });
   return ((await response.json()) as { id: string }).id;

@@ -16,8 +16,11 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function serverOf(text: string): string {
-  return /Server: (http:\/\/127\.0\.0\.1:\d+) /.exec(text)?.[1] ?? "";
+/** Returns the address that `jobforge dev` printed, and a fetch with its token. */
+function serverOf(text: string): { url: string; token: string; get(path: string): Promise<Response> } {
+  const [, url = "", token = ""] =
+    /Server: (http:\/\/127\.0\.0\.1:\d+)\/\?token=([\w-]{32}) /.exec(text) ?? [];
+  return { url, token, get: (path) => fetch(url + path, { headers: { authorization: `Bearer ${token}` } }) };
 }
 
 /** Returns the first three cells of each row in the tables of the page. */
@@ -53,9 +56,8 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
     "demo.greet canceled",
   ]);
 
-  // The page and the API need no token on this machine.
-  const url = serverOf(text);
-  const page = await (await fetch(url)).text();
+  const { url, token, get } = serverOf(text);
+  const page = await (await fetch(`${url}/?token=${token}`)).text();
   expect(rowsOf(page)).toEqual(
     expect.arrayContaining([
       "demo.pulse every minute every 00:01:00",
@@ -67,10 +69,12 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
       "demo.greet canceled 0/5",
     ]),
   );
-  const { items } = (await (await fetch(`${url}/v1/jobs?type=demo.broken`)).json()) as { items: object[] };
+  const { items } = (await (await get("/v1/jobs?type=demo.broken")).json()) as { items: object[] };
   expect(items).toMatchObject([{ status: "dead", attempts: 3 }]);
-  const elsewhere = await fetch(`${url}/v1/jobs`, { headers: { origin: "https://example.com" } });
-  expect(elsewhere.status).toBe(401);
+
+  // Another user of this machine does not know the token.
+  for (const path of ["/", "/?token=guessed", "/v1/tokens", "/v1/jobs", "/rest/v1/jobforge_jobs", "/metrics"])
+    expect((await fetch(url + path)).status, path).toBe(401);
 
   // Another command in the same directory finds the database without an option.
   const stats = startJobforge(["stats", "--json"], { cwd: folder.path });
@@ -142,7 +146,11 @@ test("without handlers it says so and keeps the database running; --json prints 
     "no_handlers",
     "stopping",
   ]);
-  expect(events[2]?.url).toMatch(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/);
+  expect(events[2]).toEqual({
+    event: "server",
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/),
+    token: expect.stringMatching(/^[\w-]{32}$/),
+  });
 });
 
 test("a path that does not exist is reported before anything starts", async () => {
@@ -158,9 +166,9 @@ test("npm start runs the demo with its page, and ends on a signal", async ({ emp
     env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
   });
   await start.printed("The worker runs until Ctrl-C");
-  const url = serverOf(start.stdout());
-  expect(rowsOf(await (await fetch(url)).text())).toContain("demo.broken dead 3/3");
-  expect(await (await fetch(`${url}/v1/stats`)).json()).toMatchObject({ totals: { dead: 1, failed: 1 } });
+  const { url, get } = serverOf(start.stdout());
+  expect(rowsOf(await (await get("/")).text())).toContain("demo.broken dead 3/3");
+  expect(await (await get("/v1/stats")).json()).toMatchObject({ totals: { dead: 1, failed: 1 } });
   start.process.kill("SIGINT");
   expect(await start.ended).toEqual({ code: 0, signal: null });
   await expect(fetch(url)).rejects.toThrow();

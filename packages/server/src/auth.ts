@@ -7,6 +7,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtV
 import { type Caller, type Credential, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
 import { digestOf } from "./identity.ts";
+import { hasCookie, isToken } from "./local-token.ts";
 import type { Settings } from "./options.ts";
 
 /** The form of a key created by `jobforge_create_token`. */
@@ -30,10 +31,16 @@ export interface Authenticator {
 
 export function authenticator(settings: Settings): Authenticator {
   const verify = verifier(settings);
+  const { localToken } = settings;
   return {
     read: (request) => {
       const token = tokenOf(request.headers);
-      if (token === undefined) return anonymous(settings, request);
+      if (token === undefined) {
+        // A browser sends the cookie without asking, so the rules of requests without a token apply.
+        const isLocal = localToken !== undefined && hasCookie(request.headers, localToken);
+        return anonymous(isLocal ? { ...settings, anonymousRole: localToken.role } : settings, request);
+      }
+      if (localToken !== undefined && isToken(token, localToken)) return acting(localToken.role);
       if (isKey(token)) {
         if (!keyPattern.test(token)) throw unauthorized("The key is malformed");
         return { kind: "key", digest: digestOf(token) };
@@ -77,8 +84,13 @@ export function tokenOf(headers: Headers): string | undefined {
  * The credential of a request without a token. Refuses requests of pages of other sites, and host names that an
  * attacker has pointed at this machine: they must not act with the developer's rights.
  */
-function anonymous({ anonymousRole }: Settings, request: RequestHead): Credential {
-  if (anonymousRole === undefined) throw unauthorized("A token is required");
+function anonymous({ anonymousRole, localToken }: Settings, request: RequestHead): Credential {
+  if (anonymousRole === undefined)
+    throw unauthorized(
+      localToken === undefined
+        ? "A token is required"
+        : "A token is required: open the URL that jobforge dev prints",
+    );
   if (!isLocal(request.headers))
     throw unauthorized("A token is required: only pages and programs on this machine may call without one");
   if (couldBeForm(request))
@@ -86,10 +98,12 @@ function anonymous({ anonymousRole }: Settings, request: RequestHead): Credentia
       name: "unsupported_media_type",
       hint: "Send it with `Content-Type: application/json`.",
     });
-  return {
-    kind: "claims",
-    caller: { role: anonymousRole, tenantId: undefined, claims: { role: anonymousRole } },
-  };
+  return acting(anonymousRole);
+}
+
+/** The credential of a caller that acts as a role for all tenants. */
+function acting(role: ClientRole): Credential {
+  return { kind: "claims", caller: { role, tenantId: undefined, claims: { role } } };
 }
 
 /** Whether a request comes from a page of this server, from a user who typed the address, or from a program. */

@@ -45,6 +45,11 @@ export interface ServerOptions {
    */
   readonly anonymousRole?: ClientRole | undefined;
   /**
+   * A token for the developer of this machine. Requests that have it act as its role, as a bearer token or as the
+   * cookie that the page sets when it is opened with `?token=…`. `listen` refuses any host but this machine.
+   */
+  readonly localToken?: LocalToken | undefined;
+  /**
    * The rate limit of each caller: of the issuer, role, tenant and subject of JWTs, or of a key. Default: 1000 per
    * second, 2000 at once. `false`: no limit.
    */
@@ -76,6 +81,12 @@ export interface ServerOptions {
   readonly logger?: Logger | undefined;
 }
 
+export interface LocalToken {
+  readonly role: ClientRole;
+  /** At least 32 characters of the URL-safe Base64 alphabet. */
+  readonly token: string;
+}
+
 export interface MetricsOptions {
   /**
    * The bearer token for scrapers. Without this option, `/metrics` requires a token of jobforge_reader or
@@ -105,6 +116,8 @@ export interface Settings extends ServerOptions {
 }
 
 const minSecretBytes = 32;
+/** Needs no quotes in a cookie and no escapes in a URL. */
+const localTokenPattern = /^[A-Za-z0-9_-]{32,}$/;
 
 const defaults = {
   apiSchema: "public",
@@ -138,6 +151,8 @@ export function readOptions(options: ServerOptions): Settings {
     );
   if (jwksUrl !== undefined && !/^https?:\/\//.test(jwksUrl))
     throw new TypeError("jwksUrl must be an http or https URL");
+  if (options.localToken !== undefined && !localTokenPattern.test(options.localToken.token))
+    throw new TypeError("localToken.token must have at least 32 letters, digits, - or _");
   for (const origin of options.corsOrigins ?? []) requireOrigin(origin);
   requireProxy(options.trustProxy ?? defaults.trustProxy);
   const poolSize = options.poolSize ?? defaults.poolSize;

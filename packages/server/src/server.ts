@@ -47,8 +47,10 @@ export function createServer(options: ServerOptions): JobForgeServer {
   return {
     fetch: (request) => app.fetch(request),
     listen: async ({ port = Number(process.env["PORT"] ?? defaultPort), host = defaultHost } = {}) => {
-      if (settings.anonymousRole !== undefined && !isLoopback(host))
-        throw new TypeError(`A server with anonymousRole may listen on this machine only, not on ${host}`);
+      if ((settings.anonymousRole ?? settings.localToken) !== undefined && !isLoopback(host))
+        throw new TypeError(
+          `A server with anonymousRole or localToken may listen on this machine only, not on ${host}`,
+        );
       listening = await open(app.fetch, port, host);
       return listening.url;
     },

@@ -5,9 +5,10 @@ import { Admission } from "./admission.ts";
 import type { RequestHead } from "./auth.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
-import { type Credential, Database, type Waiting } from "./database.ts";
+import { type Credential, Database, unauthorized, type Waiting } from "./database.ts";
 import { RequestError } from "./errors.ts";
-import type { Settings } from "./options.ts";
+import { isToken } from "./local-token.ts";
+import type { LocalToken, Settings } from "./options.ts";
 import { StreamHub } from "./stream/hub.ts";
 
 export interface Environment {
@@ -62,6 +63,14 @@ export class Services {
   /** Counts a request that is served without a token against the limit of its address. */
   admitOpen(c: RequestContext): void {
     this.#admission.takeOpen(this.#addressOf(c));
+  }
+
+  /** Admits a request whose address has a token. Accepts the local token only: others do not belong into an address. */
+  async admitBy(c: RequestContext, token: string, local: LocalToken): Promise<void> {
+    this.admitOpen(c);
+    if (!isToken(token, local)) throw unauthorized("The token in the address is not the one of this server");
+    const headers = new Headers({ authorization: `Bearer ${token}` });
+    c.set("credential", await this.#admission.recheck({ method: c.req.method, headers }));
   }
 
   /** Runs work for a request as its caller, in one transaction. */

@@ -164,6 +164,59 @@ describe("a token", () => {
   });
 });
 
+describe("with the token of a developer's machine", () => {
+  const token = "0123456789abcdefghijABCDEFGHIJ_-";
+  const localToken = { role: "jobforge_operator", token } as const;
+  const gates = "/rest/v1/rpc/jobforge_list_gates";
+
+  test("a request needs it as bearer token or as cookie", async ({ db }) => {
+    await using http = await startServer(db, { localToken });
+    const status = async (headers: Record<string, string>, path = gates): Promise<number> =>
+      (await http.request(path, { headers })).status;
+    expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
+    const { host } = new URL(http.url);
+    const port = host.split(":")[1] ?? "80";
+    const cookie = `other=1; jobforge_${port}=${token}`;
+    expect(await status({ cookie })).toBe(200);
+    expect(await status({ cookie }, "/")).toBe(200);
+    for (const headers of [
+      {},
+      { authorization: `Bearer ${token}x` },
+      { cookie: `jobforge_${port}=${token}x` },
+      { cookie: `jobforge_1=${token}` },
+      { cookie, origin: "https://evil.example" },
+      { cookie, origin: "http://127.0.0.1:1" },
+    ] as Record<string, string>[])
+      expect(await status(headers), JSON.stringify(headers)).toBe(401);
+    const rebound = new Request("http://evil.example/", { headers: { host: "evil.example", cookie } });
+    expect((await http.server.fetch(rebound)).status).toBe(401);
+    await expect(http.server.listen({ host: "0.0.0.0", port: 0 })).rejects.toThrow("this machine only");
+  });
+
+  test("the page keeps it as a cookie that no script and no other site can use", async ({ db }) => {
+    await using http = await startServer(db, { localToken });
+    const opened = await http.request(`/?token=${token}`);
+    expect(opened.status).toBe(200);
+    expect(opened.headers.get("set-cookie")).toMatch(
+      /^jobforge_\d+=\S+; HttpOnly; SameSite=Strict; Path=\/$/,
+    );
+    expect(opened.headers.get("referrer-policy")).toBe("no-referrer");
+    const [cookie = ""] = opened.headers.get("set-cookie")?.split(";") ?? [];
+    expect((await http.request("/v1/stats", { headers: { cookie } })).status).toBe(200);
+    for (const other of ["guessed", await sign({ role: "jobforge_operator" })]) {
+      const { status, headers } = await http.request(`/?token=${other}`);
+      expect([status, headers.get("set-cookie")]).toEqual([401, null]);
+    }
+  });
+
+  test("the token in the address counts for the page only, and must be long", async ({ db }) => {
+    await using http = await startServer(db, { localToken });
+    expect((await http.request(`/v1/stats?token=${token}`)).status).toBe(401);
+    expect((await http.request(`${gates}?token=${token}`)).status).toBe(401);
+    await expect(startServer(db, { localToken: { ...localToken, token: "short" } })).rejects.toThrow("32");
+  });
+});
+
 describe("without a token", () => {
   test("a development server accepts only requests that come from its own machine", async ({ db }) => {
     await using http = await startServer(db, { anonymousRole: "jobforge_operator" });

@@ -73,7 +73,8 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   await using forge = new JobForge({ database: database.url, schema });
   await using server = await startServer(cli.process, database.url, schema, options.port);
   say("ready", `Ready: ${database.name}. In another terminal: jobforge stats`);
-  say("server", `Server: ${server.url} (this machine only, no token needed)`, { url: server.url });
+  const { url, token } = server;
+  say("server", `Server: ${url}/?token=${token} (the token is also the API's bearer token)`, { url, token });
   if (signal.aborted) return exitCodes.ok;
   if (options.demo) await runDemo(cli, forge, output, signal);
   else if (folder === undefined) {

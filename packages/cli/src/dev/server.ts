@@ -1,10 +1,15 @@
-/** The server of `jobforge dev`, for this machine only. Every caller is an operator and needs no token. */
+/**
+ * The server of `jobforge dev`, for this machine only. Who has the token of this start is an operator. Other users of
+ * the machine can reach the port, but do not know the token.
+ */
+import { randomBytes } from "node:crypto";
 import { CommandError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
 import { askedPort, listen, usualPort } from "../server/listen.ts";
 
 export interface DevServer extends AsyncDisposable {
   readonly url: string;
+  readonly token: string;
 }
 
 const host = "127.0.0.1";
@@ -17,10 +22,11 @@ export async function startServer(
 ): Promise<DevServer> {
   // Loaded only when it is needed, so that other commands start faster.
   const { createLogger, createServer } = await import("@jobforge/server");
+  const token = randomBytes(24).toString("base64url");
   const server = createServer({
     database,
     apiSchema,
-    anonymousRole: "jobforge_operator",
+    localToken: { role: "jobforge_operator", token },
     poolSize: 5,
     logger: createLogger({ level: "warn", write: (line) => void cli.stderr.write(line) }),
   });
@@ -32,7 +38,7 @@ export async function startServer(
         return listen(server, 0, host);
       throw error;
     });
-    return { url, [Symbol.asyncDispose]: () => server.close() };
+    return { url, token, [Symbol.asyncDispose]: () => server.close() };
   } catch (error) {
     await server.close();
     throw error;

@@ -11,8 +11,12 @@ td { overflow-wrap: anywhere; }
 .number { font-variant-numeric: tabular-nums; }
 `;
 
-/** When something has changed, fetches the page again, at most once a second, and replaces its main part. */
+/**
+ * Removes the token from the address, because the browser has it as a cookie. When something has changed, fetches the
+ * page again, at most once a second, and replaces its main part.
+ */
 export const script: string = `
+if (location.search !== "") history.replaceState(null, "", location.pathname);
 const note = document.querySelector("[role=status]");
 const stream = new EventSource("v1/stream");
 let due;

@@ -4,6 +4,7 @@
 import { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { ApiSession } from "../calls.ts";
+import { cookieFor } from "../local-token.ts";
 import type { Environment, Services } from "../services.ts";
 import { newestJobs } from "../v1/jobs.ts";
 import { contentSecurityPolicy, script, style } from "./assets.ts";
@@ -57,6 +58,12 @@ const maxSchedules = 20;
 export function pageRoutes(services: Services): Hono<Environment> {
   const app = new Hono<Environment>();
   app.get("/", async (c) => {
+    const { localToken } = services.settings;
+    const token = c.req.query("token");
+    if (localToken !== undefined && token !== undefined) {
+      await services.admitBy(c, token, localToken);
+      c.header("set-cookie", cookieFor(c.req.raw.headers, localToken));
+    }
     const contents = await services.as(c, read);
     c.header("content-security-policy", contentSecurityPolicy);
     c.header("cache-control", "no-store");
