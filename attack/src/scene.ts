@@ -118,6 +118,11 @@ export class Scene implements AsyncDisposable {
       this.#before.set(tenant, await this.#fingerprint(tenant, otherThan(tenant)));
   }
 
+  /** Forgets the data of both tenants, after a step that changed it as an operator. */
+  forget(): void {
+    this.#before.clear();
+  }
+
   /** Records a violation if the caller received or changed anything of its victim. */
   async check(steps: Steps, name: CallerName, request: string, received: string): Promise<void> {
     const leaks = this.leaksIn(received, name);

@@ -1,8 +1,10 @@
 /** All tours, in the order in which they are played. */
 import type { Tour } from "../tour.ts";
+import { escapeTour } from "./escape.ts";
 import { sqlTour } from "./sql.ts";
+import { transactionsTour } from "./transactions.ts";
 
-export const tours: readonly Tour[] = [sqlTour];
+export const tours: readonly Tour[] = [sqlTour, escapeTour, transactionsTour];
 
 /** Returns the tours with these names. Throws if there is no tour of a name. */
 export function toursNamed(names: readonly string[]): Tour[] {
