@@ -26,10 +26,10 @@ language sql immutable as $$
 $$;
 
 -- Returns a time as text for DDL. It does not depend on the settings TimeZone and DateStyle, and is read in the same way
--- under all of them.
+-- under all of them. Not at time zone 'UTC': that name may be an abbreviation of the session's own zone.
 create or replace function jobforge.bound_text(p_at timestamptz) returns text
 language sql immutable as $$
-  select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'
+  select to_char(p_at at time zone interval '0', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'
 $$;
 
 -- Adds a leaf to a shelf. p_is_open: rows for its time span may be on their way. Returns false, and changes nothing,
@@ -108,7 +108,7 @@ begin
   gave_up := false;
   while v_from < p_now + interval '7 days' loop
     v_to := v_from + v_width;
-    v_name := v_shelf || to_char(v_from at time zone 'UTC', '"_"YYYYMMDD');
+    v_name := v_shelf || to_char(v_from at time zone interval '0', '"_"YYYYMMDD');
     if not exists (
       select from jobforge.leaves l
       where l.branch = p_branch and l.keep_days = p_keep_days and l.from_at < v_to and l.to_at > v_from
