@@ -1,8 +1,7 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
--- differences from the list of grants, tables without row security, objects of others with names like JobForge's and who
--- may create objects in the API schema, rows and size of the hot table, how far ahead
--- leaves exist, rows in default leaves, and when maintenance last ran. It returns numbers only and nothing about a
--- tenant. The caller decides what is a problem.
+-- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
+-- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
+-- leaves, and when maintenance last ran. It returns nothing about a tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
