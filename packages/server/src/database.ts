@@ -146,7 +146,7 @@ export class Database {
   }
 
   /**
-   * Runs a query on the catalog, with no caller's role. A connection that has not returned after `limitMs` is
+   * Runs a query on the catalog, with no caller's role, in a transaction of its own. A connection that has not returned after `limitMs` is
    * abandoned.
    */
   async query<T extends pg.QueryResultRow>(
@@ -158,13 +158,13 @@ export class Database {
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      const opened = quietly(client.query("begin"));
-      const entered = quietly(client.query(`select ${pinned}`));
+      const opened = quietly(client.query({ text: "begin", ...limit }));
+      const entered = quietly(client.query({ text: `select ${pinned}`, ...limit }));
       const queried = quietly(client.query<T>({ text, values: [...values], ...limit }));
       await opened;
       await entered;
       const { rows } = await queried;
-      await client.query("commit");
+      await client.query({ text: "commit", ...limit });
       broken = false;
       return rows;
     } finally {

@@ -52,9 +52,9 @@ describe.each(settings)("a worker with the time zone %s and the date style %s", 
   test("as the owner makes the same ones", async ({ db }) => {
     const owner = await db.connect();
     await set(owner, timezone, datestyle);
-    // Beyond the end of summer time, so that days in the zone are not all 24 hours long.
-    for (const days of [100, 150, 200])
-      await owner.query("select jobforge.maintain_leaves(now() + $1 * interval '24 hours')", [days]);
+    // Around the days on which summer time begins and ends in New York, which have 23 and 25 hours.
+    for (const day of ["2031-01-08", "2031-03-08", "2031-11-01"])
+      await owner.query("select jobforge.maintain_leaves($1)", [`${day}T12:00:00+00:00`]);
     await db.query("set timezone = 'UTC'");
     expect(await oddBounds(db)).toEqual([]);
   });
