@@ -1,9 +1,9 @@
 /** The settings under which a transaction runs nothing but JobForge's own statements, whatever its session has set. */
 
 /**
- * Pins the settings of the current transaction. Names are found in the system's schema only, so no function, operator or type
- * of another role is ever used in place of the system's. Times and names are written in one way. The session's own
- * settings apply again when the transaction ends.
+ * Pins the settings of the current transaction. Names are found in the system's schema only, so no function, operator
+ * or type of another role is ever used in place of the system's. Times and names are written in one way. The session's
+ * own settings apply again when the transaction ends.
  */
 export const pinSession: string = [
   "set local search_path = pg_catalog, pg_temp",

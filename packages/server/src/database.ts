@@ -179,7 +179,7 @@ export class Database {
   }
 
   /**
-   * Runs a query on the catalog, with no caller's role. A connection that has not returned after `limitMs` is
+   * Runs a query on the catalog, with no caller's role, in a transaction of its own. A connection that has not returned after `limitMs` is
    * abandoned.
    */
   async query<T extends pg.QueryResultRow>(
@@ -187,22 +187,26 @@ export class Database {
     values: readonly unknown[] = [],
     limitMs?: number,
   ): Promise<T[]> {
-    const limit = limitMs === undefined ? {} : { query_timeout: limitMs };
-    return await this.#queue.run(ownIdentity, () => this.#read<T>({ text, values: [...values], ...limit }));
+    return await this.#queue.run(ownIdentity, () => this.#read<T>(text, values, limitMs));
   }
 
   /** Runs one statement in a transaction of its own, which pins the settings. */
-  async #read<T extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<T[]> {
+  async #read<T extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+    limitMs: number | undefined,
+  ): Promise<T[]> {
+    const limit = limitMs === undefined ? {} : { query_timeout: limitMs };
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      const opened = quietly(client.query("begin"));
-      const entered = quietly(client.query(`select ${pinned}`));
-      const queried = quietly(client.query<T>(statement));
+      const opened = quietly(client.query({ text: "begin", ...limit }));
+      const entered = quietly(client.query({ text: `select ${pinned}`, ...limit }));
+      const queried = quietly(client.query<T>({ text, values: [...values], ...limit }));
       await opened;
       await entered;
       const { rows } = await queried;
-      await client.query("commit");
+      await client.query({ text: "commit", ...limit });
       broken = false;
       return rows;
     } finally {

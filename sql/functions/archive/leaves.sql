@@ -25,11 +25,11 @@ language sql immutable as $$
   select ceil(p_keep_days / case p_branch when 'dead_jobs' then 2.0 else 5.0 end)::integer
 $$;
 
--- Returns a time as text for DDL. It does not depend on the settings TimeZone and DateStyle, and is read in the same way
--- under all of them.
+-- Returns a time as text for DDL. It does not depend on the settings TimeZone and DateStyle, and is read in the same
+-- way under all of them. Not at time zone 'UTC': that name may be an abbreviation of the session's own zone.
 create or replace function jobforge.bound_text(p_at timestamptz) returns text
 language sql immutable as $$
-  select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'
+  select to_char(p_at at time zone interval '0', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'
 $$;
 
 -- Adds a leaf to a shelf. p_is_open: rows for its time span may be on their way. Returns false, and changes nothing,
@@ -86,9 +86,9 @@ exception when lock_not_available or check_violation then
 end $$;
 
 -- Makes the leaves of a shelf for the next seven days. A leaf is known by its bounds, not by its name. A time span that
--- already has rows in the default leaf, or of which another leaf has a part, gets no leaf of its own; its rows go to the
--- default leaf. p_is_open: the shelf is in use. Returns how many leaves it made, and whether it gave up at one for which
--- it would have to wait longer than the lock timeout. Independent of all settings of the session.
+-- already has rows in the default leaf, or of which another leaf has a part, gets no leaf of its own; its rows go to
+-- the default leaf. p_is_open: the shelf is in use. Returns how many leaves it made, and whether it gave up at one for
+-- which it would have to wait longer than the lock timeout. Independent of all settings of the session.
 create or replace function jobforge.add_leaves(
   p_branch text, p_keep_days integer, p_now timestamptz, p_is_open boolean, out made integer, out gave_up boolean
 )
@@ -108,7 +108,7 @@ begin
   gave_up := false;
   while v_from < p_now + interval '7 days' loop
     v_to := v_from + v_width;
-    v_name := v_shelf || to_char(v_from at time zone 'UTC', '"_"YYYYMMDD');
+    v_name := v_shelf || to_char(v_from at time zone interval '0', '"_"YYYYMMDD');
     if not exists (
       select from jobforge.leaves l
       where l.branch = p_branch and l.keep_days = p_keep_days and l.from_at < v_to and l.to_at > v_from

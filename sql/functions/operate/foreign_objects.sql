@@ -1,4 +1,4 @@
--- Returns the functions, relations and types in the API schema whose names start with jobforge_ but that belong to other
+-- Returns the functions and relations in the API schema whose names start with jobforge_ but that belong to other
 -- roles. A call by name could reach such a function in place of JobForge's. Owner only; jobforge_health calls it.
 create or replace function jobforge.foreign_objects(p_api_schema text)
 returns table (object text, kind text, owner text)
@@ -11,6 +11,7 @@ language sql stable as $$
   select c.oid::regclass::text, 'relation', c.relowner::regrole::text
   from pg_class c
   where c.relnamespace = to_regnamespace(quote_ident(p_api_schema)) and c.relname like 'jobforge\_%'
+    and c.relkind in ('r', 'p', 'v', 'm', 'f')
     and c.relowner <> 'jobforge_view'::regrole
   order by 1
 $$;

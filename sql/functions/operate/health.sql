@@ -1,6 +1,6 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
--- differences from the list of grants, tables without row security, objects of others with names like JobForge's and who
--- may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
+-- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
+-- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
 -- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, and how full the queue
 -- of notifications is. It returns nothing about a tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.

@@ -31,8 +31,8 @@ create or replace aggregate jobforge.sum_histograms(integer[]) (
 );
 
 -- Returns a percentile: the number of milliseconds that p_share of the runs do not exceed, accurate to a fifth; null
--- without runs. The view jobforge_usage runs it with the rights of its reader. Its body is SQL-standard: names are bound
--- when it is created, and not in the search path of the reader.
+-- without runs. The view jobforge_usage runs it with the rights of its reader. Its body is SQL-standard: names are
+-- bound when it is created, and not in the search path of the reader.
 create or replace function jobforge.percentile(p_histogram integer[], p_share numeric) returns bigint
 language sql immutable parallel safe
 begin atomic

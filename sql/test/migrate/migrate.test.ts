@@ -3,7 +3,7 @@ import pg from "pg";
 import { describe, expect } from "vitest";
 import { compareVersions } from "../../src/state.ts";
 import { outcome, refusal } from "../support/failures.ts";
-import { apiObjects, emptyDatabase, test } from "../support/migrations.ts";
+import { apiObjects, emptyDatabase, outdate, test } from "../support/migrations.ts";
 
 const tenant = "11111111-1111-4111-8111-111111111111";
 
@@ -93,6 +93,25 @@ describe("migrating at the same time", () => {
     expect(results.filter((result) => result.applied.length > 0)).toHaveLength(1);
     expect(results.filter((result) => result.refreshed)).toHaveLength(1);
     expect(await migrationStatus({ database: empty.url })).toMatchObject({ upToDate: true });
+  });
+
+  test("by ten processes on an older installation: one refreshes it, and all succeed", async ({ db }) => {
+    await outdate(db);
+    const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ database: db.url })));
+    expect(results.filter((result) => result.refreshed)).toHaveLength(1);
+  });
+
+  test("waits for nothing that another login can hold", async ({ db }) => {
+    await outdate(db);
+    const stranger = await db.connect((await db.createLogin()).url);
+    await stranger.query("select pg_advisory_lock(hashtextextended('jobforge.migrate', 0))");
+    await stranger.query("begin");
+    expect(await outcome(stranger.query("lock table jobforge.migrations in access share mode"))).toBe(
+      "42501",
+    );
+    const { client } = await db.connect();
+    await client.query("set statement_timeout = '20s'");
+    expect(await migrate({ database: client })).toMatchObject({ refreshed: true });
   });
 
   test("in two databases of one cluster completes both", async ({ empty }) => {

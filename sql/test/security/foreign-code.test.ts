@@ -176,7 +176,7 @@ describe("in the catalog", () => {
   test("every function that an index, a constraint, a default or a policy uses is one of those, or bound", async ({
     db,
   }) => {
-    // Whoever writes to or analyzes a table runs them. Functions without a schema of their own are the system's.
+    // A role that writes to a table, or analyzes it, runs them.
     const loose = await db.query(
       `select distinct p.oid::regprocedure::text as name
        from pg_depend d
