@@ -140,6 +140,7 @@ begin
     if v_taken.passed_over > 0 then
       v_streams := null;
       v_full := v_full || v_taken.full_types;
+      v_paused := v_paused || v_taken.busy_lanes;
       v_again_at := least(v_again_at, v_taken.again_at);
     end if;
   end if;
@@ -188,6 +189,7 @@ begin
     v_streams := case when v_found.complete and v_taken.passed_over = 0 then v_taken.streams end;
     if v_taken.passed_over > 0 then
       v_full := v_full || v_taken.full_types;
+      v_paused := v_paused || v_taken.busy_lanes;
       v_open := without_types(v_open, v_full);
       v_again_at := least(v_again_at, v_taken.again_at, case when v_taken.gave_up then p_now end);
     end if;
@@ -206,7 +208,7 @@ begin
   -- 6. Remember -------------------------------------------------------------------------------------------------------
   due := v_promoted.due;
   if v_rules.limited then
-    due := least(due, v_again_at, (select r.due_at from unpark_requests r order by r.due_at limit 1));
+    due := least(due, v_again_at, next_unpark_at());
   end if;
   if p_want_hint then
     if v_places > 0 then

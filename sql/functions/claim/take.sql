@@ -2,16 +2,22 @@
 -- streams, which are side by side. Each tenant supplies an equal share of the jobs that are still wanted: its oldest
 -- jobs of any type. If a tenant has fewer, the others supply the rest. A tenant of weight three supplies three shares.
 -- Part 2 of the claim order (see claim.sql). Where limits exist, jobs that do not fit are passed over, and it looks
--- further along the streams. Returns:   claimed     the places (ctid) of the running rows, valid until the transaction
--- ends   streams     the streams with the positions where they continue; those that had their turn come last
--- last_lane   the lane that was served last   passed_over how many jobs did not fit a limit; full_types: the types that
--- are full; again_at: when to ask again   gave_up     it passed over so many jobs that it stopped Locks the jobs it
--- starts and parks. Skips what another transaction has locked; never waits.
+-- further along the streams. Returns:
+--   claimed     the places (ctid) of the running rows, valid until the transaction ends
+--   streams     the streams with the positions where they continue; those that had their turn come last
+--   last_lane   the lane that was served last
+--   passed_over how many jobs did not fit a limit
+--   full_types  the types that are full
+--   busy_lanes  the lanes of tenants whose limits a claim of a bound role holds
+--   again_at    when to ask again
+--   gave_up     it passed over so many jobs that it stopped
+-- Locks the jobs it starts and parks. Skips what another transaction has locked; never waits.
 create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_now timestamptz,
   p_rules jobforge.claim_rules,
   out claimed tid[], out streams jobforge.stream[], out last_lane bigint,
-  out passed_over integer, out full_types text[], out again_at timestamptz, out gave_up boolean
+  out passed_over integer, out full_types text[], out busy_lanes bigint[], out again_at timestamptz,
+  out gave_up boolean
 )
 language plpgsql as $$
 declare
@@ -36,6 +42,7 @@ begin
   claimed := '{}';
   passed_over := 0;
   full_types := '{}';
+  busy_lanes := '{}';
   gave_up := false;
 
   -- 1. Find the turns -------------------------------------------------------------------------------------------------
@@ -92,9 +99,10 @@ begin
     again_at := least(again_at, v_admitted.again_at);
     passed_over := passed_over + v_admitted.passed_over;
     full_types := full_types || v_admitted.full_types;
-    if cardinality(v_admitted.full_types) > 0 then
+    busy_lanes := busy_lanes || v_admitted.busy_lanes;
+    if cardinality(v_admitted.full_types) + cardinality(v_admitted.busy_lanes) > 0 then
       for i in 1 .. cardinality(streams) loop
-        if (streams[i]).type = any (full_types) then
+        if (streams[i]).type = any (full_types) or (streams[i]).lane = any (busy_lanes) then
           streams[i].from_at := 'infinity';
         end if;
       end loop;

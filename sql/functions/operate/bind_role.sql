@@ -21,6 +21,7 @@ begin
     values (p_role, p_tenant_id, jobforge.now(), caller())
     on conflict (role) do update
     set tenant_id = excluded.tenant_id, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
+    perform note_bound_tenant(p_tenant_id);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (jobforge.now(), coalesce(p_tenant_id, global_tenant()), caller(),

@@ -70,6 +70,8 @@ begin
   end if;
   perform require_read_committed();
   v_promoted := (promote(v_waiting, v_now, greatest(1, p_limit / greatest(1, cardinality(v_waiting))))).promoted;
+  -- Where all workers are bound to tenants, no claim unparks what a changed limit allows.
+  perform unpark_due(v_now);
   v_flowing := maintain_jobs(v_now, p_limit, true);
   perform set_ddl_lock_timeout(v_flowing or v_promoted > 0);
   return jsonb_build_object('promoted', v_promoted, 'flowing', v_flowing) || maintain_tables(v_now, p_limit, true);
