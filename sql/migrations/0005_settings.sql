@@ -163,17 +163,58 @@ create table jobforge.limit_rates (
 create index limit_rates_time on jobforge.limit_rates (empty_until);
 
 -- Buckets whose parked jobs must be looked at from due_at on: the next token comes, or a slot became free while another
--- transaction held the bucket's lock. Rows are appended, so that no transaction waits. A null bucket stands for all
--- buckets from `after` on, because a limit was changed.
+-- transaction held the bucket's lock. Rows are appended, so that no transaction waits. tenant_id is the bucket's
+-- tenant: no job is parked in the bucket of a type. A null bucket stands for all buckets from `after` on, because a
+-- limit was changed.
 create table jobforge.unpark_requests (
-  id     bigint generated always as identity primary key,
-  bucket bigint,
-  after  bigint,
-  due_at timestamptz not null
+  id        bigint generated always as identity primary key,
+  tenant_id uuid,
+  bucket    bigint,
+  after     bigint,
+  due_at    timestamptz not null,
+  constraint a_bucket_has_a_tenant check ((bucket is null) = (tenant_id is null))
 );
 
 create index unpark_requests_due on jobforge.unpark_requests (due_at, id);
 create index unpark_requests_bucket on jobforge.unpark_requests (bucket);
+create index unpark_requests_tenant on jobforge.unpark_requests (tenant_id, due_at, id);
+
+-- What limits need where roles are bound to tenants. Such a role may be in the hands of its tenant and leave its
+-- transaction open, so it holds no lock that claims of other tenants need; see limits/bound.sql.
+
+-- Tenants to which a role is or was bound. The lock of the row protects the tenant's own buckets. Rows are locked and
+-- never changed.
+create table jobforge.bound_tenants (
+  tenant_id uuid primary key
+);
+
+-- Marks of a tenant in a type that has a limit. A claim of a role that is bound to the tenant changes one mark for
+-- every job of the type that it starts. While its transaction is open, other claims cannot lock the changed marks and
+-- count them as runs.
+--   used_by the transaction that changed the mark last. The same transaction does not use it again
+create table jobforge.type_marks (
+  id        bigint generated always as identity primary key,
+  type      jobforge.type_name not null,
+  tenant_id uuid not null,
+  used_by   xid8 not null,
+  made_at   timestamptz not null
+) with (fillfactor = 50);
+
+create index type_marks_type on jobforge.type_marks (type, tenant_id);
+
+-- Starts of a type with a rate by claims of bound roles, which are not in limit_rates yet. Rows are appended, because
+-- the row in limit_rates is shared by all tenants.
+--   token_us the time between two tokens
+create table jobforge.type_starts (
+  id       bigint generated always as identity primary key,
+  bucket   bigint not null,
+  set_at   timestamptz not null,
+  at       timestamptz not null,
+  starts   integer not null,
+  token_us bigint not null
+);
+
+create index type_starts_bucket on jobforge.type_starts (bucket, at);
 
 -- Settings of tenants.
 --   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number

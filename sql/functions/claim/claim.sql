@@ -113,7 +113,7 @@ begin
     v_hint.types := v_open;
   end if;
   if v_rules.limited then
-    if unpark_due(p_now, p_tenant_id) > 0 then
+    if unpark_due(p_now) > 0 then
       -- The unparked jobs are older than the positions in the hint, which would skip them, and may be of a new type.
       v_hint.streams := null;
       v_open := open_types(p_types, p_now, p_tenant_id);
@@ -149,6 +149,7 @@ begin
     if v_taken.passed_over > 0 then
       v_streams := null;
       v_full := v_full || v_taken.full_types;
+      v_paused := v_paused || v_taken.busy_lanes;
       v_again_at := least(v_again_at, v_taken.again_at);
     end if;
   end if;
@@ -200,6 +201,7 @@ begin
     v_streams := case when v_found.complete and v_taken.passed_over = 0 and not more then v_taken.streams end;
     if v_taken.passed_over > 0 then
       v_full := v_full || v_taken.full_types;
+      v_paused := v_paused || v_taken.busy_lanes;
       v_open := without_types(v_open, v_full);
       v_again_at := least(v_again_at, v_taken.again_at, case when v_taken.gave_up then p_now end);
     end if;
@@ -218,7 +220,7 @@ begin
   -- 6. Remember -------------------------------------------------------------------------------------------------------
   due := v_promoted.due;
   if v_rules.limited then
-    due := least(due, v_again_at, next_unpark(p_tenant_id));
+    due := least(due, v_again_at, next_unpark_at());
   end if;
   if p_want_hint then
     if v_places > 0 then

@@ -6,7 +6,10 @@
 --   claimed     the places (ctid) of the running rows, valid until the transaction ends
 --   streams     the streams with the positions where they continue; those that had their turn come last
 --   last_lane   the lane that was served last
---   passed_over how many jobs did not fit a limit; full_types: the types that are full; again_at: when to ask again
+--   passed_over how many jobs did not fit a limit
+--   full_types  the types that are full
+--   busy_lanes  the lanes of tenants whose limits a claim of a bound role holds
+--   again_at    when to ask again
 --   gave_up     it passed over so many jobs that it stopped
 --   bytes       how much the jobs have that were measured (see fit_bytes.sql)
 --   cut         jobs were left in the queue because of their size. Then the positions of the streams are past them
@@ -16,8 +19,8 @@ create or replace function jobforge.take(
   p_worker_id text, p_streams jobforge.stream[], p_tenant_id uuid, p_limit integer, p_now timestamptz,
   p_rules jobforge.claim_rules, p_bytes bigint,
   out claimed tid[], out streams jobforge.stream[], out last_lane bigint,
-  out passed_over integer, out full_types text[], out again_at timestamptz, out gave_up boolean,
-  out bytes bigint, out cut boolean
+  out passed_over integer, out full_types text[], out busy_lanes bigint[], out again_at timestamptz,
+  out gave_up boolean, out bytes bigint, out cut boolean
 )
 language plpgsql as $$
 declare
@@ -45,6 +48,7 @@ begin
   claimed := '{}';
   passed_over := 0;
   full_types := '{}';
+  busy_lanes := '{}';
   gave_up := false;
   bytes := 0;
   cut := false;
@@ -112,9 +116,10 @@ begin
     again_at := least(again_at, v_admitted.again_at);
     passed_over := passed_over + v_admitted.passed_over;
     full_types := full_types || v_admitted.full_types;
-    if cardinality(v_admitted.full_types) > 0 then
+    busy_lanes := busy_lanes || v_admitted.busy_lanes;
+    if cardinality(v_admitted.full_types) + cardinality(v_admitted.busy_lanes) > 0 then
       for i in 1 .. cardinality(streams) loop
-        if (streams[i]).type = any (full_types) then
+        if (streams[i]).type = any (full_types) or (streams[i]).lane = any (busy_lanes) then
           streams[i].from_at := 'infinity';
         end if;
       end loop;

@@ -3,19 +3,21 @@
 -- Decides about jobs that the caller has locked: admits up to p_most of them and takes their tokens. A job without
 -- room in a bucket of a tenant or a key is parked in that bucket. A job without room in its type stays in the queue,
 -- where turns continue. So does a job in a bucket that another transaction is deciding about. Returns the places of
--- the admitted jobs, the number of skipped jobs, the types that are full, and when it is worth trying again. Scopes
--- go from the narrowest to the widest, so that a job refused by one takes no room in the next. Never waits.
+-- the admitted jobs, the number of skipped jobs, the types that are full, the lanes of tenants whose buckets a bound
+-- claim holds, and when it is worth trying again. Scopes go from the narrowest to the widest, so that a job refused by
+-- one takes no room in the next. Never waits.
 create or replace function jobforge.admit(
   p_places tid[], p_most integer, p_now timestamptz, p_rules jobforge.claim_rules,
-  out places tid[], out passed_over integer, out full_types text[], out again_at timestamptz
+  out places tid[], out passed_over integer, out full_types text[], out busy_lanes bigint[], out again_at timestamptz
 )
 language plpgsql as $$
 declare
-  v_wanted jobforge.candidate[] := array(
+  v_asked constant jobforge.candidate[] := array(
     select row(p.place, j.id, j.type, j.tenant_id, j.concurrency_key, j.rank, j.run_at, j.seq)::jobforge.candidate
     from unnest(p_places) with ordinality p(place, ord)
     cross join lateral (select * from jobforge.jobs j where j.ctid = p.place limit 1) j
     order by p.ord);
+  v_wanted jobforge.candidate[] := v_asked;
   v_scope text;
   v_step record;
 begin
@@ -35,6 +37,12 @@ begin
   end if;
   places := array(select c.place from unnest(v_wanted) c);
   passed_over := cardinality(p_places) - cardinality(places);
+  busy_lanes := '{}';
+  if passed_over > 0 and exists (select from jobforge.bound_tenants) and jobforge.bound_tenant() is null then
+    busy_lanes := array(
+      select jobforge.lane_of(t)
+      from unnest(jobforge.tenants_in_use(array(select distinct c.tenant_id from unnest(v_asked) c))) t);
+  end if;
 end $$;
 
 -- Does the same for the buckets of one scope.
@@ -48,6 +56,10 @@ declare
   v_buckets jobforge.bucket[] := array(
     select b from jobforge.buckets_of(p_scope,
       array(select row(c.type, c.tenant_id, c.concurrency_key)::jobforge.slot from unnest(p_wanted) c)) b);
+  v_bound uuid;
+  -- For each bucket of a type: how many marks a bound caller has changed, and how many are held by others.
+  v_marks integer[];
+  v_held integer[];
   v_mine bigint[];
   v_refused uuid[];
   v_refused_by integer[];
@@ -57,16 +69,34 @@ begin
   if cardinality(v_buckets) = 0 then
     return;
   end if;
-  v_mine := jobforge.lock_buckets(array(select b.id from unnest(v_buckets) b), p_scope = 'type');
+  if p_scope = 'type' then
+    v_bound := jobforge.bound_tenant();
+    if v_bound is not null then
+      v_marks := jobforge.use_marks(v_bound, array(select b.type from unnest(v_buckets) b), array(
+        select least(
+          (select count(*)::integer from unnest(p_wanted) c where c.type = b.type), (jobforge.room_in(b, p_now)).room)
+        from unnest(v_buckets) b), p_now);
+    end if;
+  end if;
+  v_mine := jobforge.lock_buckets(
+    array(select b.id from unnest(v_buckets) b), array(select b.tenant_id from unnest(v_buckets) b), p_scope = 'type');
+  -- Marks are counted before runs: a transaction that ends in between is counted twice, never missed.
+  if p_scope = 'type' and exists (select from jobforge.type_marks) then
+    v_held := jobforge.marks_of_others(array(select b.type from unnest(v_buckets) b));
+  end if;
   -- This is a later statement than the one that took the locks, so it sees everything that was committed before they
   -- were taken.
   with room as materialized (
     -- Parts that the scope does not have are empty, so that they are equal for every job.
     select b.no, coalesce((b.bucket).type, '') as type,
       coalesce((b.bucket).tenant_id, jobforge.global_tenant()) as tenant_id,
-      coalesce((b.bucket).concurrency_key, '') as concurrency_key, b.mine, r.room, r.next_at, r.only_id
+      coalesce((b.bucket).concurrency_key, '') as concurrency_key, b.mine, r.only_id,
+      case when r.room is not null then greatest(least(r.room - coalesce(v_held[b.no], 0), v_marks[b.no]), 0) end
+        as room,
+      coalesce(r.next_at,
+        case when v_held[b.no] > 0 or v_marks[b.no] = 0 then p_now + interval '10 milliseconds' end) as next_at
     from (
-      select row_number() over () as no, b as bucket, b.id in (select m from unnest(v_mine) m) as mine
+      select (row_number() over ())::integer as no, b as bucket, b.id in (select m from unnest(v_mine) m) as mine
       from unnest(v_buckets) b
     ) b
     left join lateral jobforge.room_in(b.bucket, p_now) r on b.mine
@@ -138,8 +168,8 @@ begin
   set state = 'parked', parked_in = (p_buckets[x.no]).id
   from unnest(p_job_ids, p_refused_by) x(id, no)
   where j.id = x.id and x.no = any (v_parking);
-  insert into jobforge.unpark_requests (bucket, due_at)
-  select b.id, coalesce(t.next_at, p_now)
+  insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
+  select (b.bucket).tenant_id, b.id, coalesce(t.next_at, p_now)
   from unnest(v_parking) x(no)
   cross join lateral (select p_buckets[x.no] as bucket, (p_buckets[x.no]).id) b
   cross join lateral jobforge.tokens_in(b.bucket, p_now) t
@@ -148,24 +178,37 @@ begin
 end $$;
 
 -- Takes a token for each job from every bucket with a rate that it belongs to. The caller holds the buckets' locks. Of
--- two buckets with the same id, the one that spends more counts.
+-- two buckets with the same id, the one that spends more counts. A role that is bound to a tenant appends what it takes
+-- from the bucket of a type, because that row is shared by all tenants.
 create or replace function jobforge.spend_tokens(p_jobs jobforge.candidate[], p_now timestamptz) returns void
 language plpgsql
 set enable_hashjoin = on as $$
 declare
   v_slots constant jobforge.slot[] := array(
     select row(c.type, c.tenant_id, c.concurrency_key)::jobforge.slot from unnest(p_jobs) c);
+  v_scopes text[] := array['type', 'tenant', 'type_tenant', 'key'];
 begin
+  if jobforge.bound_tenant() is not null then
+    v_scopes := v_scopes[2:];
+    insert into jobforge.type_starts (bucket, set_at, at, starts, token_us)
+    select b.id, b.set_at, p_now, (select count(*) from unnest(p_jobs) c where c.type = b.type),
+      jobforge.token_time(b.rate, b.per)
+    from jobforge.buckets_of('type', v_slots) b
+    where b.rate is not null;
+  elsif exists (select from jobforge.type_starts) then
+    perform jobforge.fold_starts(array(
+      select b.id from jobforge.buckets_of('type', v_slots) b where b.rate is not null));
+  end if;
   with spent as materialized (
     select b.id, b.set_at, jobforge.token_time(b.rate, b.per) as each, count(*) as starts
-    from unnest(array['type', 'tenant', 'type_tenant', 'key']) x(counts_by)
+    from unnest(v_scopes) x(counts_by)
     cross join lateral jobforge.buckets_of(x.counts_by, v_slots) b
     join lateral (
       select y.counts_by,
         case when y.counts_by <> 'tenant' then c.type else '' end as type,
         case when y.counts_by <> 'type' then c.tenant_id else jobforge.global_tenant() end as tenant_id,
         case when y.counts_by = 'key' then c.concurrency_key else '' end as concurrency_key
-      from unnest(array['type', 'tenant', 'type_tenant', 'key']) y(counts_by)
+      from unnest(v_scopes) y(counts_by)
       cross join unnest(v_slots) c
       offset 0
     ) c

@@ -3,9 +3,9 @@
 -- or unparks holds the bucket's lock until it ends. Locks are only tried, so no transaction waits and no two can
 -- deadlock.
 --
--- Two buckets may have the same id, although no caller can bring that about. Admission therefore compares the attributes
--- of buckets. Ids are for locks, parked jobs and tokens: two buckets with one id share a lock and tokens, and only one
--- of them has parked jobs (jobforge.park).
+-- Two buckets may have the same id, although no caller can bring that about. Admission therefore compares the
+-- attributes of buckets. Ids are for locks, parked jobs and tokens: two buckets with one id share a lock and tokens,
+-- and only one of them has parked jobs (jobforge.park).
 
 -- Returns the rules that a claim must respect in addition to gates; null if there are none, which costs one read of
 -- empty tables.
@@ -115,11 +115,34 @@ begin
   where num_nonnulls(l.max_running, l.rate) > 0;
 end $$;
 
--- Tries to take the locks of buckets, which are of types if p_of_types, otherwise of any other scope. Returns the ids
--- whose locks this transaction now holds until it ends. Buckets share 1,024 locks, and those of types another 1,024.
--- The caller reads jobs in a later statement than this one, and so sees everything that was committed before it got the
--- locks. Never waits.
-create or replace function jobforge.lock_buckets(p_ids bigint[], p_of_types boolean) returns bigint[]
+-- Tries to take the locks of buckets of the tenants, or with p_of_types of types. Returns the ids whose locks this
+-- transaction now holds until it ends. Buckets share 1,024 locks, and those of types another 1,024. The caller reads
+-- jobs in a later statement than this one, and so sees everything that was committed before it got the locks. A role
+-- that is bound to a tenant gets the same without holding a shared lock (jobforge.lock_as_bound). Never waits.
+create or replace function jobforge.lock_buckets(p_ids bigint[], p_tenant_ids uuid[], p_of_types boolean)
+returns bigint[]
+language plpgsql as $$
+declare
+  v_bound uuid := jobforge.bound_tenant();
+  v_locked bigint[];
+begin
+  if v_bound is not null then
+    return jobforge.lock_as_bound(p_ids, p_tenant_ids, p_of_types, v_bound);
+  end if;
+  v_locked := jobforge.lock_shared(p_ids, p_of_types);
+  -- Read after the locks were taken, so that no binding is missed that a bound claim could have seen before.
+  if not p_of_types and exists (select from jobforge.bound_tenants) then
+    v_locked := array(
+      select l from unnest(v_locked) l
+      except
+      select b.id from unnest(p_ids, p_tenant_ids) b(id, tenant_id)
+      where b.tenant_id = any (jobforge.tenants_in_use(p_tenant_ids)));
+  end if;
+  return v_locked;
+end $$;
+
+-- Tries to lock the rows that buckets share. Returns the ids whose row this transaction holds. Never waits.
+create or replace function jobforge.lock_shared(p_ids bigint[], p_of_types boolean) returns bigint[]
 language plpgsql
 set enable_hashjoin = on
 set enable_nestloop = off as $$
@@ -180,10 +203,14 @@ end $$;
 
 -- Marks the runs that started before there was a limit, so that they count like the others. This continues for the
 -- first seconds of a limit, while claims that did not see it may still commit, and until no such run is left. Never
--- waits: a run that another transaction holds is counted individually in the meantime.
+-- waits: a run that another transaction holds is counted individually in the meantime. A role that is bound to a tenant
+-- marks nothing, because the runs are those of all tenants.
 create or replace function jobforge.count_early_runs(p_now timestamptz) returns void
 language plpgsql as $$
 begin
+  if jobforge.bound_tenant() is not null then
+    return;
+  end if;
   perform from jobforge.limit_tasks t where t.task = 'early_runs' for update skip locked;
   if not found then
     return;
@@ -216,11 +243,15 @@ create or replace function jobforge.tokens_in(
 language plpgsql stable as $$
 declare
   v_each bigint := jobforge.token_time(p_bucket.rate, p_bucket.per);
-  v_debt bigint := coalesce((
-    select least(greatest(extract(epoch from r.empty_until - p_now) * 1000000, 0), p_bucket.burst * v_each)
-    from jobforge.limit_rates r
-    where r.bucket = p_bucket.id and r.set_at = p_bucket.set_at), 0);
+  v_until timestamptz := (
+    select r.empty_until from jobforge.limit_rates r where r.bucket = p_bucket.id and r.set_at = p_bucket.set_at);
+  v_debt bigint;
 begin
+  if p_bucket.scope = 'type' then
+    v_until := jobforge.with_starts(v_until, p_bucket.id, p_bucket.set_at, null);
+  end if;
+  v_debt := coalesce(
+    least(greatest(extract(epoch from v_until - p_now) * 1000000, 0), p_bucket.burst * v_each), 0);
   tokens := (p_bucket.burst * v_each - v_debt) / v_each;
   if tokens < 1 then
     next_at := p_now + (v_debt - (p_bucket.burst - 1) * v_each) * interval '1 microsecond';

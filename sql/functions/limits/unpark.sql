@@ -20,10 +20,11 @@ begin
     v_buckets := v_buckets || array(select b from buckets_of(v_scope, p_slots) b);
   end loop;
   if cardinality(v_buckets) > 0 then
-    v_mine := lock_buckets(array(select b.id from unnest(v_buckets) b), false);
+    v_mine := lock_buckets(
+      array(select b.id from unnest(v_buckets) b), array(select b.tenant_id from unnest(v_buckets) b), false);
     perform unpark_buckets(v_mine, p_now);
-    insert into unpark_requests (bucket, due_at)
-    select distinct b.id, p_now
+    insert into unpark_requests (tenant_id, bucket, due_at)
+    select distinct b.tenant_id, b.id, p_now
     from unnest(v_buckets) b
     where b.id <> all (v_mine);
   end if;
@@ -36,102 +37,121 @@ create or replace function jobforge.leave_slots(p_slots jobforge.slot[], p_now t
 language plpgsql as $$
 begin
   if exists (select from jobforge.limits) then
-    insert into jobforge.unpark_requests (bucket, due_at)
-    select b.id, p_now
+    insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
+    select b.tenant_id, b.id, p_now
     from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
     cross join lateral jobforge.buckets_of(x.counts_by, p_slots) b;
   end if;
 end $$;
 
--- Checks buckets that are due, up to a hundred per call: those of one tenant, or all with null. A bucket that another
--- transaction holds is checked a little later. Returns how many jobs were unparked. Never waits. A claim for one tenant
--- holds no request and no bucket of others, and leaves the rounds through all buckets to other claims and maintenance.
-create or replace function jobforge.unpark_due(p_now timestamptz, p_tenant_id uuid) returns integer
-language plpgsql as $$
+-- Returns when the next bucket must be checked that the caller may check; null if there is none.
+create or replace function jobforge.next_unpark_at() returns timestamptz
+language plpgsql stable as $$
 declare
-  v_due bigint[];
-  v_buckets bigint[];
-  v_mine bigint[];
+  v_next timestamptz := (select r.due_at from jobforge.unpark_requests r order by r.due_at limit 1);
+  v_bound uuid;
 begin
-  select array_agg(r.id), array_agg(distinct r.bucket) filter (where r.bucket is not null)
-  into v_due, v_buckets
-  from (
-    select r.id, r.bucket
-    from jobforge.unpark_requests r
+  -- Usually there is no request.
+  if v_next is not null then
+    v_bound := jobforge.bound_tenant();
+  end if;
+  if v_bound is null then
+    return v_next;
+  end if;
+  return (select r.due_at from jobforge.unpark_requests r where r.tenant_id = v_bound order by r.due_at limit 1);
+end $$;
+
+-- Locks requests that are due, up to a hundred. A role that is bound to a tenant gets only those of its tenant. Skips
+-- what another transaction holds.
+create or replace function jobforge.take_requests(p_now timestamptz) returns setof jobforge.unpark_requests
+language plpgsql
+set enable_sort = off as $$
+declare
+  v_bound uuid;
+begin
+  if not exists (select from jobforge.unpark_requests r where r.due_at <= p_now) then
+    return;
+  end if;
+  v_bound := jobforge.bound_tenant();
+  if v_bound is null then
+    return query
+    select r.* from jobforge.unpark_requests r
     where r.due_at <= p_now
-      and (p_tenant_id is null or jobforge.parked_tenant(r.bucket) = p_tenant_id)
     order by r.due_at, r.id
     limit 100
-    for update skip locked
-  ) r;
-  if v_due is null then
+    for update skip locked;
+  else
+    return query
+    select r.* from jobforge.unpark_requests r
+    where r.tenant_id = v_bound and r.due_at <= p_now
+    order by r.due_at, r.id
+    limit 100
+    for update skip locked;
+  end if;
+end $$;
+
+-- Checks buckets that are due, up to a hundred per call. A bucket that another transaction holds is checked a little
+-- later. Returns how many jobs were unparked. Never waits.
+create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
+language plpgsql as $$
+declare
+  v_due jobforge.unpark_requests[] := array(select r from jobforge.take_requests(p_now) r);
+  v_mine bigint[];
+begin
+  if cardinality(v_due) = 0 then
     return 0;
   end if;
-  v_buckets := v_buckets || jobforge.sweep(v_due, p_now);
-  v_mine := jobforge.lock_buckets(v_buckets, false);
-  delete from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = any (v_mine);
+  v_due := v_due || jobforge.sweep(array(select r.id from unnest(v_due) r), p_now);
+  v_mine := jobforge.lock_buckets(
+    array(select r.bucket from unnest(v_due) r where r.bucket is not null),
+    array(select r.tenant_id from unnest(v_due) r where r.bucket is not null), false);
+  delete from jobforge.unpark_requests r
+  where r.id = any (array(select d.id from unnest(v_due) d where d.bucket = any (v_mine)));
   update jobforge.unpark_requests r
-  set due_at = p_now + interval '20 milliseconds'
-  where r.id = any (v_due) and r.bucket is not null and r.bucket <> all (v_mine);
+  set due_at = p_now + case
+    when exists (select from jobforge.bound_tenants t where t.tenant_id = r.tenant_id) then interval '100 milliseconds'
+    else interval '20 milliseconds'
+  end
+  where r.id = any (array(select d.id from unnest(v_due) d where d.bucket <> all (v_mine)));
   -- Buckets from a sweep have no row yet.
-  insert into jobforge.unpark_requests (bucket, due_at)
-  select distinct b, p_now + interval '20 milliseconds'
-  from unnest(v_buckets) b
-  where b <> all (v_mine)
-    and not exists (select from jobforge.unpark_requests r where r.id = any (v_due) and r.bucket = b);
+  insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
+  select distinct d.tenant_id, d.bucket, p_now + interval '20 milliseconds'
+  from unnest(v_due) d
+  where d.id is null and d.bucket <> all (v_mine)
+    and not exists (select from unnest(v_due) o where o.id is not null and o.bucket = d.bucket);
   return jobforge.unpark_buckets(v_mine, p_now);
 end $$;
 
--- Returns the tenant of the jobs that are parked in a bucket; null when there are none. Jobs are parked in buckets of
--- one tenant only.
-create or replace function jobforge.parked_tenant(p_bucket bigint) returns uuid
-language plpgsql stable as $$
-begin
-  return (select j.tenant_id from jobforge.jobs j where j.state = 'parked' and j.parked_in = p_bucket limit 1);
-end $$;
-
--- Returns when the next bucket is checked, of one tenant or of all with null; null when no request is open.
-create or replace function jobforge.next_unpark(p_tenant_id uuid) returns timestamptz
-language plpgsql stable as $$
-begin
-  return (
-    select r.due_at
-    from jobforge.unpark_requests r
-    where p_tenant_id is null or jobforge.parked_tenant(r.bucket) = p_tenant_id
-    order by r.due_at
-    limit 1);
-end $$;
-
 -- Continues the rounds through all buckets that have parked jobs, which a changed limit has requested. Returns the
--- next buckets, and moves each round forward or ends it.
-create or replace function jobforge.sweep(p_due bigint[], p_now timestamptz) returns bigint[]
+-- next buckets, as requests without an id, and moves each round forward or ends it.
+create or replace function jobforge.sweep(p_due bigint[], p_now timestamptz) returns jobforge.unpark_requests[]
 language plpgsql
 set enable_sort = off as $$
 declare
   v_round record;
-  v_bucket bigint;
-  v_buckets bigint[] := '{}';
+  v_next record;
+  v_found jobforge.unpark_requests[] := '{}';
 begin
   for v_round in
     select r.id, r.after from jobforge.unpark_requests r where r.id = any (p_due) and r.bucket is null order by r.id
   loop
-    v_bucket := v_round.after;
     for i in 1 .. 100 loop
-      select j.parked_in into v_bucket
+      select j.parked_in, j.tenant_id into v_next
       from jobforge.jobs j
-      where j.state = 'parked' and j.parked_in > v_bucket
+      where j.state = 'parked' and j.parked_in > v_round.after
       order by j.parked_in
       limit 1;
+      v_round.after := v_next.parked_in;
       exit when not found;
-      v_buckets := v_buckets || v_bucket;
+      v_found := v_found || row(null, v_next.tenant_id, v_next.parked_in, null, p_now)::jobforge.unpark_requests;
     end loop;
-    if v_bucket is null then
+    if v_round.after is null then
       delete from jobforge.unpark_requests r where r.id = v_round.id;
     else
-      update jobforge.unpark_requests r set after = v_bucket, due_at = p_now where r.id = v_round.id;
+      update jobforge.unpark_requests r set after = v_round.after, due_at = p_now where r.id = v_round.id;
     end if;
   end loop;
-  return v_buckets;
+  return v_found;
 end $$;
 
 -- Unparks the jobs that have room in the buckets, whose locks the caller holds. Returns how many jobs were unparked.
@@ -149,7 +169,7 @@ begin
   for v_bucket in
     -- Read the type, tenant and key of the bucket from any job that is parked in it. Jobs of another bucket with the
     -- same id are not parked there.
-    select i.id, l.bucket
+    select i.id, j.tenant_id, l.bucket
     from unnest(p_buckets) i(id)
     cross join lateral (
       select j.type, j.tenant_id, j.concurrency_key
@@ -187,7 +207,8 @@ begin
         select from jobforge.unpark_requests r where r.bucket = v_bucket.id and r.due_at > p_now
           and r.due_at <= v_again_at)
     then
-      insert into jobforge.unpark_requests (bucket, due_at) values (v_bucket.id, v_again_at);
+      insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
+      values (v_bucket.tenant_id, v_bucket.id, v_again_at);
     end if;
   end loop;
   return v_count;

@@ -61,7 +61,7 @@ begin
     when 'expire' then return jobforge.expire(p_now, p_limit);
     when 'empty_outbox' then return jobforge.empty_outbox(p_now, p_limit);
     when 'fold_ends' then return jobforge.fold_ends(null, p_now, p_limit);
-    when 'unpark_due' then return jobforge.unpark_due(p_now, null);
+    when 'unpark_due' then return jobforge.unpark_due(p_now);
     when 'count_early_runs' then
       if (jobforge.claim_rules()).early then
         perform jobforge.count_early_runs(p_now);

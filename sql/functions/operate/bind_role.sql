@@ -29,6 +29,7 @@ begin
   if p_tenant_id is not null then
     insert into role_bindings (role_id, role, tenant_id, bound_at, bound_by)
     values (v_role.oid, p_role, p_tenant_id, jobforge.now(), caller());
+    perform note_bound_tenant(p_tenant_id);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (jobforge.now(), coalesce(p_tenant_id, all_tenants()), caller(),

@@ -43,6 +43,7 @@ begin
     order by f.empty_until limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
+  perform jobforge.tidy_marks(p_now, p_limit);
   delete from jobforge.audit_log a
   where a.id = any (array(
     select f.id from (select o.id, o.at from jobforge.audit_log o order by o.id limit p_limit) f

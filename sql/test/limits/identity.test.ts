@@ -1,4 +1,4 @@
-/** Buckets of limits are told apart, whatever types and concurrency keys callers choose. */
+/** No types and concurrency keys that callers choose make two buckets of limits the same. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { forgeKey } from "../support/forged-keys.ts";

@@ -6,6 +6,7 @@ import { tenant } from "../support/cost.ts";
 import { connections, type Sql, setPolicy } from "../support/kernel.ts";
 import { setLimit } from "../support/limits.ts";
 import { type ClaimedJob, settle } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
 
 const workerCount = 20;
 const jobCount = 240;
@@ -64,8 +65,17 @@ class Held {
   }
 }
 
-/** Works as a worker: some runs succeed, some fail and are retried, some are released. */
-async function work(db: TestConnection, name: string, held: Held, going: () => boolean): Promise<void> {
+/**
+ * Works as a worker: some runs succeed, some fail and are retried, some are released. A patient worker leaves each
+ * transaction open for a while.
+ */
+async function work(
+  db: TestConnection,
+  name: string,
+  held: Held,
+  going: () => boolean,
+  patient = false,
+): Promise<void> {
   let jobs: ClaimedJob[] = [];
   let hint: unknown = null;
   const names = (job: ClaimedJob): string[] =>
@@ -77,10 +87,16 @@ async function work(db: TestConnection, name: string, held: Held, going: () => b
       status: ["succeeded", "succeeded", "failed", "released"][(round + n) % 4],
     }));
     for (const job of jobs) held.add(names(job), -1);
+    if (patient) await db.query("begin");
     const answer = await settle(db, reports, { worker: name, claim: going() ? 1 + (round % 9) : 0, hint });
     if (answer.claim_error !== undefined) throw new Error(answer.claim_error.message);
     ({ jobs, hint } = answer);
     for (const job of jobs) held.add(names(job), 1);
+    if (patient) {
+      for (let n = 0; n < 3; n += 1) await db.query("select");
+      await db.query(round % 5 === 4 && reports.length === 0 ? "rollback" : "commit");
+      if (round % 5 === 4 && reports.length === 0) for (const job of jobs.splice(0)) held.add(names(job), -1);
+    }
   }
 }
 
@@ -94,11 +110,11 @@ async function sample(db: Sql, highest: Map<string, number>): Promise<void> {
   for (const [name, count] of counts) highest.set(name, Math.max(count, highest.get(name) ?? 0));
 }
 
-test("twenty workers never run more jobs than the limits allow, reach the limits, and leave no job", {
-  timeout: 120_000,
-}, async ({ db }) => {
-  await prepare(db);
-  const workers = await connections(db, workerCount);
+/** Lets workers do all jobs, and checks that limits held, were reached, and that no job is left. */
+async function storm(
+  db: TestDatabase,
+  workers: readonly { connection: TestConnection; patient: boolean }[],
+): Promise<void> {
   const producers = await connections(db, 4);
   const held = new Held();
   const sampled = new Map<string, number>();
@@ -113,7 +129,7 @@ test("twenty workers never run more jobs than the limits allow, reach the limits
   };
   await Promise.all([
     ...producers.map((producer, n) => produce(producer, jobCount / 2 + (n * jobCount) / 8, jobCount / 8)),
-    ...workers.map((worker, n) => work(worker, `w${n}`, held, going)),
+    ...workers.map(({ connection, patient }, n) => work(connection, `w${n}`, held, going, patient)),
     watch(),
   ]);
   expect(held.exceeded).toEqual([]);
@@ -129,6 +145,29 @@ test("twenty workers never run more jobs than the limits allow, reach the limits
   expect(
     await db.value("select deadlocks::int from pg_stat_database where datname = current_database()"),
   ).toBe(0);
+}
+
+test("twenty workers never run more jobs than the limits allow, reach the limits, and leave no job", {
+  timeout: 120_000,
+}, async ({ db }) => {
+  await prepare(db);
+  const workers = await connections(db, workerCount);
+  await storm(
+    db,
+    workers.map((connection) => ({ connection, patient: false })),
+  );
+});
+
+test("so do ten workers and eight that are bound to tenants, half of which leave their transactions open", {
+  timeout: 120_000,
+}, async ({ db }) => {
+  await prepare(db);
+  const workers = (await connections(db, 10)).map((connection) => ({ connection, patient: false }));
+  for (let n = 0; n < 8; n += 1) {
+    const connection = await boundLogin(db, tenant(1 + (n % 4)), "jobforge_worker");
+    workers.push({ connection, patient: n < 4 });
+  }
+  await storm(db, workers);
 });
 
 test("jobs of a key with a limit of one finish in order, including retries", async ({ db }) => {

@@ -119,7 +119,7 @@ const refused: readonly string[] = ["jobforge_maintain"];
 /** How to find the rows of others in tables that name no tenant. */
 const whose: Readonly<Record<string, string>> = {
   watches: "where job_id in (select id from jobforge.jobs where tenant_id <> $1)",
-  unpark_requests: "where jobforge.parked_tenant(bucket) is distinct from $1",
+  unpark_requests: "where tenant_id is distinct from $1",
 };
 
 /** Gives both tenants due, waiting, parked, expired, running and canceled jobs, and due schedules. */
