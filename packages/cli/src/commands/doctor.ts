@@ -4,9 +4,9 @@ import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Check, CheckContext, Finding, Verdict } from "../doctor/check.ts";
-import { drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
+import { bindings, drift, grants, migrations, rowSecurity, timeTravel } from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
-import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
+import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import type { Tone } from "../output/style.ts";
@@ -17,8 +17,8 @@ interface DoctorOptions extends CommonOptions {
 }
 
 const checks: readonly Check[] = [
-  ...[serverVersion, migrations, drift, grants, rowSecurity, timeTravel],
-  ...[listening, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
+  ...[serverVersion, migrations, drift, grants, rowSecurity, bindings, timeTravel],
+  ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
 ];
 
 export function doctorCommand(program: Command, cli: Cli): void {

@@ -1,5 +1,6 @@
 /** Checks of the installation: migrations, drift, grants, row security, time travel. */
 import { migrationStatus, schemaDrift, version } from "@jobforge/sql";
+import { count } from "../output/values.ts";
 import type { Check } from "./check.ts";
 import { notAllowed } from "./check.ts";
 
@@ -96,6 +97,25 @@ export const rowSecurity: Check = {
       message: `Row security is off for ${health.openTables.join(", ")}.`,
       advice: `Turn it on: ${health.openTables.map((table) => `alter table jobforge.${table} enable row level security;`).join(" ")}`,
       details: health.openTables,
+    };
+  },
+};
+
+export const bindings: Check = {
+  name: "bindings",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    if (health.staleBindings.length === 0)
+      return { verdict: "ok", message: "Every bound role still exists under its name." };
+    const [first = ""] = health.staleBindings;
+    return {
+      verdict: "warning",
+      message: `${count(health.staleBindings.length, "binding")} of roles that were renamed, dropped or restored, such as ${first}.`,
+      advice: [
+        "Such a role is refused. Bind it again with jobforge_bind_role(ROLE, TENANT),",
+        "or remove the binding of a role that is gone: jobforge_bind_role(ROLE, null).",
+      ].join(" "),
+      details: health.staleBindings,
     };
   },
 };

@@ -30,6 +30,7 @@ interface Figures {
   readonly run: readonly Bin[];
   readonly workers: Readonly<Record<WorkerStatus, number>>;
   readonly reports: readonly WorkerReport[];
+  readonly maintenance: Readonly<Record<string, number>>;
 }
 
 interface Labels {
@@ -58,6 +59,7 @@ export class Metrics {
   readonly #stale: Counter;
   readonly #reports = new WorkerReports();
   readonly #workers: Gauge;
+  readonly #maintenance: Gauge;
   readonly #pool: Gauge;
   readonly #streams: Gauge;
   readonly #xmin: Gauge;
@@ -103,6 +105,11 @@ export class Metrics {
       registers,
     });
     this.#workers = gauge("workers", "Workers by heartbeat: alive, or gone for up to one day", ["status"]);
+    this.#maintenance = gauge(
+      "maintenance_failures",
+      "How often a maintenance task has failed in a row; 0 after a success",
+      ["task"],
+    );
     this.#pool = gauge(
       "pool_connections",
       "This server's connections to the database, and requests that wait for one",
@@ -166,7 +173,7 @@ export class Metrics {
     return JSON.parse(text ?? "{}") as Figures;
   }
 
-  #show({ until, jobs, ended, wait, run, workers, reports }: Figures): void {
+  #show({ until, jobs, ended, wait, run, workers, reports, maintenance }: Figures): void {
     this.#since = until;
     // Removes types that no longer have jobs.
     this.#jobs.reset();
@@ -186,6 +193,7 @@ export class Metrics {
       this.#stale.inc(stale);
     }
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
+    for (const [task, count] of Object.entries(maintenance)) this.#maintenance.set({ task }, count);
   }
 
   #labelsOf({ type, tenant_id }: Labels): Record<string, string> {
