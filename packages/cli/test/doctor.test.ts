@@ -30,17 +30,9 @@ describe("jobforge doctor", () => {
     const examination = await json<Examination>(["doctor", "--strict"], db.url);
     expect(examination).toMatchObject({ healthy: true, problems: 0, warnings: 0, skipped: 0 });
     expect(examination.checks.map(({ name }) => name)).toEqual([
-      ...[
-        "connection",
-        "server",
-        "migrations",
-        "drift",
-        "roles and grants",
-        "row security",
-        "foreign objects",
-      ],
-      ...["api schema", "time travel"],
-      ...["listen", "clock", "vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
+      ...["connection", "server", "migrations", "drift", "roles and grants", "row security"],
+      ...["foreign objects", "api schema", "bindings", "time travel", "listen", "notify queue", "clock"],
+      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
     ]);
     const text = await run(["doctor"], { DATABASE_URL: db.url });
     expect(text.exitCode).toBe(0);
@@ -85,6 +77,16 @@ describe("jobforge doctor", () => {
     ["partitions", "warning", "select jobforge_set_policy('a', '{\"retention_days\": 1}')"],
     ["partitions", "warning", "update jobforge.leaves set to_at = from_at + interval '1 second'"],
     ["maintenance", "warning", "update jobforge.maintenance set ran_at = now() - interval '1 day'"],
+    [
+      "maintenance",
+      "problem",
+      "update jobforge.maintenance set failures = 3, failed_at = now(), error = 'reclaim: no' where task = 'jobs'",
+    ],
+    [
+      "bindings",
+      "warning",
+      `insert into jobforge.role_bindings values (1, 'gone', '${T}', now(), 'operator')`,
+    ],
     ["workers", "warning", "update jobforge.workers set seen_at = now() - interval '1 hour'"],
     ["types", "problem", `select jobforge_enqueue_job('${T}', 'orphan')`],
     [

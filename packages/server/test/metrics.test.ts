@@ -34,6 +34,7 @@ describe("metrics", () => {
         'jobforge_job_run_seconds_count{type="b"} 1',
         'jobforge_job_wait_seconds_count{type="b"} 1',
         'jobforge_workers{status="alive"} 1',
+        'jobforge_maintenance_failures{task="jobs"} 0',
         expect.stringMatching(/^jobforge_oldest_waiting_seconds\{type="a"\} \d/),
         expect.stringMatching(/^jobforge_pool_connections\{state="total"\} [1-9]/),
         expect.stringMatching(/^jobforge_xmin_age_transactions \d/),
@@ -53,6 +54,22 @@ describe("metrics", () => {
       await Promise.all([status(), status("wrong"), status(await appToken(T)), status("scrape-me")]),
     ).toEqual([401, 401, 403, 200]);
     expect(await status(await sign({ role: "jobforge_operator" }))).toBe(200);
+  });
+
+  test("show how often a maintenance task has failed in a row, until it succeeds", async ({ db, http }) => {
+    const token = await sign({ role: "jobforge_reader" });
+    const failures = async (): Promise<string[]> => {
+      const found = await lines(await http.request("/metrics", { token }));
+      return found.filter((line) => line.startsWith('jobforge_maintenance_failures{task="usage"}'));
+    };
+    await db.query("alter table jobforge.usage rename to gone");
+    for (const round of [1, 2]) {
+      await db.query("select jobforge_maintain()");
+      expect(await failures()).toEqual([`jobforge_maintenance_failures{task="usage"} ${round}`]);
+    }
+    await db.query("alter table jobforge.gone rename to usage");
+    await db.query("select jobforge_maintain()");
+    expect(await failures()).toEqual(['jobforge_maintenance_failures{task="usage"} 0']);
   });
 
   test("have tenant labels if the option is set", async ({ db }) => {

@@ -50,8 +50,8 @@ begin
   return v_total;
 end $$;
 
--- Runs one step of a task. Returns how much it did. Each step is a statement of its own, so that a step that cannot even
--- be parsed, because something that it needs is gone, stops no other.
+-- Runs one step of a task. Returns how much it did. Each step is a statement of its own, so that a step that cannot be
+-- parsed, because something that it needs is gone, stops no other.
 create or replace function jobforge.run_step(p_step text, p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 begin

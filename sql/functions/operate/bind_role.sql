@@ -1,7 +1,7 @@
--- Binds a login to one tenant; a null tenant removes the binding, also that of a role that no longer exists. A bound role
--- acts for its tenant only, whatever it sets and whatever other JobForge role it has. So does a login that is a member
--- of a bound role. The change takes effect with the role's next call. Only a login can be bound: a role for several
--- logins would suggest that each of them can be bound to another tenant.
+-- Binds a login to one tenant; a null tenant removes the binding, also that of a role that no longer exists. A bound
+-- role acts for its tenant only, whatever it sets and whatever other JobForge role it has. So does a login that is a
+-- member of a bound role. The change takes effect with the role's next call. Only a login can be bound: a role for
+-- several logins would suggest that each of them can be bound to another tenant.
 -- Who: operators. JF002 if there is no such role, if it cannot log in, and for the uuid that stands for all tenants.
 create or replace function :"api_schema".jobforge_bind_role(p_role text, p_tenant_id uuid) returns jsonb
 language plpgsql

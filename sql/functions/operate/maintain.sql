@@ -11,7 +11,7 @@ begin
     v_done := v_done || jsonb_build_object('forgotten', jobforge.run_steps('forget', '{forget}', p_now, p_limit));
   end if;
   -- Claims of workers that are bound to a tenant leave this to others.
-  if (exists (select from jobforge.unpark_requests) or exists (select from jobforge.limits l where not l.in_force))
+  if (exists (select from jobforge.unpark_requests) or exists (select from jobforge.limits))
     and jobforge.begin_task('limits', p_now, case when not p_force then interval '5 seconds' end)
   then
     perform jobforge.run_steps('limits', '{unpark_due, count_early_runs}', p_now, p_limit);

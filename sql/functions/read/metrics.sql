@@ -1,5 +1,5 @@
 -- Returns the data of a metrics endpoint, of every tenant or of the one that the role is bound to: {at, until, jobs,
--- ended, wait, run, workers, reports}.
+-- ended, wait, run, workers, reports, maintenance}.
 --  If there are more than 1,000 types, all figures of the others are those of the type '*'.
 --  jobs     live jobs by type and status, counted or estimated as in jobforge_count_live
 --  ended    jobs that finished from p_since up to until, which is two seconds ago, so that no earlier row is committed
@@ -8,6 +8,7 @@
 --           the number of jobs and their average in seconds
 --  reports  what workers reported with their last heartbeat: {worker, metrics}. Workers that are bound to a tenant are
 --           left out, because they could falsify the figures of others, unless the caller is bound to the same tenant
+--  maintenance how often each task has failed in a row; empty for a role that is bound to a tenant
 -- Who: readers and operators. Locks nothing.
 create or replace function :"api_schema".jobforge_metrics(
   p_since timestamptz default null,
@@ -90,5 +91,7 @@ begin
         select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance),
           'metrics', w.info -> 'metrics')), '[]')
         from workers w
-        where w.scope = v_to and w.info ? 'metrics')));
+        where w.scope = v_to and w.info ? 'metrics'),
+      'maintenance', (
+        select coalesce(jsonb_object_agg(m.task, m.failures), '{}') from maintenance m where bound_tenant() is null)));
 end $$;

@@ -1,6 +1,6 @@
 /**
- * A full queue of notifications fails no call. Any login can fill the queue, which belongs to the whole cluster, so this
- * test has its own server with a small one. Postgres has had a setting for its size since 17.
+ * A full queue of notifications fails no call. Any login can fill the queue, which belongs to the whole cluster, so
+ * this test has its own server with a small one. Postgres has had a setting for its size since 17.
  */
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";

@@ -21,7 +21,8 @@ const fewBuffers = 1800;
 /** Calls that may do a slice of maintenance, or that by their nature read all settings or wake all workers. */
 const maintainsOrWakes = /^(claim_jobs, no job|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
 /** The tables that these calls may read completely: settings, and tables whose rows are short-lived. */
-const readWhole = /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|\w+_default)$/;
+const readWhole =
+  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|maintenance|\w+_default)$/;
 const tagsList = /^list_jobs \{"tags"/;
 const oneJob = /^(enqueue|heartbeat|progress|complete|defer|cancel|reschedule|update|get|watch)_job\b/;
 

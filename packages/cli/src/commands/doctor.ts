@@ -6,6 +6,7 @@ import type { Connection } from "../connection.ts";
 import type { Check, CheckContext, Finding, Verdict } from "../doctor/check.ts";
 import {
   apiSchemaRights,
+  bindings,
   drift,
   foreignObjects,
   grants,
@@ -14,7 +15,7 @@ import {
   timeTravel,
 } from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
-import { clock, listening, serverVersion, vacuum, xmin } from "../doctor/server.ts";
+import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import type { Tone } from "../output/style.ts";
@@ -25,8 +26,18 @@ interface DoctorOptions extends CommonOptions {
 }
 
 const checks: readonly Check[] = [
-  ...[serverVersion, migrations, drift, grants, rowSecurity, foreignObjects, apiSchemaRights, timeTravel],
-  ...[listening, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
+  ...[
+    serverVersion,
+    migrations,
+    drift,
+    grants,
+    rowSecurity,
+    foreignObjects,
+    apiSchemaRights,
+    bindings,
+    timeTravel,
+  ],
+  ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
 ];
 
 export function doctorCommand(program: Command, cli: Cli): void {

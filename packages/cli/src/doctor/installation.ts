@@ -1,5 +1,6 @@
 /** Checks of the installation: migrations, drift, grants, row security, the API schema, time travel. */
 import { migrationStatus, schemaDrift, version } from "@jobforge/sql";
+import { count } from "../output/values.ts";
 import type { Check } from "./check.ts";
 import { notAllowed, query } from "./check.ts";
 
@@ -133,6 +134,25 @@ export const apiSchemaRights: Check = {
         "Or install JobForge with --api-schema in a schema of its own.",
       ].join(" "),
       details: health.creators,
+    };
+  },
+};
+
+export const bindings: Check = {
+  name: "bindings",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    if (health.staleBindings.length === 0)
+      return { verdict: "ok", message: "Every bound role still exists under its name." };
+    const [first = ""] = health.staleBindings;
+    return {
+      verdict: "warning",
+      message: `${count(health.staleBindings.length, "binding")} of roles that were renamed, dropped or restored, such as ${first}.`,
+      advice: [
+        "Such a role is refused. Bind it again with jobforge_bind_role(ROLE, TENANT),",
+        "or remove the binding of a role that is gone: jobforge_bind_role(ROLE, null).",
+      ].join(" "),
+      details: health.staleBindings,
     };
   },
 };

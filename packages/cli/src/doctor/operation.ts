@@ -41,6 +41,17 @@ export const maintenance: Check = {
   name: "maintenance",
   run: async ({ health }) => {
     if (health === undefined) return notAllowed;
+    const failed = Object.entries(health.failedTasks);
+    if (failed.length > 0)
+      return {
+        verdict: "problem",
+        message: `Maintenance fails: ${failed.map(([task, { error }]) => `${task} (${error})`).join(", ")}.`,
+        advice: [
+          "Workers go on, but this task is not done. Repair the cause (see the check drift),",
+          "then run: select jobforge_maintain();",
+        ].join(" "),
+        details: health.failedTasks,
+      };
     const last = health.maintainedAt?.["jobs"];
     const idleMs = last === undefined ? undefined : Date.parse(health.now) - Date.parse(last);
     if (idleMs !== undefined && idleMs <= maintenanceAllowedMs)
@@ -49,7 +60,10 @@ export const maintenance: Check = {
       verdict: "warning",
       message:
         idleMs === undefined ? "Maintenance has never run." : `Maintenance last ran ${span(idleMs)} ago.`,
-      advice: "Workers run maintenance. Start a worker, or call jobforge_maintain() from cron.",
+      advice: [
+        "Workers run maintenance, unless their login is bound to a tenant.",
+        "Start a worker that is not bound, or call jobforge_maintain() from cron.",
+      ].join(" "),
     };
   },
 };

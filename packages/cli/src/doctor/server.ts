@@ -53,6 +53,26 @@ export const listening: Check = {
   },
 };
 
+/** Warns before the kernel stops sending, which it does when the queue is half full. */
+const queueAllowed = 0.25;
+
+export const notifyQueue: Check = {
+  name: "notify queue",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    const full = `The queue of notifications is ${Math.round(health.notifyQueue * 100)} % full.`;
+    if (health.notifyQueue < queueAllowed) return { verdict: "ok", message: full };
+    return {
+      verdict: "warning",
+      message: full,
+      advice: [
+        "A session that listens has left a transaction open: end it.",
+        "JobForge sends no notifications from 50 % on, and workers then poll.",
+      ].join(" "),
+    };
+  },
+};
+
 const skewAllowedMs = 2000;
 
 /** Returns by how much a clock is off, if it was read between the local times `before` and `after`. */

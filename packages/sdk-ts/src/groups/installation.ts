@@ -41,6 +41,14 @@ export interface Health {
   readonly lacksShelf: boolean;
   readonly overdueLeaves: number;
   readonly maintainedAt: Readonly<Record<string, string>> | undefined;
+  /** The maintenance tasks whose last run failed. */
+  readonly failedTasks: Readonly<
+    Record<string, { readonly failures: number; readonly failed_at: string; readonly error: string }>
+  >;
+  /** Roles that were renamed, created again or restored after they were bound. They are refused. */
+  readonly staleBindings: readonly string[];
+  /** How full the queue of notifications is, from 0 to 1. JobForge sends none from 0.5 on. */
+  readonly notifyQueue: number;
   readonly outbox: number;
 }
 

@@ -31,6 +31,7 @@ interface Figures {
   readonly run: readonly Bin[];
   readonly workers: Readonly<Record<WorkerStatus, number>>;
   readonly reports: readonly WorkerReport[];
+  readonly maintenance: Readonly<Record<string, number>>;
 }
 
 interface Owner {
@@ -63,6 +64,7 @@ export class Metrics {
   readonly #reports = new WorkerReports();
   readonly #dropped: Counter;
   readonly #workers: Gauge;
+  readonly #maintenance: Gauge;
   readonly #pool: Gauge;
   readonly #streams: Gauge;
   readonly #xmin: Gauge;
@@ -119,6 +121,11 @@ export class Metrics {
     this.#waitSeries = this.#series((labels) => this.#wait.remove(labels));
     this.#runSeries = this.#series((labels) => this.#run.remove(labels));
     this.#workers = gauge("workers", "Workers by heartbeat: alive, or gone for up to one day", ["status"]);
+    this.#maintenance = gauge(
+      "maintenance_failures",
+      "How often a maintenance task has failed in a row; 0 after a success",
+      ["task"],
+    );
     this.#pool = gauge(
       "pool_connections",
       "This server's connections to the database, and requests that wait for one",
@@ -182,7 +189,7 @@ export class Metrics {
     return JSON.parse(text ?? "{}") as Figures;
   }
 
-  #show({ until, jobs, ended, wait, run, workers, reports }: Figures): void {
+  #show({ until, jobs, ended, wait, run, workers, reports, maintenance }: Figures): void {
     this.#since = until;
     // Removes types that no longer have jobs.
     this.#jobs.reset();
@@ -208,6 +215,7 @@ export class Metrics {
       this.#stale.inc(stale);
     }
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
+    for (const [task, count] of Object.entries(maintenance)) this.#maintenance.set({ task }, count);
   }
 
   #series(remove: (labels: Labels) => void): Series {

@@ -11,6 +11,8 @@ export interface Wanted {
   readonly types: readonly string[] | null;
   /** The requested tenant, or the tenant that the worker is bound to. */
   readonly tenant: string | null;
+  /** Whether the worker is bound to the tenant. Then it does no maintenance. */
+  readonly isBound: boolean;
   /** Whether the call had a hint, which may miss changes of the last second. */
   readonly isHinted: boolean;
 }
@@ -65,12 +67,12 @@ function isClaimable(model: Model, job: Job): boolean {
 
 /**
  * Checks a claim of the jobs with these marks and starts them. Returns them in the expected order. A claim that cannot
- * fill its limit first maintains jobs.
+ * fill its limit first maintains jobs, unless its worker is bound.
  */
 export function claim(model: Model, wanted: Wanted, marks: readonly number[]): Job[] {
   if (new Set(marks).size < marks.length) throw new IllegalClaim("a job was claimed twice");
   const taken = take(model, wanted, wanted.limit, marks);
-  if (taken.length < wanted.limit && maintainJobs(model, false)) {
+  if (taken.length < wanted.limit && !wanted.isBound && maintainJobs(model, false)) {
     taken.push(...take(model, wanted, wanted.limit - taken.length, marks));
   }
   for (const mark of marks) {
@@ -158,10 +160,15 @@ function whyNot(model: Model, wanted: Wanted, mark: number): string {
 }
 
 /**
- * Returns whether this may be the time when the next waiting job is due: the earliest time in the future, or a past
- * time for a due job that no claim has promoted yet.
+ * Returns whether this may be the time when the next waiting job is due, of one tenant or of all: the earliest time in
+ * the future, or a past time for a due job that no claim has promoted yet.
  */
-export function isNextDue(model: Model, types: readonly string[] | null, answer: number | null): boolean {
+export function isNextDue(
+  model: Model,
+  types: readonly string[] | null,
+  tenant: string | null,
+  answer: number | null,
+): boolean {
   const ahead = model.jobs
     .values()
     .filter(
@@ -169,6 +176,7 @@ export function isNextDue(model: Model, types: readonly string[] | null, answer:
         job.status === "queued" &&
         job.runAt > model.now &&
         (types === null || types.includes(job.type)) &&
+        (tenant === null || tenant === job.tenant) &&
         isTypeOpen(model, job.type),
     )
     .map((job) => job.runAt);

@@ -98,8 +98,8 @@ export interface WorkerBeat {
 }
 
 /**
- * Records a worker heartbeat. A new instance, and runs that it does not report, end leases. Returns the runs to abort
- * and those that are lost.
+ * Records a worker heartbeat. A new instance, and runs that it does not report, end leases. A worker that is not bound
+ * does maintenance. Returns the runs to abort and those that are lost.
  */
 export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReference[]; lost: RunReference[] } {
   const { worker, bound, held } = said;
@@ -115,8 +115,10 @@ export function beatWorker(model: Model, said: WorkerBeat): { cancel: RunReferen
       if (!isNamed && (isRestarted || isOld)) endRun(model, job, lost);
     }
   }
-  maintainJobs(model, false);
-  forget(model, false);
+  if (bound === null) {
+    maintainJobs(model, false);
+    forget(model, false);
+  }
   return {
     cancel: model.jobs
       .values()

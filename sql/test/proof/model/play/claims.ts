@@ -62,6 +62,7 @@ export async function playClaim(stage: Stage, step: StepOf<"claim">): Promise<st
     limit: step.limit,
     types,
     tenant: process.bound ?? tenant,
+    isBound: process.bound !== null,
     isHinted: false,
   };
   const fate = { kept: "", lost: ", result lost", "rolled back": ", rolled back" };
@@ -129,6 +130,7 @@ async function sendSettle(
     limit: sent.limit,
     types: sent.types,
     tenant: bound ?? sent.tenant,
+    isBound: bound !== null,
     isHinted: sent.hint !== null,
   };
   const reports = sent.reports.map((report) => describeReport(stage, report)).join("; ");
@@ -165,8 +167,7 @@ async function sendSettle(
       );
       const runs = sent.limit === 0 ? [] : adopt(stage, model, wanted, answer.jobs);
       const nextDue = answer.next_due_at === null ? null : Date.parse(answer.next_due_at);
-      if (bound !== null) same("next_due_at of a bound worker", nextDue, null);
-      else requireNextDue(model, sent.types, nextDue);
+      requireNextDue(model, sent.types, wanted.tenant, nextDue);
       process.sent = via === "direct" ? sent : process.sent;
       if (!isLost) remember(stage, process, sent, runs, answer.hint);
       const outcomes = predicted.map((one) => one.status ?? one.outcome).join(", ");
@@ -192,8 +193,13 @@ function remember(
   if (sent.limit > 0) process.hint = hint;
 }
 
-/** Fails unless this may be the time when the next waiting job is due. */
-export function requireNextDue(model: Model, types: readonly string[] | null, answer: number | null): void {
-  if (isNextDue(model, types, answer)) return;
+/** Fails unless this may be the time when the next waiting job of the tenant, or of all tenants, is due. */
+export function requireNextDue(
+  model: Model,
+  types: readonly string[] | null,
+  tenant: string | null,
+  answer: number | null,
+): void {
+  if (isNextDue(model, types, tenant, answer)) return;
   throw new Divergence(`next_due_at is ${answer === null ? "null" : new Date(answer).toISOString()}`);
 }

@@ -129,8 +129,7 @@ export async function playBeatWorker(stage: Stage, step: StepOf<"beatWorker">): 
       same("cancel", sorted(answer.cancel), sorted(asIds(predicted.cancel)));
       same("lost", sorted(answer.lost), sorted(asIds(predicted.lost)));
       const nextDue = answer.next_due_at === null ? null : Date.parse(answer.next_due_at);
-      if (bound !== null) same("next_due_at of a bound worker", nextDue, null);
-      else requireNextDue(model, types, nextDue);
+      requireNextDue(model, types, bound, nextDue);
       forgetRuns(stage, process, predicted.lost);
       const [cancel, lost] = [predicted.cancel, predicted.lost].map((runs) => runs.map(shownRun).join(", "));
       return `cancel ${cancel || "none"}, lost ${lost || "none"}`;
