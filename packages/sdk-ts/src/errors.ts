@@ -120,11 +120,15 @@ export class NotUpdatableError extends JobForgeError {
   }
 }
 
-/** JF007: the tenant already has as many pending jobs as its quota allows. */
+/**
+ * JF007: the tenant already has as many pending jobs, or uses as many types, as its quota allows. A retry helps only
+ * with pending jobs, which finish. If `field` names a type, the tenant uses too many types.
+ */
 export class JobLimitExceededError extends JobForgeError {
   override readonly name: string = "JobLimitExceededError";
   constructor(message = "Job limit exceeded for tenant", details: ErrorDetails = {}) {
-    super(message, details, { code: "JF007", kind: "job_limit_exceeded", retryable: true });
+    const retryable = !(details.field?.endsWith("type") ?? false);
+    super(message, details, { code: "JF007", kind: "job_limit_exceeded", retryable });
   }
 }
 

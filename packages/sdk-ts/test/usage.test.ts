@@ -1,7 +1,7 @@
 /** Usage, live counts, quotas and explanations, over every transport. */
 import { describe, expect } from "vitest";
 import { claim, complete, T, U } from "../../../sql/test/support/kernel.ts";
-import { InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
+import { defineJob, InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
 import { sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 
@@ -62,12 +62,27 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.enqueueMany(jobs, { tenantId: T })).rejects.toThrow(JobLimitExceededError);
     const [first, second, third] = await forge.enqueueFitting(jobs, { tenantId: T });
     expect([first?.outcome, second?.outcome, third]).toEqual(["created", "created", undefined]);
-    expect(await forge.tenants.get(T)).toEqual({ tenantId: T, maxPending: 2, pending: 2, weight: 3 });
+    expect(await forge.tenants.get(T)).toEqual({
+      tenantId: T,
+      maxPending: 2,
+      pending: 2,
+      maxTypes: 1000,
+      types: 1,
+      weight: 3,
+    });
     await expect(forge.enqueue(sendMail, mail, { tenantId: T })).rejects.toMatchObject({
       code: "JF007",
       retryable: true,
     });
     expect((await forge.enqueue(sendMail, mail, { tenantId: U })).outcome).toBe("created");
+    await forge.tenants.set(T, { maxPending: null, maxTypes: 1 });
+    const other = defineJob({ type: "other" });
+    await expect(forge.enqueue(other, {}, { tenantId: T })).rejects.toMatchObject({
+      code: "JF007",
+      field: "type",
+      retryable: false,
+    });
+    expect(await forge.tenants.set(T, { maxTypes: null })).toMatchObject({ maxTypes: 1000 });
     expect(await forge.tenants.set(T, { maxPending: null })).toMatchObject({
       maxPending: undefined,
       weight: 3,
@@ -98,6 +113,7 @@ describe.each(transports)("over %s", (transport) => {
       () => forge.usage.live({ by }),
       () => forge.usage.live({ cap: -1 }),
       () => forge.tenants.set(T, { maxPending: 1.5 }),
+      () => forge.tenants.set(T, { maxTypes: 0 }),
       () => forge.tenants.set(T, { weight: 0 }),
     ];
     for (const call of calls) await expect(call()).rejects.toThrow(InvalidArgumentError);

@@ -8,6 +8,8 @@ import { bounds } from "../words.ts";
 export interface TenantSettings {
   /** How many jobs the tenant may have queued and running; null: any number. */
   readonly maxPending?: number | null | undefined;
+  /** How many different types the tenant may use; null: the default of 1,000. */
+  readonly maxTypes?: number | null | undefined;
   /** How many turns the tenant gets where others get one. */
   readonly weight?: number | undefined;
 }
@@ -17,6 +19,9 @@ export interface TenantInfo {
   readonly maxPending: number | undefined;
   /** How many jobs the tenant has queued and running; known for tenants with a quota. */
   readonly pending: number | undefined;
+  readonly maxTypes: number;
+  /** How many types the tenant uses, counted up to one more than `maxTypes`. */
+  readonly types: number;
   readonly weight: number;
 }
 
@@ -36,13 +41,14 @@ export class Tenants {
     return fromRow(await this.#transport.call<object>("jobforge_get_tenant", { p_tenant_id: tenantId }));
   }
 
-  async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending">> {
+  async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending" | "types">> {
     checkTenant(tenantId);
-    const { maxPending, weight } = settings;
+    const { maxPending, maxTypes, weight } = settings;
     if (maxPending !== undefined && maxPending !== null)
       checkRange(maxPending, "maxPending", bounds.maxPending);
+    if (maxTypes !== undefined && maxTypes !== null) checkRange(maxTypes, "maxTypes", bounds.maxTypes);
     if (weight !== undefined) checkRange(weight, "weight", bounds.weight);
-    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, weight }) };
+    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, maxTypes, weight }) };
     return fromRow(await this.#transport.call<object>("jobforge_set_tenant", args));
   }
 

@@ -5,7 +5,14 @@ import { T, U } from "../support/server.ts";
 
 test("an operator sets a tenant's quota and weight, and the tenant sees them", async ({ app, operator }) => {
   const path = `/v1/tenants/${T}`;
-  expect((await app(path)).body).toEqual({ tenant_id: T, max_pending: null, pending: null, weight: 1 });
+  expect((await app(path)).body).toEqual({
+    tenant_id: T,
+    max_pending: null,
+    pending: null,
+    max_types: 1000,
+    types: 0,
+    weight: 1,
+  });
   const set = await operator(path, { method: "PATCH", body: { max_pending: 1, weight: 3 } });
   expect(set).toMatchObject({ status: 200, body: { max_pending: 1, weight: 3 } });
   await app("/v1/jobs", { body: { type: "a" } });

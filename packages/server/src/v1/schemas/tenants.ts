@@ -1,15 +1,19 @@
-/** The quota and the weight of a tenant. */
+/** The quotas and the weight of a tenant. */
 import { z } from "@hono/zod-openapi";
 import { bounds } from "@jobforge/sdk-ts";
 import { Id, integerWithin } from "./basic.ts";
 
 const MaxPending = integerWithin(bounds.maxPending);
+const MaxTypes = integerWithin(bounds.maxTypes);
 const Weight = integerWithin(bounds.weight);
 
 export const TenantChanges = z
   .strictObject({
     max_pending: MaxPending.nullish().openapi({
       description: "How many queued and running jobs the tenant may have. Null: no limit",
+    }),
+    max_types: MaxTypes.nullish().openapi({
+      description: "How many different types the tenant may use. Null: 1000",
     }),
     weight: Weight.optional().openapi({
       description: "How many turns the tenant gets for each turn of a tenant with weight 1",
@@ -18,7 +22,7 @@ export const TenantChanges = z
   .openapi("TenantChanges");
 
 export const TenantSettings = z
-  .looseObject({ tenant_id: Id, max_pending: MaxPending.nullable(), weight: Weight })
+  .looseObject({ tenant_id: Id, max_pending: MaxPending.nullable(), max_types: MaxTypes, weight: Weight })
   .openapi("TenantSettings");
 
 export const Tenant = TenantSettings.extend({
@@ -26,6 +30,7 @@ export const Tenant = TenantSettings.extend({
     .int()
     .nullable()
     .openapi({ description: "Queued and running jobs. Counted only for tenants with a quota" }),
+  types: z.int().openapi({ description: "Types in use, counted up to one more than max_types" }),
 }).openapi("Tenant");
 
 export const TenantIdParameter = z.object({ tenant_id: Id });
