@@ -120,11 +120,15 @@ export class NotUpdatableError extends JobForgeError {
   }
 }
 
-/** JF007: the tenant already has as many pending jobs, or as many schedules, as it may have. */
+/**
+ * JF007: the tenant already has as many pending jobs or schedules, or uses as many types, as it may. A retry helps only
+ * with pending jobs, which finish. If `field` names a type, the tenant uses too many types.
+ */
 export class JobLimitExceededError extends JobForgeError {
   override readonly name: string = "JobLimitExceededError";
   constructor(message = "Job limit exceeded for tenant", details: ErrorDetails = {}) {
-    super(message, details, { code: "JF007", kind: "job_limit_exceeded", retryable: true });
+    const retryable = !(details.field?.endsWith("type") ?? false);
+    super(message, details, { code: "JF007", kind: "job_limit_exceeded", retryable });
   }
 }
 

@@ -160,7 +160,8 @@ export const bounds = {
   /** The rate and the burst of a limit. */
   rate: { min: 1, max: 1_000_000 },
   maxPending: { min: 0, max: 1_000_000_000 },
-  maxSchedules: { min: 0, max: 1_000_000 },
+  maxTypes: { min: 1, max: 1_000_000, default: 1000 },
+  maxSchedules: { min: 0, max: 1_000_000, default: 10_000 },
   weight: { min: 1, max: 100 },
   /** Characters of a job's type. */
   typeLength: { min: 1, max: 200 },

@@ -1,7 +1,7 @@
 /** Usage, live counts, quotas and explanations, over every transport. */
 import { describe, expect } from "vitest";
 import { claim, complete, T, U } from "../../../sql/test/support/kernel.ts";
-import { InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
+import { defineJob, InvalidArgumentError, JobLimitExceededError } from "../src/index.ts";
 import { sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 
@@ -66,6 +66,8 @@ describe.each(transports)("over %s", (transport) => {
       tenantId: T,
       maxPending: 2,
       pending: 2,
+      maxTypes: 1000,
+      types: 1,
       maxSchedules: 7,
       weight: 3,
     });
@@ -74,6 +76,14 @@ describe.each(transports)("over %s", (transport) => {
       retryable: true,
     });
     expect((await forge.enqueue(sendMail, mail, { tenantId: U })).outcome).toBe("created");
+    await forge.tenants.set(T, { maxPending: null, maxTypes: 1 });
+    const other = defineJob({ type: "other" });
+    await expect(forge.enqueue(other, {}, { tenantId: T })).rejects.toMatchObject({
+      code: "JF007",
+      field: "type",
+      retryable: false,
+    });
+    expect(await forge.tenants.set(T, { maxTypes: null })).toMatchObject({ maxTypes: 1000 });
     expect(await forge.tenants.set(T, { maxPending: null })).toMatchObject({
       maxPending: undefined,
       weight: 3,
@@ -104,6 +114,7 @@ describe.each(transports)("over %s", (transport) => {
       () => forge.usage.live({ by }),
       () => forge.usage.live({ cap: -1 }),
       () => forge.tenants.set(T, { maxPending: 1.5 }),
+      () => forge.tenants.set(T, { maxTypes: 0 }),
       () => forge.tenants.set(T, { weight: 0 }),
       () => forge.tenants.set(T, { maxSchedules: -1 }),
     ];

@@ -8,7 +8,7 @@ import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge
 import { beforeAll, describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
 import { cost } from "../support/cost.ts";
-import { enqueueAll, setPolicy, T as A, U as B } from "../support/kernel.ts";
+import { T as A, U as B, enqueueAll, setPolicy } from "../support/kernel.ts";
 
 const typeCount = 50_000;
 const priorityCount = 20_000;

@@ -8,7 +8,9 @@ import { bounds } from "../words.ts";
 export interface TenantSettings {
   /** How many jobs the tenant may have queued and running; null: any number. */
   readonly maxPending?: number | null | undefined;
-  /** How many schedules the tenant may have; null: 10,000 for its own callers. */
+  /** How many different types the tenant may use; null: the default of 1,000. */
+  readonly maxTypes?: number | null | undefined;
+  /** How many schedules the tenant may have; null: the default of 10,000. */
   readonly maxSchedules?: number | null | undefined;
   /** How many turns the tenant gets where others get one. */
   readonly weight?: number | undefined;
@@ -19,8 +21,10 @@ export interface TenantInfo {
   readonly maxPending: number | undefined;
   /** How many jobs the tenant has queued and running; known for tenants with a quota. */
   readonly pending: number | undefined;
-  /** Undefined: the default. */
-  readonly maxSchedules: number | undefined;
+  readonly maxTypes: number;
+  /** How many types the tenant uses, counted up to one more than `maxTypes`. */
+  readonly types: number;
+  readonly maxSchedules: number;
   readonly weight: number;
 }
 
@@ -40,15 +44,17 @@ export class Tenants {
     return fromRow(await this.#transport.call<object>("jobforge_get_tenant", { p_tenant_id: tenantId }));
   }
 
-  async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending">> {
+  async set(tenantId: string, settings: TenantSettings): Promise<Omit<TenantInfo, "pending" | "types">> {
     checkTenant(tenantId);
-    const { maxPending, maxSchedules, weight } = settings;
+    const { maxPending, maxTypes, maxSchedules, weight } = settings;
     if (maxPending !== undefined && maxPending !== null)
       checkRange(maxPending, "maxPending", bounds.maxPending);
+    if (maxTypes !== undefined && maxTypes !== null) checkRange(maxTypes, "maxTypes", bounds.maxTypes);
     if (maxSchedules !== undefined && maxSchedules !== null)
       checkRange(maxSchedules, "maxSchedules", bounds.maxSchedules);
     if (weight !== undefined) checkRange(weight, "weight", bounds.weight);
-    const args = { p_tenant_id: tenantId, p_settings: toKeys({ maxPending, maxSchedules, weight }) };
+    const changes = toKeys({ maxPending, maxTypes, maxSchedules, weight });
+    const args = { p_tenant_id: tenantId, p_settings: changes };
     return fromRow(await this.#transport.call<object>("jobforge_set_tenant", args));
   }
 

@@ -9,14 +9,14 @@ test("an operator sets a tenant's quota and weight, and the tenant sees them", a
     tenant_id: T,
     max_pending: null,
     pending: null,
-    max_schedules: null,
+    max_types: 1000,
+    types: 0,
+    max_schedules: 10_000,
     weight: 1,
   });
-  const set = await operator(path, {
-    method: "PATCH",
-    body: { max_pending: 1, max_schedules: 5, weight: 3 },
-  });
-  expect(set).toMatchObject({ status: 200, body: { max_pending: 1, max_schedules: 5, weight: 3 } });
+  const changes = { max_pending: 1, max_schedules: 5, weight: 3 };
+  const set = await operator(path, { method: "PATCH", body: changes });
+  expect(set).toMatchObject({ status: 200, body: changes });
   await app("/v1/jobs", { body: { type: "a" } });
   expect((await app(path)).body).toMatchObject({ max_pending: 1, pending: 1 });
   expect(await app("/v1/jobs", { body: { type: "a" } })).toMatchObject({

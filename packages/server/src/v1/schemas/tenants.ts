@@ -4,6 +4,7 @@ import { bounds } from "@jobforge/sdk-ts";
 import { Id, integerWithin } from "./basic.ts";
 
 const MaxPending = integerWithin(bounds.maxPending);
+const MaxTypes = integerWithin(bounds.maxTypes);
 const MaxSchedules = integerWithin(bounds.maxSchedules);
 const Weight = integerWithin(bounds.weight);
 
@@ -12,8 +13,11 @@ export const TenantChanges = z
     max_pending: MaxPending.nullish().openapi({
       description: "How many queued and running jobs the tenant may have. Null: no limit",
     }),
+    max_types: MaxTypes.nullish().openapi({
+      description: "How many different types the tenant may use. Null: 1,000",
+    }),
     max_schedules: MaxSchedules.nullish().openapi({
-      description: "How many schedules the tenant may have. Null: 10,000 for its own callers",
+      description: "How many schedules the tenant may have. Null: 10,000",
     }),
     weight: Weight.optional().openapi({
       description: "How many turns the tenant gets for each turn of a tenant with weight 1",
@@ -25,7 +29,8 @@ export const TenantSettings = z
   .looseObject({
     tenant_id: Id,
     max_pending: MaxPending.nullable(),
-    max_schedules: MaxSchedules.nullable(),
+    max_types: MaxTypes,
+    max_schedules: MaxSchedules,
     weight: Weight,
   })
   .openapi("TenantSettings");
@@ -35,6 +40,7 @@ export const Tenant = TenantSettings.extend({
     .int()
     .nullable()
     .openapi({ description: "Queued and running jobs. Counted only for tenants with a quota" }),
+  types: z.int().openapi({ description: "Types in use, counted up to one more than max_types" }),
 }).openapi("Tenant");
 
 export const TenantIdParameter = z.object({ tenant_id: Id });
