@@ -84,7 +84,7 @@ language sql immutable parallel safe as $$
   select interval '24 hours'
 $$;
 
--- Sizes, in bytes of text -----------------------------------------------------------------------------------------------
+-- Sizes, in bytes of text ---------------------------------------------------------------------------------------------
 
 -- Returns the largest payload and the largest result: 1 MiB.
 create or replace function jobforge.document_bytes() returns integer
