@@ -46,7 +46,7 @@ import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
-import type { EnqueueOutcome } from "./words.ts";
+import { bounds, type EnqueueOutcome } from "./words.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;
@@ -203,8 +203,13 @@ export class JobForgeClient {
 
   /** The attempts of a job, the first one first. */
   async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
-    const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant);
-    return fromRows<JobAttempt>(rows);
+    const attempts: JobAttempt[] = [];
+    for (;;) {
+      const after = { p_after: attempts.at(-1)?.attemptNo };
+      const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant, after);
+      attempts.push(...fromRows<JobAttempt>(rows));
+      if (rows.length < bounds.attempts.max) return attempts;
+    }
   }
 
   /**

@@ -133,6 +133,8 @@ export interface Bounds {
 export const bounds = {
   /** Items of a page of a list. */
   pageSize: { min: 1, max: 1000, default: 100 },
+  /** Attempts of a job that one call returns. */
+  attempts: { min: 1, max: 200 },
   /** Jobs that one call of a bulk change can match. */
   bulkLimit: { min: 1, max: 10_000, default: 1000 },
   /** Groups that `jobs.deadGroups` returns. */

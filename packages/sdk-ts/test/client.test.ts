@@ -209,6 +209,18 @@ describe.each(transports)("over %s", (transport) => {
     expect(await list.page(first.cursor)).toMatchObject({ items: { length: 3 }, cursor: undefined });
   });
 
+  test("the attempts of a job are all read, however many", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const { id } = await forge.enqueue(cleanUp, {}, { tenantId: T });
+    await db.query(
+      `insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at)
+       select $1, n, $2, 'deferred', 'w', now(), now() from generate_series(1, 401) n`,
+      [id, T],
+    );
+    const attempts = await forge.attempts(id, { tenantId: T });
+    expect(attempts.map(({ attemptNo }) => attemptNo)).toEqual(Array.from({ length: 401 }, (_, n) => n + 1));
+  });
+
   test("every filter narrows a list", async ({ db, connect }) => {
     const forge = await connect(transport, app);
     const [dead, queued] = await forge.enqueueMany(

@@ -62,12 +62,16 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
     },
     rows: async (name, args) => {
       const { called, from, values } = statement(name, args);
-      const id = called.columns.has("id") ? "f.id::text" : "null";
+      const key = cursorColumns.find((column) => called.columns.has(column));
+      const id = key === undefined ? "null" : `f.${key}::text`;
       const items = `select to_json(f)::text as item, ${id} as id from ${from}`;
       return readRows(await session.query(rowsStatement(items, maxBytesOf(called)), values));
     },
   };
 }
+
+/** The columns that a cursor names, by precedence. */
+const cursorColumns = ["id", "attempt_no"];
 
 /** JSON.parse accepts any depth, but JSON.stringify fails when the stack is exhausted. */
 function jsonOf(value: object): string {

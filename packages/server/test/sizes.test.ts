@@ -127,3 +127,17 @@ test("a column may have any name, also that of the row in the statement", async 
     expect(await response.json(), name).toEqual([{ [name]: { x: 1 } }]);
   }
 });
+
+test("attempts have pages of 200, with a cursor", async ({ db, app }) => {
+  const { body } = await app("/v1/jobs", { body: { type: "a" } });
+  await db.query(
+    `insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at)
+     select $1, n, $2, 'deferred', 'w', now(), now() from generate_series(1, 250) n`,
+    [body["id"], T],
+  );
+  const path = `/v1/jobs/${body["id"]}/attempts`;
+  const first = await app(path);
+  expect(first.body).toMatchObject({ items: { length: 200 }, cursor: "200" });
+  expect((await app(`${path}?cursor=200`)).body).toMatchObject({ items: { length: 50 }, cursor: null });
+  expect((await app(`${path}?cursor=x`)).status).toBe(400);
+});

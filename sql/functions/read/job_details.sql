@@ -19,9 +19,12 @@ begin
     where j.tenant_id = p_tenant_id);
 end $$;
 
--- Returns the executions of a job in order; no row if the tenant has no such job.
+-- Returns the executions of a job in order, the first 200 after the attempt p_after; no row if the tenant has no such
+-- job. A job may have 100,000 executions with an error of 16 kB each, so they are returned in pages.
 -- Who: the tenant itself, operators. Locks nothing.
-create or replace function :"api_schema".jobforge_list_attempts(p_job_id uuid, p_tenant_id uuid)
+create or replace function :"api_schema".jobforge_list_attempts(
+  p_job_id uuid, p_tenant_id uuid, p_after integer default 0
+)
 returns setof :"api_schema".jobforge_job_attempts
 language plpgsql stable
 security definer
@@ -31,6 +34,7 @@ begin
   return query
   select a.*
   from all_attempts a
-  where a.job_id = p_job_id and a.tenant_id = p_tenant_id
-  order by a.attempt_no;
+  where a.job_id = p_job_id and a.tenant_id = p_tenant_id and a.attempt_no > coalesce(p_after, 0)
+  order by a.attempt_no
+  limit 200;
 end $$;

@@ -80,8 +80,8 @@ begin
   return null;
 exception when sqlstate 'JF002' or sqlstate 'JF008' then
   return jsonb_build_object('name', 'InvalidResult', 'message', sqlerrm);
-when program_limit_exceeded then
-  return '{"name": "InvalidResult", "message": "Payload too large: result or children are over 1 MiB"}';
+when program_limit_exceeded or statement_too_complex then
+  return '{"name": "InvalidResult", "message": "The result or the children are too large or nested too deeply"}';
 end $$;
 
 -- Returns an error with only the texts that are stored of a long one: see jobforge.error_of. The text of the whole

@@ -132,7 +132,7 @@ language sql immutable parallel safe as $$
   select 1000
 $$;
 
--- Sizes, in bytes of text -----------------------------------------------------------------------------------------------
+-- Sizes, in bytes of text ---------------------------------------------------------------------------------------------
 
 -- Returns the largest payload and the largest result: 1 MiB.
 create or replace function jobforge.document_bytes() returns integer

@@ -89,7 +89,7 @@ test("a claim of 300 jobs of 1 MiB works, and settles what it was given", async 
   expect(response.jobs.map((job) => String(job.payload).length)).toEqual(Array(16).fill(almostMib));
 });
 
-test("small jobs of other tenants are claimed beside large ones, whatever their turn", async ({ db }) => {
+test("small jobs of other tenants are claimed together with large ones, whatever their turn", async ({ db }) => {
   for (let round = 0; round < 3; round += 1) {
     await enqueueLarge(db, 40, almostMib);
     await enqueueSmall(db, 30, U);
@@ -172,4 +172,35 @@ test("jobs that a claim left out stay in the queue, and another worker gets them
   await enqueueLarge(db, 20, almostMib);
   expect(await claim(db, "w1", { limit: 100 })).toHaveLength(16);
   expect(await claim(db, "w2", { limit: 100 })).toHaveLength(4);
+});
+
+const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+
+test("a payload with more levels than a claim can return is refused, as is such progress", async ({ db }) => {
+  const enqueueNested = (levels: number): Promise<unknown> =>
+    db.query("select jobforge_enqueue_job($1, 'a', $2::jsonb)", [T, nested(levels)]);
+  await expect(enqueueNested(4001)).rejects.toMatchObject({ code: "JF002" });
+  await expect(
+    db.query("select jobforge_enqueue_jobs($1, $2::jsonb)", [
+      T,
+      `[{"type":"a","payload":${nested(12_000)}}]`,
+    ]),
+  ).rejects.toMatchObject({ code: "JF002" });
+  await enqueueNested(4000);
+  const { jobs } = await settle(db, [], { claim: 1 });
+  expect(jobs).toHaveLength(1);
+  const progress = (levels: number): Promise<unknown> =>
+    db.query("select jobforge_progress_job($1, 'w1', $2::jsonb)", [jobs[0]?.id, nested(levels)]);
+  await expect(progress(4001)).rejects.toMatchObject({ code: "JF002" });
+  await progress(4000);
+});
+
+test("a claim that fails undoes no settle, also if its jobs cannot be parsed as jsonb", async ({ db }) => {
+  await enqueue(db, { type: "first" });
+  const [held] = await claim(db, "w1", { types: ["first"] });
+  await enqueue(db);
+  await db.query("update jobforge.jobs set payload = $1::jsonb where type = 'a'", [nested(10_000)]);
+  await db.query("set max_stack_depth = '600kB'");
+  const response = await settle(db, [{ id: held?.id, attempt: 1, status: "succeeded" }], { claim: 1 });
+  expect(response).toMatchObject({ settled: [{ outcome: "ok" }], jobs: [], claim_error: { code: "54001" } });
 });

@@ -1,7 +1,7 @@
 /** Pages are bounded by bytes as well as by rows. The next page goes on where the last one ended. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, claimIds, complete, fail, type Sql, T } from "../support/kernel.ts";
+import { claim, claimIds, complete, enqueue, fail, type Sql, T } from "../support/kernel.ts";
 
 const mib = 1024 * 1024;
 
@@ -84,4 +84,26 @@ test("pages of schedules and of their runs have at most 8 MiB", async ({ db }) =
   await claim(db, "w1");
   const runs = await pagesOf(db, "jobforge_list_schedule_runs($2, 'a', 's1', $1)", {}, [T]);
   expect(runs.map((page) => page.length)).toEqual([8, 2]);
+});
+
+test("attempts are listed in pages of 200", async ({ db }) => {
+  const { id } = await enqueue(db);
+  await db.query(
+    `insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at)
+     select $1, n, $2, 'deferred', 'w', now(), now() from generate_series(1, 450) n`,
+    [id, T],
+  );
+  const pageAfter = async (after?: number): Promise<number[]> => {
+    const rows = await db.query<{ attempt_no: number }>(
+      `select attempt_no from jobforge_list_attempts($1, $2${after === undefined ? "" : `, ${after}`})`,
+      [id, T],
+    );
+    return rows.map((row) => row.attempt_no);
+  };
+  const numbers = (from: number, to: number): number[] =>
+    Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  expect(await pageAfter()).toEqual(numbers(1, 200));
+  expect(await pageAfter(200)).toEqual(numbers(201, 400));
+  expect(await pageAfter(400)).toEqual(numbers(401, 450));
+  expect(await pageAfter(450)).toEqual([]);
 });

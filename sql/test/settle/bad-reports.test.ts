@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, countJobs, enqueue, enqueueAll, find, gapOf } from "../support/kernel.ts";
-import { claimAll, outcomes, type Report, settle, success } from "../support/settle.ts";
+import { claimAll, outcomes, type Report, type Settlement, settle, success } from "../support/settle.ts";
 
 /** Builds a report about the job with exactly one error. */
 type Bad = (id: string) => unknown;
@@ -164,4 +164,22 @@ test("a thousand reports, of which every second is invalid, end five hundred run
   expect(answer.settled.filter((row) => row.outcome === "ok").map((row) => row.id)).toEqual(ids);
   expect(outcomes(answer)).toEqual(ids.flatMap(() => ["ok", "stale"]));
   expect(await db.value("select count(*)::int from jobforge_jobs where status = 'succeeded'")).toBe(500);
+});
+
+test("an error that Postgres cannot print is shortened, and harms no other report", async ({ db }) => {
+  const [before, about, after] = await enqueueAll(db, [{}, {}, {}]);
+  await claimAll(db);
+  // Its text would have 1.3 GB.
+  const numbers = `[${Array(10_000).fill("1e131071").join()}]`;
+  const error = `{"name":"Large","message":"too much","numbers":${numbers},"stack":${numbers}}`;
+  const reports = `[${JSON.stringify(success(before))},
+    {"id":"${about}","attempt":1,"status":"failed","error":${error}}, ${JSON.stringify(success(after))}]`;
+  const answer = await db.value<Settlement>("select jobforge_settle_jobs('w1', $1)", [reports]);
+  expect(outcomes(answer)).toEqual(["ok", "ok", "ok"]);
+  expect((await find(db, about)).error).toEqual({
+    name: "Large",
+    message: "too much",
+    truncated: true,
+    attemptedAt: expect.any(String),
+  });
 });

@@ -41,7 +41,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_health: { returns: "json", parameters: {} },
   jobforge_heartbeat_job: { returns: "json", parameters: { p_job_id: "uuid", p_worker_id: "text", p_attempt: "integer" } },
   jobforge_heartbeat_worker: { returns: "json", parameters: { p_worker_id: "text", p_info: "jsonb" } },
-  jobforge_list_attempts: { returns: "rows", parameters: { p_job_id: "uuid", p_tenant_id: "uuid" } },
+  jobforge_list_attempts: { returns: "rows", parameters: { p_job_id: "uuid", p_tenant_id: "uuid", p_after: "integer" } },
   jobforge_list_audit: { returns: "rows", parameters: { p_tenant_id: "uuid", p_filters: "jsonb" } },
   jobforge_list_dead_groups: { returns: "rows", parameters: { p_tenant_id: "uuid", p_filters: "jsonb" } },
   jobforge_list_gates: { returns: "rows", parameters: {} },

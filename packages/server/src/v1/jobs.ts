@@ -1,5 +1,6 @@
 /** /v1/jobs: enqueue, show and steer jobs. */
 import { createRoute } from "@hono/zod-openapi";
+import { bounds } from "@jobforge/sdk-ts";
 import type { Rows } from "../answers.ts";
 import type { ApiSession, Arguments } from "../calls.ts";
 import { RequestError } from "../errors.ts";
@@ -13,13 +14,13 @@ import {
   respondPage,
   responses,
   serve,
-  servePage,
   serveRow,
   serveValue,
 } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
 import {
   Attempt,
+  AttemptQuery,
   CanceledJob,
   EnqueuedJob,
   EnqueueHeaders,
@@ -207,12 +208,19 @@ function attempts(api: Api): void {
     operationId: "listAttempts",
     summary: "List a job's attempts, first attempt first",
     tags,
-    request: ofJob,
-    responses: responses(pageOf(Attempt), "All attempts. Empty if the tenant has no such job"),
+    request: { params: IdParameter, query: AttemptQuery },
+    responses: responses(pageOf(Attempt), "Up to 200 attempts. Empty if the tenant has no such job"),
   });
-  servePage(api, route, "jobforge_list_attempts", (c, session) =>
-    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-  );
+  serve(api, route, async (c) => {
+    const { tenant_id, cursor } = c.req.valid("query");
+    const rows = await api.services.as(c, (session) =>
+      session.rows("jobforge_list_attempts", {
+        ...jobOf({ ...c.req.valid("param"), tenant_id }, session),
+        p_after: cursor,
+      }),
+    );
+    return respondPage(rows, bounds.attempts.max);
+  });
 }
 
 function result(api: Api): void {

@@ -14,8 +14,8 @@
  * In "claiming" mode a turn of the loop makes a call for one of these reasons:
  *
  * - A job may be due (`signal.mayBeDue`) and there is room for it (`demand`). Jobs may be due at the start, after a
- *   wake-up, and as long as claims return all they asked for, or as much as one response may have. A claim of all types that returns less makes the worker
- *   idle: then only `idle` or a notification wakes the loop.
+ *   wake-up, and as long as claims return all they asked for, or as much as one response may have. A claim of all types
+ *   that returns less makes the worker idle: then only `idle` or a notification wakes the loop.
  * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight,
  *   or for `settleDelayMs` while every slot is busy, so that more of them share a call.
  *

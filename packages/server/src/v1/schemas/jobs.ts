@@ -138,6 +138,15 @@ export const searchFields = {
   finished_before: Time.optional(),
 };
 
+export const AttemptQuery = z.strictObject({
+  ...tenantParameter,
+  cursor: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .optional()
+    .openapi({ description: "The `cursor` of the previous page" }),
+});
+
 export const JobQuery = z.strictObject({
   ...tenantParameter,
   ...limitParameter,
