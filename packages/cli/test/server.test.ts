@@ -1,4 +1,5 @@
 /** Tests of jobforge server: what it needs to start, what it serves, and how it ends. */
+import { createHmac } from "node:crypto";
 import { createServer as createNetServer } from "node:net";
 import { describe, expect } from "vitest";
 import { startJobforge } from "./child.ts";
@@ -82,6 +83,32 @@ describe("jobforge server", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(Object.keys(env)[0]);
     expect(stderr).not.toContain("short");
+  });
+
+  test("trusts a proxy and accepts tokens that never expire, if options say so", async ({ db }) => {
+    const encoded = [{ alg: "HS256" }, { role: "jobforge_operator" }].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    );
+    const signature = createHmac("sha256", secret).update(encoded.join(".")).digest("base64url");
+    const authorization = `Bearer ${[...encoded, signature].join(".")}`;
+    const ask = async (args: readonly string[]): Promise<[number, boolean]> => {
+      const server = await serve(["--port", "0", ...args], {
+        DATABASE_URL: db.url,
+        JOBFORGE_JWT_SECRET: secret,
+      });
+      const headers = { authorization, "x-forwarded-proto": "https" };
+      const response = await fetch(`${server.url}/v1/jobs`, { headers });
+      await server.end();
+      return [response.status, response.headers.has("strict-transport-security")];
+    };
+    expect(await ask([])).toEqual([401, false]);
+    expect(await ask(["--allow-jwt-without-exp", "--connections-per-caller", "3"])).toEqual([200, false]);
+    for (const proxy of ["1", "cf-connecting-ip"])
+      expect(await ask(["--trust-proxy", proxy])).toEqual([401, true]);
+    for (const wrong of ["0", "-1", "1.5", "a b"]) {
+      const { exitCode, stderr } = await run(["server", "--trust-proxy", wrong], { DATABASE_URL: db.url });
+      expect([wrong, exitCode, stderr]).toEqual([wrong, 2, expect.stringContaining("--trust-proxy")]);
+    }
   });
 
   test("says that a port is taken", async ({ db }) => {

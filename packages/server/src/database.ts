@@ -8,7 +8,7 @@ import type { ClientRole } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, tenantIdentityOf } from "./identity.ts";
 import type { Settings } from "./options.ts";
 
 /** The authenticated caller. */
@@ -104,7 +104,8 @@ export class Database {
     work: (session: Session) => Promise<T>,
     { identity = identityOf(credential), signal }: Waiting = {},
   ): Promise<T> {
-    return await this.#queue.run(identity, () => this.#run(credential, work), signal);
+    const group = tenantIdentityOf(credential);
+    return await this.#queue.run(identity, () => this.#run(credential, work), { group, signal });
   }
 
   async #run<T>(credential: Credential, work: (session: Session) => Promise<T>): Promise<T> {

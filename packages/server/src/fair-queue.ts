@@ -1,6 +1,7 @@
 /**
- * Shares a number of places between callers. No caller holds more than its part, and waiting callers take turns, so
- * that a caller with many slow requests does not delay the first request of another.
+ * Shares a number of places between callers. No caller holds more than its part. Groups of callers, such as tenants,
+ * take turns, and so do the callers of a group. So a caller with many slow requests does not delay the first request of
+ * another, and neither does a tenant with many callers.
  */
 import { RequestError } from "./errors.ts";
 
@@ -15,9 +16,19 @@ export interface FairQueueOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface WaitOptions {
+  /** The group that the caller belongs to. Default: a group of its own. */
+  readonly group?: string | undefined;
+  /** A request that is aborted while it waits never gets a place. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface Waiter {
   enter(): void;
 }
+
+/** The requests that wait, by caller, in the order of the callers' turns. Every set has a member. */
+type Callers = Map<string, Set<Waiter>>;
 
 export class FairQueue {
   readonly #perCaller: number;
@@ -25,8 +36,8 @@ export class FairQueue {
   readonly #timeoutMs: number;
   #free: number;
   readonly #held: Map<string, number> = new Map();
-  /** The callers that wait, in the order of their turns. Every set has a member. */
-  readonly #waiting: Map<string, Set<Waiter>> = new Map();
+  /** The groups that wait, in the order of their turns. Every group has a caller. */
+  readonly #groups: Map<string, Callers> = new Map();
 
   constructor({ size, perCaller, maxWaiting, timeoutMs }: FairQueueOptions) {
     this.#free = size;
@@ -38,17 +49,17 @@ export class FairQueue {
   /** The number of requests that wait. */
   get waiting(): number {
     let count = 0;
-    for (const waiters of this.#waiting.values()) count += waiters.size;
+    for (const callers of this.#groups.values()) for (const { size } of callers.values()) count += size;
     return count;
   }
 
   /**
    * Runs work in a place of the caller. Throws if too many of its requests wait already, or if no place became free
-   * in time. A request that is aborted while it waits never gets a place.
+   * in time.
    */
-  async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(caller: string, work: () => Promise<T>, { group, signal }: WaitOptions = {}): Promise<T> {
     if (this.#mayEnter(caller)) this.#enter(caller);
-    else await this.#wait(caller, signal);
+    else await this.#wait(group ?? caller, caller, signal);
     try {
       return await work();
     } finally {
@@ -74,21 +85,26 @@ export class FairQueue {
     this.#admitNext();
   }
 
-  /** Gives the free place to the first caller in turn that has not its full part, and puts that caller last. */
+  /**
+   * Gives the free place to the first group in turn with a caller that does not have its full part, and there to the
+   * first such caller. Puts both last.
+   */
   #admitNext(): void {
-    for (const [caller, waiters] of this.#waiting) {
-      if (!this.#mayEnter(caller)) continue;
-      const [first] = waiters;
-      this.#waiting.delete(caller);
-      this.#waiting.set(caller, waiters);
-      this.#enter(caller);
-      first?.enter();
-      return;
-    }
+    for (const [group, callers] of this.#groups)
+      for (const [caller, waiters] of callers) {
+        if (!this.#mayEnter(caller)) continue;
+        const [first] = waiters;
+        moveToEnd(callers, caller, waiters);
+        moveToEnd(this.#groups, group, callers);
+        this.#enter(caller);
+        first?.enter();
+        return;
+      }
   }
 
-  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
-    const waiters = this.#waiting.get(caller) ?? new Set();
+  #wait(group: string, caller: string, signal: AbortSignal | undefined): Promise<void> {
+    const callers: Callers = this.#groups.get(group) ?? new Map();
+    const waiters = callers.get(caller) ?? new Set();
     if (waiters.size >= this.#maxWaiting) throw tooManyWait();
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
@@ -96,7 +112,8 @@ export class FairQueue {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
         waiters.delete(waiter);
-        if (waiters.size === 0) this.#waiting.delete(caller);
+        if (waiters.size === 0) callers.delete(caller);
+        if (callers.size === 0) this.#groups.delete(group);
       };
       const abort = (): void => {
         leave();
@@ -114,11 +131,17 @@ export class FairQueue {
           reject(noneFree());
         }, this.#timeoutMs);
       waiters.add(waiter);
-      this.#waiting.set(caller, waiters);
+      callers.set(caller, waiters);
+      this.#groups.set(group, callers);
       signal?.addEventListener("abort", abort);
       if (signal?.aborted === true) abort();
     });
   }
+}
+
+function moveToEnd<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
 }
 
 const retryAfterSeconds = "1";

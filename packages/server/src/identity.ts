@@ -13,7 +13,19 @@ export function digestOf(token: string): string {
  */
 export function identityOf(credential: Credential): string {
   if (credential.kind === "key") return `key ${credential.digest}`;
-  const { tenantId, claims } = credential.caller;
-  const tenant = tenantId?.replaceAll(/[-{}]/g, "").toLowerCase();
-  return `claims ${digestOf(JSON.stringify([claims["iss"], claims["role"], tenant, claims["sub"]]))}`;
+  const { claims } = credential.caller;
+  const parts = [claims["iss"], claims["role"], tenantIn(credential), claims["sub"]];
+  return `claims ${digestOf(JSON.stringify(parts))}`;
+}
+
+/** Identifies the tenant of verified claims. Undefined if they have none, or if only the database knows it. */
+export function tenantIdentityOf(credential: Credential): string | undefined {
+  const tenant = tenantIn(credential);
+  return tenant === undefined ? undefined : `tenant ${tenant}`;
+}
+
+/** The claimed tenant in one spelling. Postgres accepts several. */
+function tenantIn(credential: Credential): string | undefined {
+  if (credential.kind === "key") return undefined;
+  return credential.caller.tenantId?.replaceAll(/[-{}]/g, "").toLowerCase();
 }

@@ -45,6 +45,18 @@ describe("a fair queue", () => {
     expect(work.begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"]);
   });
 
+  plain("serves waiting groups in turn, and the callers of a group in turn", async () => {
+    const queue = new FairQueue({ size: 1, perCaller: 1 });
+    const work = new Work();
+    for (let user = 1; user <= 50; user += 1)
+      for (const name of [`a${user}`, `a${user} again`])
+        void queue.run(`a${user}`, work.begin(name), { group: "tenant a" });
+    for (const name of ["b1", "b2"]) void queue.run("b", work.begin(name), { group: "tenant b" });
+    void queue.run("operator", work.begin("operator"));
+    for (let count = 0; count < 7; count += 1) await work.endFirst();
+    expect(work.begun).toEqual(["a1", "a1 again", "b1", "operator", "a2", "b2", "a3", "a4"]);
+  });
+
   plain("refuses requests beyond those that one caller may have waiting", async () => {
     const queue = new FairQueue({ size: 1, perCaller: 1, maxWaiting: 2 });
     const work = new Work();
@@ -64,10 +76,12 @@ describe("a fair queue", () => {
     const work = new Work();
     void queue.run("a", work.begin("a1"));
     const gone = new AbortController();
-    const aborted = queue.run("b", work.begin("b1"), gone.signal);
+    const aborted = queue.run("b", work.begin("b1"), { signal: gone.signal });
     gone.abort();
     await expect(aborted).rejects.toMatchObject({ status: 499 });
-    await expect(queue.run("b", work.begin("b2"), gone.signal)).rejects.toMatchObject({ status: 499 });
+    await expect(queue.run("b", work.begin("b2"), { signal: gone.signal })).rejects.toMatchObject({
+      status: 499,
+    });
     await expect(queue.run("b", work.begin("b3"))).rejects.toMatchObject({
       status: 503,
       headers: { "retry-after": "1" },

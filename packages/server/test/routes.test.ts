@@ -7,6 +7,7 @@ import { SignJWT } from "jose";
 import { pino } from "pino";
 import { expect } from "vitest";
 import { buildApp } from "../src/app.ts";
+import { createLogger } from "../src/log.ts";
 import { readOptions } from "../src/options.ts";
 import { type Environment, Services } from "../src/services.ts";
 import { bodies, type OpenApi, operationsOf, pathFor, queries } from "./support/operations.ts";
@@ -110,7 +111,9 @@ test("every operation refuses keys that are unknown, revoked or expired", async 
 const reference = readFileSync(new URL("../../../docs/reference/http.md", import.meta.url), "utf8");
 
 test("every operation is open to the roles that the reference names, and to no others", async ({ db }) => {
-  await using http = await startServer(db, { addressLimit: { perSecond: 1e6, burst: 1e6 } });
+  const lines: string[] = [];
+  const logger = createLogger({ level: "trace", write: (line) => void lines.push(line) });
+  await using http = await startServer(db, { addressLimit: { perSecond: 1e6, burst: 1e6 }, logger });
   const document = (await (await http.request("/v1/openapi.json")).json()) as OpenApi;
   const rows = [...reference.matchAll(/^\| `([A-Z]+) (\/v1\/\S+)` +\| ([a-z, ]+?) +\|/gm)];
   const who = new Map(
@@ -155,4 +158,7 @@ test("every operation is open to the roles that the reference names, and to no o
       wrong.push([method, path, "another tenant", foreign.status]);
   }
   expect(wrong).toEqual([]);
+  // No line of the log contains a JWT, a key that was created, or a query.
+  expect(lines.length).toBeGreaterThan(operations.length);
+  expect(lines.filter((line) => /eyJ|jf_|tenant_id=|\?/.test(line))).toEqual([]);
 });

@@ -25,6 +25,9 @@ interface ServerCommandOptions extends CommonOptions {
   readonly port?: number;
   readonly host: string;
   readonly poolSize?: number;
+  readonly connectionsPerCaller?: number;
+  readonly trustProxy?: number | string;
+  readonly allowJwtWithoutExp?: boolean;
   readonly corsOrigin?: string[];
   readonly tick?: string;
 }
@@ -39,7 +42,7 @@ export function serverCommand(program: Command, cli: Cli): void {
       ].join(" "),
       examples: [
         "jobforge server",
-        "jobforge server --host 0.0.0.0 --port 8080 --pool-size 20",
+        "jobforge server --host 0.0.0.0 --port 8080 --pool-size 20 --trust-proxy 1",
         "jobforge server --tick ./handlers",
       ],
     }),
@@ -55,6 +58,17 @@ export function serverCommand(program: Command, cli: Cli): void {
       "the number of database connections (default: 10)",
       wholeNumber("--pool-size", { min: 1, max: 1000 }),
     )
+    .option(
+      "--connections-per-caller <number>",
+      "the most connections that one caller may hold (default: half of the pool)",
+      wholeNumber("--connections-per-caller", { min: 1, max: 1000 }),
+    )
+    .option(
+      "--trust-proxy <proxies>",
+      "how many proxies append to X-Forwarded-For, or the name of a header with the client's address",
+      proxies,
+    )
+    .option("--allow-jwt-without-exp", "accept JWTs that never expire")
     .option(
       "--cors-origin <origins>",
       "origins whose pages may call the server, separated by commas",
@@ -88,6 +102,9 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
     database,
     apiSchema: schema,
     poolSize: options.poolSize,
+    connectionsPerCaller: options.connectionsPerCaller,
+    trustProxy: options.trustProxy,
+    allowJwtWithoutExp: options.allowJwtWithoutExp,
     corsOrigins: options.corsOrigin,
     metrics: { secret: nonEmpty(env["JOBFORGE_METRICS_SECRET"]) },
     tick: await tickOf(cli, options, forge),
@@ -104,6 +121,12 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
   await untilAborted(interrupted.signal);
   output.line({ event: "stopping" }, "Stopping");
   return exitCodes.ok;
+}
+
+/** Reads the value of --trust-proxy: a number of proxies, or the name of a header. */
+function proxies(given: string): number | string {
+  if (/^[a-z][a-z0-9-]*$/i.test(given)) return given;
+  return wholeNumber("--trust-proxy", { min: 1, max: 100 })(given);
 }
 
 /** Returns how tokens are verified. Invalid settings are reported before anything is opened. */
