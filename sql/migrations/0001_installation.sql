@@ -35,9 +35,11 @@ create table jobforge.repeatables (
 
 -- When each maintenance task last ran. The row limits how often its task runs, and its lock keeps two workers from
 -- running the same task at the same time.
+--   place where the task goes on, for a task that does a part of its work in each run
 create table jobforge.maintenance (
   task   text collate "C" primary key,
-  ran_at timestamptz not null
+  ran_at timestamptz not null,
+  place  text collate "C" not null default ''
 ) with (fillfactor = 50);
 
 insert into jobforge.maintenance (task, ran_at)

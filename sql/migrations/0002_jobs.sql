@@ -263,6 +263,8 @@ create table jobforge.workers (
   primary key (id, scope)
 ) with (fillfactor = 50);
 
+create index workers_scope on jobforge.workers (scope);
+
 -- Idle workers that want a wake-up for jobs of a type. '*' stands for any type.
 create table jobforge.idle_workers (
   type      jobforge.type_name not null,
