@@ -35,11 +35,13 @@ create table jobforge.repeatables (
 
 -- When each maintenance task last ran. The row limits how often its task runs, and its lock keeps two workers from
 -- running the same task at the same time.
+--   place     where the task goes on, for a task that does a part of its work in each run
 --   failures  how often the task has failed in a row; 0 after a success
 --   failed_at when it last failed, and error says why; null while failures is 0
 create table jobforge.maintenance (
   task      text collate "C" primary key,
   ran_at    timestamptz not null,
+  place     text collate "C" not null default '',
   failures  integer not null default 0,
   failed_at timestamptz,
   error     text,

@@ -281,6 +281,8 @@ create table jobforge.workers (
   primary key (id, scope)
 ) with (fillfactor = 50);
 
+create index workers_scope on jobforge.workers (scope);
+
 -- Idle workers that want a wake-up for jobs of a type. '*' stands for any type. The scope is that of the worker: two
 -- workers of one name, of which one is bound to a tenant, have rows of their own and never wait for each other.
 create table jobforge.idle_workers (

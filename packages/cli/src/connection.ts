@@ -1,8 +1,8 @@
 /** Finds the database of a command, and connects to it for as long as the command runs. */
 import { join } from "node:path";
-import { findEmbedded } from "@jobforge/embedded";
 import { JobForge } from "@jobforge/sdk-ts";
 import pg from "pg";
+import { loadEmbedded } from "./dev/embedded.ts";
 import { UsageError } from "./failures.ts";
 import type { CliProcess } from "./process.ts";
 
@@ -21,8 +21,8 @@ export interface Connection {
 /** The directory where `jobforge dev` stores its database. */
 export const dataFolder = ".jobforge";
 
-export function databaseUrl(options: DatabaseOptions, cli: CliProcess): string {
-  const given = options.databaseUrl ?? nonEmpty(cli.env["DATABASE_URL"]) ?? runningHere(cli);
+export async function databaseUrl(options: DatabaseOptions, cli: CliProcess): Promise<string> {
+  const given = options.databaseUrl ?? nonEmpty(cli.env["DATABASE_URL"]) ?? (await runningHere(cli));
   if (given === undefined || given === "") {
     throw new UsageError(
       "No database is given. Pass --database-url, set DATABASE_URL, or run jobforge dev in another terminal.",
@@ -40,10 +40,10 @@ export function databaseUrl(options: DatabaseOptions, cli: CliProcess): string {
 }
 
 /** Returns the database of a `jobforge dev` in the same directory, so that other terminals need no option. */
-function runningHere(cli: CliProcess): string | undefined {
+async function runningHere(cli: CliProcess): Promise<string | undefined> {
   const directory = join(cli.cwd?.() ?? process.cwd(), dataFolder);
   try {
-    return findEmbedded({ directory })?.url;
+    return (await loadEmbedded())?.findEmbedded({ directory })?.url;
   } catch {
     return undefined;
   }
@@ -72,7 +72,7 @@ export async function withConnection<T>(
   cli: CliProcess,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const url = databaseUrl(options, cli);
+  const url = await databaseUrl(options, cli);
   const schema = apiSchema(options, cli);
   const pool = new pg.Pool({
     connectionString: url,

@@ -1,5 +1,4 @@
 /** Turns any error into a message for people, a name for programs and an exit code. */
-import { EmbeddedPostgresError } from "@jobforge/embedded";
 import {
   ConnectionError,
   InvalidArgumentError,
@@ -65,11 +64,7 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof MigrationError && error.code === "invalid_api_schema") {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.usage };
   }
-  if (
-    error instanceof MigrationError ||
-    error instanceof EmbeddedPostgresError ||
-    error instanceof CommandError
-  ) {
+  if (error instanceof MigrationError || error instanceof CommandError) {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.failed };
   }
   if (isConnectionTrouble(error)) {

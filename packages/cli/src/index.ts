@@ -2,6 +2,7 @@
 import { CommanderError } from "commander";
 import type { Cli } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
+import { shownOn } from "./output/terminal.ts";
 import type { CliProcess } from "./process.ts";
 import { createProgram } from "./program.ts";
 
@@ -16,11 +17,10 @@ export async function runCli(args: readonly string[], process: CliProcess): Prom
     const shown = helpShown(error);
     if (shown !== undefined) return shown;
     const failure = explainFailure(error);
-    process.stderr.write(
-      args.includes("--json")
-        ? `${JSON.stringify({ error: failure })}\n`
-        : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`,
-    );
+    const text = args.includes("--json")
+      ? `${JSON.stringify({ error: failure })}\n`
+      : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`;
+    process.stderr.write(shownOn(process.stderr, text));
     return failure.exitCode;
   }
 }

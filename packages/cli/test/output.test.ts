@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../src/failures.ts";
 import { styleFor } from "../src/output/style.ts";
-import { type Column, plain, table } from "../src/output/table.ts";
+import { type Column, table } from "../src/output/table.ts";
+import { plain, shownOn } from "../src/output/terminal.ts";
 import { ago, choice, readSpan, readTime, span, wholeNumber } from "../src/output/values.ts";
 
 describe("time spans", () => {
@@ -101,5 +102,13 @@ describe("tables", () => {
 
   test("contain no control characters that could manipulate the terminal", () => {
     expect(plain("a\u001b[2Jb\nc\rd\u0007")).toBe("ab c d ");
+  });
+
+  test("and texts keep their lines and JobForge's own colours, in a terminal only", () => {
+    const red = styleFor({ write: () => undefined, isTTY: true }, {})("red", "x");
+    const text = `${red}\n\u001b]0;title\u0007\u009b31m\u001b[8mhidden\u202e\ty\n`;
+    const shown = shownOn({ write: () => undefined, isTTY: true }, text);
+    expect(shown).toBe(`${red}\nhidden \ty\n`);
+    expect(shownOn({ write: () => undefined }, text)).toBe(text);
   });
 });

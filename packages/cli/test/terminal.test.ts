@@ -92,25 +92,37 @@ function leaves(command: Command, path: readonly string[] = []): string[] {
   });
 }
 
-async function setUp(db: TestDatabase, folder: Folder): Promise<Scene> {
+/** Creates the data of a scene. `named` changes its names and texts. */
+async function setUp(
+  db: TestDatabase,
+  folder: Folder,
+  named: (text: string) => string = (text) => text,
+): Promise<Scene> {
   const enqueue = async (type: string, more = ""): Promise<string> =>
-    await db.value<string>(`select jobforge_enqueue_job($1, $2, p_max_attempts => 1${more}) ->> 'id'`, [
-      T,
-      type,
-    ]);
+    await db.value<string>(
+      `select jobforge_enqueue_job($1, $2, jsonb_build_object('to', $3::text), p_max_attempts => 1, p_subject => $3,
+         p_tags => array[$3]${more}) ->> 'id'`,
+      [T, named(type), named("someone")],
+    );
   const [done, dead] = [await enqueue("work"), await enqueue("break")];
   const queued = await enqueue("work", ", p_run_at => now() + interval '1 day'");
   await db.query(
-    `select jobforge_complete_job(id, 'w1', case type when 'work' then 'succeeded' else 'failed' end,
-       '{"message": "no such user"}') from jobforge_claim_jobs('w1', 2)`,
+    `select jobforge_complete_job(id, $1, case type when $2 then 'succeeded' else 'failed' end,
+       jsonb_build_object('message', $3::text), jsonb_build_object('text', $3::text)) from jobforge_claim_jobs($1, 2)`,
+    [named("w1"), named("work"), named("no such user")],
   );
-  await db.query("select jobforge_heartbeat_worker('w1'), jobforge_set_gate('type', 'paused.type', true)");
   await db.query(
-    `select jobforge_ensure_schedule('00000000-0000-0000-0000-000000000000', 'work', 'hourly', '{"every": "1h"}')`,
+    "select jobforge_heartbeat_worker($1, jsonb_build_object('types', array[$2, $4]::text[], 'host', $3::text))",
+    [named("w1"), named("work"), named("host"), named("break")],
   );
-  const key = await db.value<string>(
-    "select jobforge_create_token('first', 'jobforge_operator') ->> 'prefix'",
+  await db.query("select jobforge_set_gate('type', $1, true, $2)", [named("paused.type"), named("a reason")]);
+  await db.query(
+    `select jobforge_ensure_schedule('00000000-0000-0000-0000-000000000000', $1, $2, '{"every": "1h"}')`,
+    [named("work"), named("hourly")],
   );
+  const key = await db.value<string>("select jobforge_create_token($1, 'jobforge_operator') ->> 'prefix'", [
+    named("first"),
+  ]);
   return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key };
 }
 
@@ -145,6 +157,67 @@ describe("every command", () => {
       expect(json.stdout).not.toMatch(escapes);
     },
   );
+});
+
+/**
+ * Sequences that move the cursor, set the title, hide text, write to the clipboard or turn text around, in both forms:
+ * with ESC and with the control characters of C1.
+ */
+const attacks = [
+  "\u001b[2J",
+  "\u001b]0;title\u0007",
+  "\u001b[8m",
+  "\u001b]52;c;eA==\u001b\\",
+  "\u009b2J",
+  "\u009d0;title\u009c",
+  "\u0007\b\r\u007f",
+  "\u202e\u2066",
+].join("x");
+/** A type cannot contain control characters, but it can turn text around. */
+const hostile = (text: string): string => (types.has(text) ? `${text}\u202e\u2066x` : `${text}${attacks}`);
+const types = new Set(["work", "break", "paused.type", "a"]);
+/** The words in the arguments of the examples that name something of the scene. */
+const names = new Set(["work", "break", "hourly", "a", "new", "mine"]);
+/** What a terminal may get: colours, printable text, tabs and line breaks, and the line of progress. */
+const ownSequences = new RegExp(
+  `${String.fromCharCode(27)}\\[(?:1|2|22|3[0-9]|90)m|\\r|${String.fromCharCode(27)}\\[K`,
+  "g",
+);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the test looks for
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+describe("no value reaches a terminal as a control sequence:", () => {
+  const cases = Object.entries(examples).filter(([name]) => name !== "worker");
+  const formats = [["jobs export as csv", ["jobs", "export", "--format", "csv"]]] as const;
+
+  test.for([
+    ...cases.map(([name, { args, until, env }]) => ({ name, args, until, env })),
+    ...formats.map(([name, args]) => ({ name, args: of(...args), until: /costCents/, env: {} })),
+  ])("$name", async ({ args, until, env = {} }, { db }) => {
+    await using folder = await projectFolder({ "handlers/it.js": handlers });
+    for (const json of [[], ["--json"]]) {
+      const scene = await setUp(db, folder, hostile);
+      const given = args(scene).map((each) => (names.has(each) ? hostile(each) : each));
+      const shown = await runUntil([...given, ...json], { DATABASE_URL: db.url, ...env }, until, {
+        terminal: { columns: 1000 },
+      });
+      for (const text of [shown.stdout, shown.stderr])
+        expect(controls.exec(text.replaceAll(ownSequences, "")), JSON.stringify(text)).toBeNull();
+    }
+  });
+
+  test("an export to a file or a pipe is exact", async ({ db }) => {
+    await using folder = await projectFolder({ "handlers/it.js": handlers });
+    await setUp(db, folder, hostile);
+    const piped = await run(["jobs", "export"], { DATABASE_URL: db.url });
+    const jobs = piped.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { subject: string });
+    expect(jobs.map(({ subject }) => subject)).toEqual(jobs.map(() => hostile("someone")));
+    const csv = await run(["jobs", "export", "--format", "csv"], { DATABASE_URL: db.url });
+    expect(csv.stdout).toContain(hostile("someone"));
+  });
 });
 
 /** Runs a command, and stops it as soon as its output matches `until`. */

@@ -22,6 +22,18 @@ language sql stable parallel safe as $$
   select p_seen_at >= p_now - jobforge.worker_timeout()
 $$;
 
+-- Returns how many workers of one tenant may be registered, for roles that are bound to it.
+create or replace function jobforge.max_bound_workers() returns integer
+language sql immutable parallel safe as $$
+  select 1000
+$$;
+
+-- Returns how many workers with running jobs one pass over lost leases visits.
+create or replace function jobforge.workers_per_pass() returns integer
+language sql immutable parallel safe as $$
+  select 1000
+$$;
+
 -- Returns the lease of a run whose worker never heartbeats as a worker. It starts again with each heartbeat of the run.
 create or replace function jobforge.unregistered_lease() returns interval
 language sql immutable parallel safe as $$

@@ -6,7 +6,7 @@
 -- after ten seconds, because the response to a claim was lost. idle asks for a wake-up when jobs of the types come.
 -- Each call also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role
 -- concerns that tenant's jobs only, and locks no row that a call for another tenant needs.
--- Who: workers, operators. Never waits.
+-- Who: workers, operators. JF007 if a tenant has a thousand workers with bound roles. Never waits.
 create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
 returns jsonb
 language plpgsql
@@ -75,6 +75,31 @@ language sql immutable as $$
     select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
 $$;
 
+-- Raises JF007 if a tenant has as many registered workers as it may, after forgetting those that have been silent for
+-- ten minutes. Workers whose role is not bound to a tenant are not limited. Never waits.
+create or replace function jobforge.require_worker_room(p_scope uuid, p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  for i in 1 .. 2 loop
+    if p_scope = jobforge.all_tenants() or jobforge.max_bound_workers() > (
+      select count(*)
+      from (select from jobforge.workers w where w.scope = p_scope limit jobforge.max_bound_workers()) w)
+    then
+      return;
+    end if;
+    delete from jobforge.workers w
+    where w.ctid = any (array(
+      select g.ctid
+      from jobforge.workers g
+      where g.scope = p_scope and g.seen_at < p_now - interval '10 minutes'
+      limit 100
+      for update skip locked));
+  end loop;
+  perform jobforge.fail('JF007', 'Worker limit exceeded for tenant', 'worker_limit_exceeded', null,
+    format('A tenant may have %s workers with a bound role. Use the same worker id for as long as a process runs.',
+      jobforge.max_bound_workers()));
+end $$;
+
 -- Records that a worker is alive, and whether it wants wake-ups. Returns true when its instance is another than before.
 -- Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of another worker
 -- changes nothing of it, and neither waits for the other.
@@ -87,6 +112,9 @@ declare
 begin
   select w.instance into v_instance from jobforge.workers w where w.id = p_worker_id and w.scope = p_scope;
   v_known := not found or v_instance is not distinct from p_info ->> 'instance';
+  if not found then
+    perform jobforge.require_worker_room(p_scope, p_now);
+  end if;
   insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, info)
   values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now, p_info - 'instance')
   on conflict (id, scope) do update

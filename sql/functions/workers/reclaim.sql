@@ -2,25 +2,40 @@
 --   the worker heartbeats as a worker and was silent for the worker timeout (1 minute), or
 --   the worker never has, and the run had no heartbeat for the lease of unregistered workers (5 minutes), or
 --   the worker is alive, but the timeout of the type passed more than a minute ago: the handler hangs.
--- lease_ms of the type's policy replaces the first two times. Reads every worker that holds jobs once, and stops after
--- p_limit jobs. Returns how many runs it ended. Skips rows that another transaction has locked; never waits.
+-- lease_ms of the type's policy replaces the first two times. Visits up to workers_per_pass() workers that hold jobs,
+-- one after the other, and stops after p_limit jobs; the next call goes on there. So thousands of worker ids do not
+-- stall the worker that does maintenance. Returns how many runs it ended. Skips rows that another transaction has
+-- locked; never waits. The caller holds the task "jobs".
 create or replace function jobforge.reclaim(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare
-  v_worker text := '';
+  v_start constant text := (select m.place from jobforge.maintenance m where m.task = 'jobs');
+  v_worker text := v_start;
+  v_visited text := v_start;
+  v_wrapped boolean := v_start = '';
+  v_visits integer := 0;
   v_lost uuid[];
   v_count integer := 0;
   -- No lease expires sooner after its start, so younger runs are not read.
   v_shortest_lease interval := least(
     jobforge.worker_timeout(), (select min(p.lease_ms) from jobforge.policies p) * interval '1 millisecond');
 begin
-  loop
+  while v_count < p_limit and v_visits < jobforge.workers_per_pass() loop
     select j.worker_id into v_worker
     from jobforge.jobs j
-    where j.state = 'running' and j.worker_id > v_worker
+    where j.state = 'running' and j.worker_id > v_visited
     order by j.worker_id
     limit 1;
-    exit when not found or v_count >= p_limit;
+    if not found and not v_wrapped then
+      v_wrapped := true;
+      v_visited := '';
+      continue;
+    end if;
+    -- All workers were visited, so the next pass starts at the first.
+    if not found or (v_wrapped and v_start <> '' and v_worker > v_start) then
+      v_visited := '';
+      exit;
+    end if;
 
     v_lost := array(
       select j.id
@@ -46,7 +61,15 @@ begin
       limit p_limit - v_count
       for update of j skip locked);
     v_count := v_count + jobforge.lose_runs(v_worker, v_lost, format('Worker %s sent no heartbeat', v_worker), p_now);
+    v_visits := v_visits + 1;
+    -- A worker that may have more lost runs than the limit is visited again.
+    if v_count < p_limit then
+      v_visited := v_worker;
+    end if;
   end loop;
+  if v_visited <> v_start then
+    update jobforge.maintenance m set place = v_visited where m.task = 'jobs';
+  end if;
   return v_count;
 end $$;
 

@@ -16,7 +16,7 @@ import { jsonLogger } from "../handlers/log.ts";
 import { runWatched } from "../handlers/watch.ts";
 import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
-import { plain } from "../output/table.ts";
+import { plain } from "../output/terminal.ts";
 import { interruption, untilAborted } from "../process.ts";
 import { portOption } from "../server/listen.ts";
 

@@ -19,7 +19,7 @@ import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../d
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import type { Tone } from "../output/style.ts";
-import { plain } from "../output/table.ts";
+import { plain } from "../output/terminal.ts";
 
 interface DoctorOptions extends CommonOptions {
   readonly strict?: boolean;

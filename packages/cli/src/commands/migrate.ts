@@ -40,7 +40,7 @@ async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
     await output.raw(migrationScript(apiSchema));
     return exitCodes.ok;
   }
-  const database = databaseUrl(options, cli.process);
+  const database = await databaseUrl(options, cli.process);
   if (options.status) {
     const status = await migrationStatus({ database, apiSchema });
     output.result(status, () => describeStatus(status));

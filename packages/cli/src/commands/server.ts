@@ -84,7 +84,7 @@ export function serverCommand(program: Command, cli: Cli): void {
 async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
   const output = outputOf(cli, options);
   const { stdout, env } = cli.process;
-  const database = databaseUrl(options, cli.process);
+  const database = await databaseUrl(options, cli.process);
   const schema = apiSchema(options, cli.process);
   const port = askedPort(options.port, cli.process) ?? usualPort;
   const proofs = proofsOf(cli);

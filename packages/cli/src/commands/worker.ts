@@ -105,7 +105,7 @@ function withHandlers(command: Command): Command {
 async function work(cli: Cli, path: string, options: WorkerCommandOptions): Promise<number> {
   const output = outputOf(cli, options);
   const cwd = cli.process.cwd?.() ?? process.cwd();
-  const url = databaseUrl(options, cli.process);
+  const url = await databaseUrl(options, cli.process);
   if (options.watch) {
     using interrupted = interruption(cli.process);
     await runWatched({

@@ -2,7 +2,8 @@
 import type { JobReason } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import { type Column, plain } from "../output/table.ts";
+import type { Column } from "../output/table.ts";
+import { plain } from "../output/terminal.ts";
 import { findJob } from "./find.ts";
 
 interface ExplainOptions extends CommonOptions {

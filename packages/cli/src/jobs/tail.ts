@@ -6,7 +6,7 @@ import type { Connection } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import { toneOf } from "../output/style.ts";
-import { plain } from "../output/table.ts";
+import { plain } from "../output/terminal.ts";
 import { readSpan } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";

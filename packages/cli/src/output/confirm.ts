@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline";
 import { CommandError, UsageError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
+import { shownOn } from "./terminal.ts";
 
 /** Resolves when the user agrees, by --yes or by typing y. Without a terminal, --yes is required. */
 export async function confirm(question: string, yes: boolean | undefined, cli: CliProcess): Promise<void> {
@@ -12,7 +13,7 @@ export async function confirm(question: string, yes: boolean | undefined, cli: C
   }
   const lines = createInterface({ input: stdin });
   try {
-    stderr.write(`${question} Continue? [y/N] `);
+    stderr.write(shownOn(stderr, `${question} Continue? [y/N] `));
     const reply = await new Promise<string>((resolve) => {
       lines.once("line", resolve);
       lines.once("close", () => resolve(""));

@@ -5,6 +5,7 @@
 import type { CliProcess } from "../process.ts";
 import { type Style, styleFor } from "./style.ts";
 import { type Column, table } from "./table.ts";
+import { shownOn } from "./terminal.ts";
 
 export class Output {
   readonly json: boolean;
@@ -19,7 +20,7 @@ export class Output {
 
   /** Writes the result of the command: the document with --json, else the text. */
   result(document: unknown, text: () => string): void {
-    this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : text());
+    this.#print(this.json ? `${toJson(document)}\n` : text());
   }
 
   /** Writes a list: `{items, cursor}` with --json, else a table, or the text `empty` if there are no items. */
@@ -41,19 +42,25 @@ export class Output {
 
   /** Writes a line to standard output while the command continues. */
   line(document: unknown, text: string): void {
-    this.#cli.stdout.write(this.json ? `${toJson(document)}\n` : `${text}\n`);
+    this.#print(this.json ? `${toJson(document)}\n` : `${text}\n`);
   }
 
   /** Resolves when the stream can take more, because its reader may be slow. */
   async raw(text: string): Promise<void> {
     const { stdout } = this.#cli;
-    if (stdout.write(text) !== false || stdout.once === undefined) return;
+    if (this.#print(text) !== false || stdout.once === undefined) return;
     await new Promise<void>((resolve) => stdout.once?.("drain", resolve));
   }
 
   /** Writes a remark for people to standard error, so that the output can be piped. */
   remark(text: string): void {
-    if (!this.json) this.#cli.stderr.write(`${text}\n`);
+    const { stderr } = this.#cli;
+    if (!this.json) stderr.write(shownOn(stderr, `${text}\n`));
+  }
+
+  #print(text: string): unknown {
+    const { stdout } = this.#cli;
+    return stdout.write(shownOn(stdout, text));
   }
 
   /** Shows the progress of a long command in one line that is overwritten, in a terminal only. `end` removes it. */

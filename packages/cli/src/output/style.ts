@@ -3,7 +3,18 @@ import { inspect } from "node:util";
 import type { AttemptStatus, JobStatus, WorkerStatus } from "@jobforge/sdk-ts";
 import type { CliProcess, OutputStream } from "../process.ts";
 
-export type Tone = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray" | "bold" | "dim";
+export const tonesInUse = [
+  "red",
+  "green",
+  "yellow",
+  "blue",
+  "magenta",
+  "cyan",
+  "gray",
+  "bold",
+  "dim",
+] as const;
+export type Tone = (typeof tonesInUse)[number];
 
 export type Style = (tone: Tone, text: string) => string;
 

@@ -1,6 +1,6 @@
 /** Tables for people: aligned and, in a terminal, cut to its width. */
-import { stripVTControlCharacters } from "node:util";
 import type { Style, Tone } from "./style.ts";
+import { plain } from "./terminal.ts";
 
 export interface Column<Row> {
   readonly title: string;
@@ -63,9 +63,4 @@ function fit(value: string, width: number, align: "left" | "right"): string {
 /** Returns one line, without control characters by which a job could manipulate the terminal. */
 function text(value: string | number | undefined): string {
   return plain(String(value ?? ""));
-}
-
-export function plain(value: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
-  return stripVTControlCharacters(value).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }

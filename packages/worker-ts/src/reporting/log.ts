@@ -156,9 +156,20 @@ function createLogger(): Logger {
   };
   if (process.stdout.isTTY) {
     const ignore = "trace_id,tenant_id,worker_id";
-    return pino(options, pretty({ messageKey: "message", timestampKey: "timestamp", ignore, sync: true }));
+    const formatted = pretty({ messageKey: "message", timestampKey: "timestamp", ignore, sync: true });
+    return pino(options, { write: (line) => void formatted.write(withoutControls(line)) });
   }
   return pino(options, bufferedOutput());
+}
+
+/**
+ * Replaces control characters, and those that change the direction of text, in the texts of a JSON line, because data
+ * of others must not manipulate the terminal. Line breaks and tabs stay.
+ */
+export function withoutControls(line: string): string {
+  const escapesAndUnsafe =
+    /\\(?:u[0-9a-f]{4}|.)|[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gi;
+  return line.replaceAll(escapesAndUnsafe, (found) => (/^\\["\\/nt]$/.test(found) ? found : " "));
 }
 
 let stampedAt = 0;

@@ -3,6 +3,7 @@ import { defineJob } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { withoutControls } from "../../src/reporting/log.ts";
 import { version } from "../../src/version.ts";
 import { startProcess } from "../support/child.ts";
 import { until } from "../support/happening.ts";
@@ -160,4 +161,14 @@ test("a worker reports its version, types and process to the database", async ({
     pid: process.pid,
     version,
   });
+});
+
+test("what a terminal gets has no control characters of the data, and the same text otherwise", () => {
+  const attack = "a\u001b]0;t\u0007\u001b[2J\u009b31m\u0000\b\r\u007f\u202e";
+  const lines: string[] = [];
+  const logger = pino({ base: null }, { write: (line) => void lines.push(withoutControls(line)) });
+  logger.info({ [attack]: [attack, 'kept\ttab\nline \\u001b "q" é'] }, attack);
+  const { msg, time: _, level: __, ...fields } = JSON.parse(lines[0] ?? "") as Record<string, unknown>;
+  expect(JSON.stringify([msg, Object.keys(fields)])).not.toMatch(/\\u00|\\[bfr]|[\u007f-\u009f\u202e]/);
+  expect(Object.values(fields)).toEqual([[msg, 'kept\ttab\nline \\u001b "q" é']]);
 });
