@@ -201,6 +201,7 @@ create table jobforge.type_marks (
 ) with (fillfactor = 50);
 
 create index type_marks_type on jobforge.type_marks (type, tenant_id);
+create index type_marks_age on jobforge.type_marks (made_at);
 
 -- Starts of a type with a rate by claims of bound roles, which are not in limit_rates yet. Rows are appended, because
 -- the row in limit_rates is shared by all tenants.
