@@ -180,8 +180,8 @@ export class Database {
   }
 
   /**
-   * Runs a query on the catalog, with no caller's role, in a transaction of its own. A connection that has not returned after `limitMs` is
-   * abandoned.
+   * Runs a query on the catalog, with no caller's role, in a transaction of its own. A connection that has not returned
+   * after `limitMs` is abandoned.
    */
   async query<T extends pg.QueryResultRow>(
     text: string,

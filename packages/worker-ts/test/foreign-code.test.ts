@@ -46,3 +46,12 @@ test("a login that names its tenant and a worker run into none", async ({ db }) 
   await running.stop();
   expect(await traps.caught()).toBeUndefined();
 });
+
+test("a time is the same time whatever the zone of the session calls Z", async ({ db }) => {
+  const client = await db.connect();
+  await client.query("set timezone = '<Z>5'");
+  await using forge = new JobForge({ database: client.client });
+  const runAt = new Date("2035-01-02T03:04:05.678Z");
+  const { id } = await forge.enqueue(defineJob({ type: "mail" }), {}, { tenantId, runAt });
+  expect((await forge.get(id, { tenantId }))?.runAt).toEqual(runAt);
+});

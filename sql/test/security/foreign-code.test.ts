@@ -155,10 +155,9 @@ test("the private schema of another role is refused", async ({ empty }) => {
 describe("in the catalog", () => {
   test("every function that others may execute is pinned or has its names bound", async ({ db }) => {
     const pinned = [
-      "search_path=jobforge, pg_temp",
-      "TimeZone=UTC",
-      "DateStyle=ISO, MDY",
-      "IntervalStyle=postgres",
+      ...["search_path=jobforge, pg_temp", "TimeZone=UTC", "DateStyle=ISO, MDY", "IntervalStyle=postgres"],
+      ...["extra_float_digits=1", "standard_conforming_strings=on", "quote_all_identifiers=off"],
+      "gin_fuzzy_search_limit=0",
     ];
     const open = await db.query(
       `select p.oid::regprocedure::text as name, p.proconfig as settings

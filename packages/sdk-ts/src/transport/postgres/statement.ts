@@ -107,7 +107,8 @@ function encode(value: unknown, type: string, parameter: string): string | null 
   if (value instanceof JsonText) return value.text;
   if (type === "jsonb") return JSON.stringify(value);
   if (type === "text[]" && Array.isArray(value)) return arrayLiteral(value);
-  if (value instanceof Date) return value.toISOString();
+  // Not Z: from Postgres 18 on, that may be an abbreviation of the session's own time zone.
+  if (value instanceof Date) return value.toISOString().replace("Z", "+00:00");
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
     return String(value);
   return failUnknown(`${parameter} cannot be passed as ${type}`, parameter);
