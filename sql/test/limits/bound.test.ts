@@ -104,7 +104,11 @@ test("a bound worker's open end of a run delays no other tenant's bucket", async
   const next = await enqueue(db, { concurrency_key: "mine 0" });
   expect(await claim(bound, "bound", { limit: 200 })).toHaveLength(100);
   await bound.query("begin");
-  await settle(bound, runs.map((id) => success(id)), { worker: "bound" });
+  await settle(
+    bound,
+    runs.map((id) => success(id)),
+    { worker: "bound" },
+  );
   await db.query(
     "select count(jobforge_enqueue_job($1, 'a', p_concurrency_key => 'key ' || n)) from generate_series(1, 100) n",
     [U],
@@ -112,7 +116,11 @@ test("a bound worker's open end of a run delays no other tenant's bucket", async
   expect(await claimAll(db)).toBe(100);
   await bound.query("rollback");
   expect(await claimAll(db)).toBe(0);
-  await settle(bound, runs.map((id) => success(id)), { worker: "bound" });
+  await settle(
+    bound,
+    runs.map((id) => success(id)),
+    { worker: "bound" },
+  );
   expect(await claimIds(db)).toEqual([next.id]);
 });
 
@@ -197,7 +205,11 @@ test("a run that ends in a transaction that stays open makes room for others whe
   await bound.query("begin");
   const mine = await claimIds(bound, "bound", { limit: 2 });
   expect(mine).toHaveLength(2);
-  await settle(bound, mine.map((id) => success(id)), { worker: "bound" });
+  await settle(
+    bound,
+    mine.map((id) => success(id)),
+    { worker: "bound" },
+  );
   expect(await claim(db)).toEqual([]);
   await bound.query("commit");
   expect(await claim(db)).toHaveLength(2);
