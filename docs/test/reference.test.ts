@@ -112,7 +112,7 @@ describe("the tables of the reference", () => {
   test("have every channel", async ({ db }) => {
     const channels = await db.value<string[]>(`
       select array_agg(distinct m[1] order by m[1])
-      from pg_proc p, regexp_matches(p.prosrc, 'pg_notify\\(''(\\w+)''', 'g') m
+      from pg_proc p, regexp_matches(p.prosrc, 'notify\\(''(\\w+)''', 'g') m
       where p.pronamespace in ('jobforge'::regnamespace, 'public'::regnamespace)`);
     expect(firstCells(section("Channels")).sort()).toEqual(channels);
   });

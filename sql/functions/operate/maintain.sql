@@ -79,8 +79,7 @@ declare
 begin
   if bound_tenant() is not null then
     perform fail_forbidden('Permission denied: maintenance concerns every tenant',
-      'Workers that are bound to no tenant, and the server, do maintenance. Run one, or call this as a role that is '
-      'bound to no tenant.');
+      'Workers that are bound to no tenant do maintenance. Run one, or call this as a role that is bound to none.');
   end if;
   if p_limit is null or p_limit not between 1 and 100000 then
     perform fail_argument('limit', 'limit must be between 1 and 100000');
