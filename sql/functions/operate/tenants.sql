@@ -62,8 +62,8 @@ language sql immutable as $$
   end
 $$;
 
--- Returns the settings of a tenant: {tenant_id, max_pending, pending, max_types, types, weight}. pending is counted only
--- for tenants with that quota. types, the number of types in use, is counted up to one more than max_types.
+-- Returns the settings of a tenant: {tenant_id, max_pending, pending, max_types, types, weight}. pending is counted
+-- only for tenants with that quota. types, the number of types in use, is counted up to one more than max_types.
 -- Who: the tenant itself, readers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_tenant(p_tenant_id uuid) returns jsonb
 language plpgsql

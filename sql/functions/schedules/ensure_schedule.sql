@@ -108,8 +108,8 @@ end $$;
 -- however many callers run at once. Keeps an existing next_run_at, unless the options name one, request a reset, or
 -- change the rhythm. Returns the schedule's columns and outcome: created, existing (nothing was written or locked) or
 -- updated.
--- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008; JF007 for too many types.
--- Waits only for another application that holds the same schedule.
+-- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008; JF007 for
+-- too many types. Waits only for another application that holds the same schedule.
 create or replace function :"api_schema".jobforge_ensure_schedule(
   p_tenant_id uuid,
   p_type text,
