@@ -18,8 +18,8 @@ begin
     limit 1) is null;
 end $$;
 
--- Registers the types of jobs that a caller enqueues, or of a schedule that it makes. Raises JF007, with p_field, if the
--- tenant's quota of types has no room for them. Never waits.
+-- Registers the types of jobs that a caller enqueues, or of a schedule that it makes. Raises JF007, with p_field, if
+-- the tenant's quota of types has no room for them. Never waits.
 create or replace function jobforge.add_types(p_tenant_id uuid, p_types text[], p_now timestamptz, p_field text)
 returns void
 language plpgsql as $$
