@@ -205,10 +205,10 @@ create table jobforge.job_keys (
 create index job_keys_job on jobforge.job_keys (job_id);
 create index job_keys_forget on jobforge.job_keys (forget_at) where forget_at is not null;
 
--- The registry: which types a tenant uses. Claims for any type, lists and quotas go from type to type of one tenant here,
--- so the types of another tenant cost them nothing. A tenant that has a live job, an archived job or a schedule of a type
--- has a row for it. The index is not unique, so that no enqueue waits for another transaction: a pair may have several
--- rows. See functions/enqueue/register_types.sql.
+-- The registry: which types a tenant uses. Claims for any type, lists and quotas go from type to type of one tenant
+-- here, so the types of another tenant cost them nothing. A tenant that has a live job, an archived job or a schedule
+-- of a type has a row for it. The index is not unique, so that no enqueue waits for another transaction: a pair may
+-- have several rows. See functions/enqueue/register_types.sql.
 --   seen_at when the pair was last registered or found in use
 create table jobforge.tenant_types (
   tenant_id uuid not null,

@@ -1,6 +1,6 @@
 -- Finds work: the best rank after p_above in which any of the types has ready jobs that may be claimed, and the lanes
--- that have them. Visits lanes in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane to
--- lane through the index, so the cost depends on the number of lanes, not of rows. Returns the rank (null: no job is
+-- that have them. Visits lanes in the order of the turns from p_from on, at most p_lanes of each type. Goes from lane
+-- to lane through the index, so the cost depends on the number of lanes, not of rows. Returns the rank (null: no job is
 -- ready); the streams in the order of their turns, those of one tenant side by side; and whether it visited all lanes.
 -- Implements parts 1 and 2 of the claim order (see claim.sql). Locks nothing.
 create or replace function jobforge.find_streams(

@@ -78,9 +78,10 @@ begin
   gave_up := coalesce(gave_up and v_steps >= v_most, false);
 end $$;
 
--- Returns a rank after p_above of each type that is open, as far as a few queued jobs of tenants show it: up to 500 jobs
--- of the tenant, or up to 20 jobs of each of 32 tenants that are not paused. Claims ask this where the jobs of paused or
--- other tenants have more priorities than next_open_rank visits. The ranks are open, but they need not be the best.
+-- Returns a rank after p_above of each type that is open, as far as a few queued jobs of tenants show it: up to 500
+-- jobs of the tenant, or up to 20 jobs of each of 32 tenants that are not paused. Claims ask this where the jobs of
+-- paused or other tenants have more priorities than next_open_rank visits. The ranks are open, but they need not be the
+-- best.
 create or replace function jobforge.ranks_by_tenant(p_types text[], p_above integer, p_tenant_id uuid)
 returns table (type text, rank integer)
 language plpgsql stable

@@ -1,9 +1,9 @@
 -- The registry of types. Every way to create a job or a schedule registers its tenant and type first. A registration is
--- renewed by an enqueue after a day, and maintenance forgets it after two days if nothing uses it. So a transaction that
--- found a registration must have been open for a day to commit a job without one.
+-- renewed by an enqueue after a day, and maintenance forgets it after two days if nothing uses it. So a transaction
+-- that found a registration must have been open for a day to commit a job without one.
 
--- Registers the types that a tenant is about to use, for a caller who may use any number of types: a worker that settles
--- a run with children, or the kernel. Never waits.
+-- Registers the types that a tenant is about to use, for a caller who may use any number of types: a worker that
+-- settles a run with children, or the kernel. Never waits.
 create or replace function jobforge.register_types(p_tenant_id uuid, p_types text[], p_now timestamptz) returns void
 language plpgsql
 set enable_seqscan = off as $$
@@ -18,8 +18,8 @@ begin
     limit 1) is null;
 end $$;
 
--- Registers the types of jobs that a caller enqueues, or of a schedule that it makes. Raises JF007, with p_field, if the
--- tenant may not use so many types. Never waits.
+-- Registers the types of jobs that a caller enqueues, or of a schedule that it makes. Raises JF007, with p_field, if
+-- the tenant's quota of types has no room for them. Never waits.
 create or replace function jobforge.add_types(p_tenant_id uuid, p_types text[], p_now timestamptz, p_field text)
 returns void
 language plpgsql as $$

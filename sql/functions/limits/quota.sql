@@ -186,8 +186,8 @@ begin
         jobforge.default_max_types())));
 end $$;
 
--- Returns those of the types of a call (in the order of the call) that a tenant may use: the types that it uses already,
--- and the first others for which its quota has room. Null if all of them fit.
+-- Returns those of the types of a call (in the order of the call) that a tenant may use: the types that it uses
+-- already, and the first others for which its quota has room. Null if all of them fit.
 create or replace function jobforge.types_that_fit(p_tenant_id uuid, p_types text[]) returns text[]
 language plpgsql stable as $$
 declare

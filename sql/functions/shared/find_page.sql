@@ -148,8 +148,8 @@ begin
 end $$;
 
 -- Returns the pairs of type and tenant in which finished jobs of a tenant, or of some types, may be: the types that a
--- tenant uses, or the tenants of each type. Null when there are more than 1,000 types of a tenant, which is more than it
--- may use by default, or more than 100 pairs for the types.
+-- tenant uses, or the tenants of each type. Null when there are more than 1,000 types of a tenant, which is more than
+-- it may use by default, or more than 100 pairs for the types.
 create or replace function jobforge.archived_pairs(p_tenant_id uuid, p_types text[]) returns jsonb
 language plpgsql stable as $$
 declare

@@ -1,4 +1,4 @@
-/** Claims beside tenants that have very many types, very many priorities, or many paused jobs. */
+/** Claims next to tenants that have very many types, very many priorities, or many paused jobs. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { load, tenant } from "../support/cost.ts";
@@ -42,7 +42,7 @@ test("claims of any type start all jobs of a thousand types, of one priority aft
   expect(claimed).toBe(1001);
 });
 
-test("beside a thousand types, a claim for a tenant finds its job, and its scheduled runs", async ({
+test("next to a thousand types, a claim for a tenant finds its job, and its scheduled runs", async ({
   db,
 }) => {
   const id = await manyTypes(db, 1000);
@@ -56,7 +56,7 @@ test("beside a thousand types, a claim for a tenant finds its job, and its sched
   expect(found.map((job) => job.id)).toContain(id);
 });
 
-test("beside a thousand types, a worker of any type fires the schedule of a tenant without jobs", async ({
+test("next to a thousand types, a worker of any type fires the schedule of a tenant without jobs", async ({
   db,
 }) => {
   await db.query("select jobforge_set_gate('tenant', $1, true)", [T]);
@@ -69,7 +69,7 @@ test("beside a thousand types, a worker of any type fires the schedule of a tena
   expect((await claim(db)).map((job) => job.type)).toEqual(["tick"]);
 });
 
-test("beside a thousand types, a job that becomes due is found", async ({ db }) => {
+test("next to a thousand types, a job that becomes due is found", async ({ db }) => {
   await db.query("select jobforge_set_gate('tenant', $1, true)", [T]);
   await manyTypes(db, 1000);
   await claim(db);
@@ -135,7 +135,7 @@ test("a tenant of more than a thousand types lists its finished jobs exactly", a
   expect(await db.query("select id from jobforge_list_jobs($1)", [U])).toHaveLength(1);
 });
 
-test("a heartbeat of a worker of any type says when the next job is due, beside many types", async ({
+test("a heartbeat of a worker of any type says when the next job is due, next to many types", async ({
   db,
 }) => {
   await load(db, { count: 300, type: "t", types: 300, due: "2 hours", firstTenant: 7 });

@@ -1,7 +1,7 @@
 /**
  * What one tenant can create without end costs the others nothing. Tenant A has 50,000 jobs of 50,000 types and 20,000
  * jobs of 20,000 priorities, after an operator lifted its quota and a policy the cap. The calls of other tenants and of
- * shared workers must cost as much as beside the same number of jobs of one type and one priority. Cost is counted in
+ * shared workers must cost as much as next to the same number of jobs of one type and one priority. Cost is counted in
  * buffers.
  */
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
@@ -14,8 +14,8 @@ const typeCount = 50_000;
 const priorityCount = 20_000;
 
 /**
- * Calls, and how many more buffers each may touch. A claim goes through at most 256 ranks that are not open, and through
- * the first 200 types. Lists of figures count up to 200 small types exactly, with up to 40 buffers each.
+ * Calls, and how many more buffers each may touch. A claim goes through at most 256 ranks that are not open, and
+ * through the first 200 types. Lists of figures count up to 200 small types exactly, with up to 40 buffers each.
  */
 const calls: readonly (readonly [string, string, number])[] = [
   ["a claim of a type", "jobforge_claim_jobs('w', 1, '{shared}')", 1500],
@@ -82,7 +82,7 @@ async function populate(types: number, priorities: number): Promise<TestDatabase
   return db;
 }
 
-describe("beside a tenant with 50,000 types and 20,000 priorities", () => {
+describe("next to a tenant with 50,000 types and 20,000 priorities", () => {
   let few: TestDatabase;
   let many: TestDatabase;
   beforeAll(async () => {
