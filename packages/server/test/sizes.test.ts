@@ -142,7 +142,7 @@ test("attempts have pages of 200, with a cursor", async ({ db, app }) => {
   expect((await app(`${path}?cursor=x`)).status).toBe(400);
 });
 
-test("no view and no list answers with more than 16 MiB, whatever its rows have", async ({ db, http }) => {
+test("no view and no list returns more than 16 MiB, whatever its rows have", async ({ db, http }) => {
   await enqueueLarge(db, 36);
   for (let n = 0; n < 2; n += 1)
     await db.query(
