@@ -141,3 +141,33 @@ test("attempts have pages of 200, with a cursor", async ({ db, app }) => {
   expect((await app(`${path}?cursor=200`)).body).toMatchObject({ items: { length: 50 }, cursor: null });
   expect((await app(`${path}?cursor=x`)).status).toBe(400);
 });
+
+test("no view and no list returns more than 16 MiB, whatever its rows have", async ({ db, http }) => {
+  await enqueueLarge(db, 36);
+  for (let n = 0; n < 2; n += 1)
+    await db.query(
+      `select jobforge_complete_job(id, 'w', 'succeeded', p_result => payload) from jobforge_claim_jobs('w', 100)`,
+    );
+  const views = await db.query<{ name: string }>(
+    "select viewname as name from pg_views where schemaname = 'public' and viewname like 'jobforge%'",
+  );
+  const document = (await (await http.request("/v1/openapi.json")).json()) as {
+    paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  const lists = Object.entries(document.paths).flatMap(([path, methods]) =>
+    "get" in methods && !path.includes("{") && path !== "/v1/stream" ? [path] : [],
+  );
+  expect(views.length).toBeGreaterThan(5);
+  expect(lists.length).toBeGreaterThan(10);
+  const refused: string[] = [];
+  for (const claims of [{ role: "jobforge_app", tenant_id: T }, { role: "jobforge_operator" }]) {
+    const token = await sign(claims);
+    for (const path of [...views.map(({ name }) => `/rest/v1/${name}`), ...lists]) {
+      const response = await http.request(path, { token });
+      const text = await response.text();
+      expect(text.length, path).toBeLessThanOrEqual(maxAnswer + 1000);
+      if (text.includes("54000")) refused.push(path);
+    }
+  }
+  expect(new Set(refused)).toEqual(new Set(["/rest/v1/jobforge_jobs", "/rest/v1/jobforge_job_results"]));
+});

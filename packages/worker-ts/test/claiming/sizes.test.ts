@@ -2,6 +2,7 @@
 import { defineJob } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
+import { Happening } from "../support/happening.ts";
 import { statuses, untilFinished } from "../support/jobs.ts";
 import { makeWorker, startWorker, T, test } from "../support/work.ts";
 
@@ -19,7 +20,15 @@ const handlers = [defineJob({ type: "a" }).handle(() => undefined)];
 
 test("a tick does not take a claim that was cut for the end of the queue", async ({ db, forge }) => {
   await enqueueLarge(db);
-  const worker = makeWorker(forge, { concurrency: 100, handlers });
+  const gate = new Happening();
+  let started = 0;
+  // No run ends before all have started, so no settle takes a claim along.
+  const waiting = defineJob({ type: "a" }).handle(async () => {
+    started += 1;
+    if (started === total) gate.now();
+    await gate.once();
+  });
+  const worker = makeWorker(forge, { concurrency: 100, handlers: [waiting] });
   expect(await worker.tick({ limit: 100 })).toMatchObject({ claimed: total, succeeded: total });
 });
 
