@@ -1,6 +1,6 @@
 /** Steps of operators, time, readers and unauthorized callers, and the ends of open transactions. */
 
-import { globalTenant } from "../../../support/kernel.ts";
+import { allTenants, globalTenant } from "../../../support/kernel.ts";
 import { isPaused } from "../claim.ts";
 import { boundTenant, startTime, tenantIds } from "../kernel.ts";
 import { maintain } from "../leases.ts";
@@ -39,7 +39,7 @@ export async function playPolicy(stage: Stage, step: StepOf<"policy">): Promise<
       const before = type === "*" ? (model.policies.get("*") ?? defaultPolicy) : model.policyOf(type);
       const policy = { ...before, ...(preset === null ? {} : presets[preset]), ...values };
       model.policies.set(type, policy);
-      model.note("POLICY_SET", globalTenant, actor, type);
+      model.note("POLICY_SET", allTenants, actor, type);
       return policy;
     },
     (policy, [row]) => {
@@ -82,7 +82,7 @@ export async function playGate(stage: Stage, step: StepOf<"gate">): Promise<stri
       const tenant = scope === "tenant" ? key : undefined;
       model.note(
         isPausing ? "GATE_PAUSED" : "GATE_RESUMED",
-        tenant ?? globalTenant,
+        tenant ?? allTenants,
         actor,
         gate.replace(" ", ":"),
       );
