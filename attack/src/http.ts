@@ -47,8 +47,13 @@ export class Target implements AsyncDisposable {
     return await new Promise((resolve) => {
       const closed = (): void => resolve({ status: 0, text: "", bytes: 0 });
       try {
+        const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
         const sent = httpRequest(
-          { hostname, port, method, path, headers, timeout: timeoutMs },
+          // A connection for each request: the server may close one while the rest of a large body is sent.
+          {
+            ...{ hostname, port, method, path, timeout: timeoutMs, agent: false },
+            headers: { ...length, ...headers },
+          },
           (response) => {
             const parts: Buffer[] = [];
             let bytes = 0;
@@ -67,7 +72,6 @@ export class Target implements AsyncDisposable {
           },
         );
         sent.on("error", closed);
-        // The server may close a connection while the rest of a large body is sent.
         sent.on("socket", (socket) => socket.on("error", closed));
         sent.on("timeout", () => sent.destroy());
         sent.end(body);

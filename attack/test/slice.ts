@@ -3,6 +3,9 @@ import { expect, inject } from "vitest";
 import { run, type TourResult } from "../src/run.ts";
 import type { Tour } from "../src/tour.ts";
 
+/** Steps take milliseconds, but other tests run at the same time. */
+export const timeout = 300_000;
+
 /** Expects that every attack of the first `count` steps fails. Returns what was seen. */
 export async function expectAllFail(tour: Tour, count: number, seed = 16): Promise<TourResult> {
   const log: string[] = [];

@@ -15,6 +15,7 @@ export const tours: readonly Tour[] = [
   tokensTour,
   filtersTour,
   settingsTour,
+  inputsTour,
 ];
 
 /** Returns the tours with these names. Throws if there is no tour of a name. */

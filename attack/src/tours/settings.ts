@@ -64,10 +64,11 @@ interface Call {
 
 const A = `'${tenantA}'`;
 
+/** Times outside of JSON are numbers, because the session itself reads them, not JobForge. */
 const calls: readonly Call[] = [
   {
     as: "tenant",
-    text: `select public.jobforge_enqueue_job(${A}, 'mail', '{"a": 1.5}', p_run_at => '2099-01-01T00:00:00Z')`,
+    text: `select public.jobforge_enqueue_job(${A}, 'mail', '{"a": 1.5}', p_run_at => to_timestamp(4070908800))`,
   },
   {
     as: "tenant",
@@ -86,15 +87,15 @@ const calls: readonly Call[] = [
   },
   {
     as: "tenant",
-    text: "select to_jsonb(public.jobforge_cron_next('0 0 29 2 *', 'UTC', '2026-01-01T00:00:00Z'))",
+    text: "select to_jsonb(public.jobforge_cron_next('0 0 29 2 *', 'UTC', to_timestamp(1767225600)))",
   },
   {
     as: "tenant",
-    text: "select to_jsonb(r) from public.jobforge_cron_runs('*/7 3 * * *', 'America/New_York', '2026-03-07T00:00:00Z', 5) r",
+    text: "select to_jsonb(r) from public.jobforge_cron_runs('*/7 3 * * *', 'America/New_York', to_timestamp(1772841600), 5) r",
   },
   {
     as: "tenant",
-    text: `select to_jsonb(u) from public.jobforge_report_usage(${A}, '2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', 'day') u`,
+    text: `select to_jsonb(u) from public.jobforge_report_usage(${A}, to_timestamp(1767225600), to_timestamp(1769904000), 'day') u`,
   },
   {
     as: "tenant",
@@ -124,7 +125,7 @@ const calls: readonly Call[] = [
   },
   {
     as: "operator",
-    text: "select public.jobforge_set_gate('type', 'gated', true, 'why', '2099-01-01T00:00:00Z')",
+    text: "select public.jobforge_set_gate('type', 'gated', true, 'why', to_timestamp(4070908800))",
   },
   { as: "operator", text: "select to_jsonb(t) from public.jobforge_list_types('1 day') t" },
 ];
@@ -206,7 +207,7 @@ function normalized(rows: unknown): string {
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
     .replaceAll(instant, (text) => shownTime(new Date(text.replace(" ", "T"))))
     .replaceAll(
-      /\\?"(lanes|cursor|hint|turn|made_at|floors|seq|wait_ms|run_ms|oldest_ms|p\d\d_ms|pid)\\?":[^,}\]]*/g,
+      /\\?"(lanes|cursor|hint|turn|made_at|floors|seq|wait_ms|run_ms|oldest_ms|queued|scheduled|running|p\d\d_ms|pid)\\?":[^,}\]]*/g,
       '"$1":0',
     );
 }
