@@ -5,7 +5,6 @@ import {
   type AuditEntry,
   defineJob,
   ForbiddenError,
-  globalTenant,
   InvalidArgumentError,
   type LimitScope,
   type RetryPreset,
@@ -209,7 +208,7 @@ describe.each(transports)("over %s", (transport) => {
       "POLICY_SET",
     ]);
     expect(entries[4]).toMatchObject({
-      tenantId: globalTenant,
+      tenantId: "ffffffff-ffff-ffff-ffff-ffffffffffff",
       entityType: "type",
       entityId: "a",
       at: expect.any(Date),
