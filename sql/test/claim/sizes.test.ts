@@ -89,7 +89,9 @@ test("a claim of 300 jobs of 1 MiB works, and settles what it was given", async 
   expect(response.jobs.map((job) => String(job.payload).length)).toEqual(Array(16).fill(almostMib));
 });
 
-test("small jobs of other tenants are claimed together with large ones, whatever their turn", async ({ db }) => {
+test("small jobs of other tenants are claimed together with large ones, whatever their turn", async ({
+  db,
+}) => {
   for (let round = 0; round < 3; round += 1) {
     await enqueueLarge(db, 40, almostMib);
     await enqueueSmall(db, 30, U);
