@@ -7,18 +7,12 @@ import type { Violation } from "./tour.ts";
 const shownOutcomes = 6;
 const shownViolations = 20;
 
-export interface Repeating {
-  readonly postgres: number;
-  readonly known: boolean;
-}
-
 /** The command that repeats a violation. Earlier steps of the tour are repeated, too, because steps may commit. */
-export function repeat({ tour, seed, step }: Violation, { postgres, known }: Repeating): string {
-  const more = known ? " --known" : "";
-  return `npm run attack -- --tours ${tour} --seed ${seed} --count ${step} --postgres ${postgres}${more}`;
+export function repeat({ tour, seed, step }: Violation, postgres: number): string {
+  return `npm run attack -- --tours ${tour} --seed ${seed} --count ${step} --postgres ${postgres}`;
 }
 
-export function printResult({ seed, tours, violations }: RunResult, repeating: Repeating): void {
+export function printResult({ seed, tours, violations }: RunResult, postgres: number): void {
   const rows = tours.map(({ tour, steps, outcomes }) => [
     tour,
     number(steps),
@@ -31,7 +25,7 @@ export function printResult({ seed, tours, violations }: RunResult, repeating: R
   for (const violation of violations.slice(0, shownViolations)) {
     const { tour, step, subject, what, request } = violation;
     console.log(
-      `✗ ${tour}, step ${step}: ${subject}: ${what}\n  ${request}\n  ${repeat(violation, repeating)}\n`,
+      `✗ ${tour}, step ${step}: ${subject}: ${what}\n  ${request}\n  ${repeat(violation, postgres)}\n`,
     );
   }
   if (violations.length > shownViolations) console.log(`… and ${violations.length - shownViolations} more\n`);

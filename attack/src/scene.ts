@@ -6,7 +6,7 @@ import {
   type TestServerAddress,
 } from "@jobforge/testing";
 import { differences, type Fingerprint, fingerprinter } from "./fingerprint.ts";
-import type { Subject } from "./known-holes.ts";
+import type { Subject } from "./subjects.ts";
 import { type Holdings, populate, tenantA, tenantB } from "./tenants.ts";
 import type { Steps } from "./tour.ts";
 

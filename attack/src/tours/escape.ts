@@ -38,9 +38,7 @@ export const escapeTour: Tour = {
     await scene.db.query("grant insert, select on public.loot to public");
     const plays = [
       ...escapes.map((each) => () => tryEscape(scene, steps, each)),
-      ...plots
-        .filter(({ subject }) => steps.plays(subject))
-        .map((plot) => () => playPlot(scene, steps, plot)),
+      ...plots.map((plot) => () => playPlot(scene, steps, plot)),
     ];
     await steps.each(plays, (play) => play());
   },

@@ -1,7 +1,7 @@
 /** Tokens that a server with a shared secret must refuse. */
 import { createHmac } from "node:crypto";
 import type { Random } from "../../../sql/test/support/random.ts";
-import type { Subject } from "../known-holes.ts";
+import type { Subject } from "../subjects.ts";
 import { tenantA, tenantB } from "../tenants.ts";
 import { secret, sign } from "../tokens.ts";
 

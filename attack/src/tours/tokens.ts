@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, Target } from "../http.ts";
-import type { Subject } from "../known-holes.ts";
 import { intrusion, type Route, routesOf } from "../routes.ts";
 import { Scene } from "../scene.ts";
+import type { Subject } from "../subjects.ts";
 import { tenantA, tenantB } from "../tenants.ts";
 import { sign } from "../tokens.ts";
 import type { Steps, Tour } from "../tour.ts";
@@ -73,7 +73,6 @@ async function requireRefused(
   target: Target,
   { name, subject, token, routes }: Refusal,
 ): Promise<void> {
-  if (!steps.plays(subject)) return;
   const { random } = steps;
   const route = random.pick(routes.filter(({ path }) => path !== "/v1/openapi.json"));
   const sent = intrusion(random, route, scene.b, token);

@@ -4,8 +4,8 @@
  */
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { codeOf, send } from "../call.ts";
-import type { Subject } from "../known-holes.ts";
 import { openAs } from "../scene.ts";
+import type { Subject } from "../subjects.ts";
 import { tenantA, tenantB } from "../tenants.ts";
 import type { Steps, Tour } from "../tour.ts";
 import { type Act, actsOf, type HolderName, holders } from "./transaction-acts.ts";
@@ -35,9 +35,7 @@ export const transactionsTour: Tour = {
     const logins = await openLogins(db);
     const urls = await holderUrls(db);
     await prepareWork(db);
-    const items = holders
-      .filter((holder) => steps.plays(subjectOf[holder]))
-      .flatMap((holder) => actsOf(holder).map((act) => ({ holder, act })));
+    const items = holders.flatMap((holder) => actsOf(holder).map((act) => ({ holder, act })));
     await steps.each(items, async ({ holder, act }) => {
       const work = await prepareHour(db, steps.number);
       for (const connection of Object.values(logins)) await connection.travel(work.offset);

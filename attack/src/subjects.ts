@@ -1,7 +1,4 @@
-/**
- * The subjects of attacks, and those that are known to succeed. An attack whose subject is in `knownHoles` is skipped,
- * unless a run asks for it. The list must be empty in a release.
- */
+/** The subjects of attacks. */
 
 /** What an attack is about. A violation names its subject. */
 export const subjects = [
@@ -35,15 +32,3 @@ export const subjects = [
   "errors",
 ] as const;
 export type Subject = (typeof subjects)[number];
-
-export const knownHoles: readonly Subject[] = [
-  "explanations",
-  "bindings",
-  "foreign objects",
-  "worker names",
-  "shared work",
-  "advisory locks",
-  "session settings",
-  "tokens without an end",
-  "response size",
-];
