@@ -75,7 +75,11 @@ describe("jobforge doctor", () => {
     ["time travel", "warning", "select jobforge.allow_time_travel(true)"],
     ["vacuum", "problem", "alter table jobforge.jobs set (autovacuum_enabled = false)"],
     ["partitions", "warning", "select jobforge_set_policy('a', '{\"retention_days\": 1}')"],
-    ["partitions", "warning", "update jobforge.leaves set to_at = from_at + interval '1 second'"],
+    [
+      "partitions",
+      "warning",
+      "update jobforge.leaves set from_at = from_at - interval '30 days', to_at = to_at - interval '30 days'",
+    ],
     ["maintenance", "warning", "update jobforge.maintenance set ran_at = now() - interval '1 day'"],
     [
       "maintenance",

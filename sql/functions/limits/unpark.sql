@@ -61,36 +61,79 @@ begin
   return (select r.due_at from jobforge.unpark_requests r where r.tenant_id = v_bound order by r.due_at limit 1);
 end $$;
 
--- Locks requests that are due, up to a hundred. A role that is bound to a tenant gets only those of its tenant. Skips
--- what another transaction holds.
+-- Locks requests that are due, up to a hundred. If there are more, one tenant may have made all of them, so some of
+-- other tenants are locked as well. A role that is bound to a tenant gets only those of its tenant. Skips what another
+-- transaction holds.
 create or replace function jobforge.take_requests(p_now timestamptz) returns setof jobforge.unpark_requests
 language plpgsql
 set enable_sort = off as $$
 declare
   v_bound uuid;
+  v_first jobforge.unpark_requests[];
 begin
   if not exists (select from jobforge.unpark_requests r where r.due_at <= p_now) then
     return;
   end if;
   v_bound := jobforge.bound_tenant();
-  if v_bound is null then
-    return query
-    select r.* from jobforge.unpark_requests r
-    where r.due_at <= p_now
-    order by r.due_at, r.id
-    limit 100
-    for update skip locked;
-  else
+  if v_bound is not null then
     return query
     select r.* from jobforge.unpark_requests r
     where r.tenant_id = v_bound and r.due_at <= p_now
     order by r.due_at, r.id
     limit 100
     for update skip locked;
+    return;
+  end if;
+  v_first := array(
+    select r from jobforge.unpark_requests r
+    where r.due_at <= p_now
+    order by r.due_at, r.id
+    limit 100
+    for update skip locked);
+  return query select * from unnest(v_first);
+  if cardinality(v_first) = 100 then
+    return query select * from jobforge.take_turns(array(select r.id from unnest(v_first) r), p_now);
   end if;
 end $$;
 
--- Checks buckets that are due, up to a hundred per call. A bucket that another transaction holds is checked a little
+-- Locks up to five requests of each of up to twenty tenants that are due and not among p_taken, from a random tenant
+-- on. Skips what another transaction holds.
+create or replace function jobforge.take_turns(p_taken bigint[], p_now timestamptz)
+returns setof jobforge.unpark_requests
+language plpgsql
+set enable_sort = off as $$
+declare
+  v_from uuid := gen_random_uuid();
+begin
+  return query
+  with recursive tenants as (
+    select jobforge.next_requesting(v_from) as tenant_id, 1 as n
+    union all
+    select jobforge.next_requesting(t.tenant_id), t.n + 1 from tenants t where t.n < 20
+  )
+  select x.*
+  from (select distinct t.tenant_id from tenants t) t
+  cross join lateral (
+    select r.*
+    from jobforge.unpark_requests r
+    where r.tenant_id = t.tenant_id and r.due_at <= p_now and r.id <> all (p_taken)
+    order by r.due_at, r.id
+    limit 5
+    for update skip locked
+  ) x;
+end $$;
+
+-- Returns the tenant after p_after that has requests; after the last one, the first.
+create or replace function jobforge.next_requesting(p_after uuid) returns uuid
+language plpgsql stable
+set enable_sort = off as $$
+begin
+  return coalesce(
+    (select r.tenant_id from jobforge.unpark_requests r where r.tenant_id > p_after order by r.tenant_id limit 1),
+    (select r.tenant_id from jobforge.unpark_requests r where r.tenant_id is not null order by r.tenant_id limit 1));
+end $$;
+
+-- Checks buckets that are due, up to two hundred per call. A bucket that another transaction holds is checked a little
 -- later. Returns how many jobs were unparked. Never waits.
 create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
 language plpgsql as $$

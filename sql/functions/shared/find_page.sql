@@ -88,7 +88,9 @@ $$;
 --   few candidates, by a rare tag or a short span of time: these, by id
 --   a subject: the index on subject
 --   an error's text or group, or canceled jobs: the index on these jobs, in the order of ids
---   one tenant, or types of few tenants: the index on type and tenant, for each pair
+--   one tenant, or types of few tenants: the index on type and tenant, for each pair. Only this index has the order of
+--     tenant and id that the query asks for. With an equal tenant the order would be that of ids, which the planner
+--     also gets by reading the newest jobs of all tenants
 --   none of these: all jobs in the order of ids, which soon fill a page. Also for a tenant of very many types; its own
 --   jobs are then many, too
 create or replace function jobforge.archive_source(
@@ -111,8 +113,8 @@ language sql stable as $$
        from jsonb_to_recordset($4) p(type text, tenant_id uuid)
        cross join lateral (
          select j.id, j.finished_at from archive j
-         where j.tenant_id = p.tenant_id and j.type = p.type and %s
-         order by j.id desc
+         where j.type = p.type and j.tenant_id between p.tenant_id and p.tenant_id and %s
+         order by j.tenant_id desc, j.id desc
          limit %s
        ) x',
       jobforge.filter_sql(p_filter, false), p_rows)

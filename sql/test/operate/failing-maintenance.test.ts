@@ -86,7 +86,10 @@ describe("a step that fails", () => {
 const faults: Readonly<Record<string, { readonly task: string; readonly sql: string }>> = {
   "a partition that cannot be recorded": {
     task: "leaves",
-    sql: "alter table jobforge.leaves add constraint planted check (false) not valid",
+    sql: `do $$ begin
+        execute format('alter table jobforge.leaves add constraint planted check (from_at < %L)',
+          (select max(to_at) from jobforge.leaves));
+      end $$`,
   },
   "a table that is gone": { task: "usage", sql: "alter table jobforge.usage rename to gone" },
   "a row that violates a constraint": {
