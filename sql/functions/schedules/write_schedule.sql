@@ -139,7 +139,8 @@ begin
   select array_agg(f.id), array_agg(f.schedule_id)
   into v_runs, v_schedules
   from jobforge.archive f
-  where f.id = any (p_job_ids) and f.tenant_id = p_tenant_id and f.schedule_id is not null;
+  -- "is not distinct from" keeps indexes that begin with other columns out of the plan: rows must be found by id.
+  where f.id = any (p_job_ids) and f.tenant_id is not distinct from p_tenant_id and f.schedule_id is not null;
   if v_runs is null then
     return p_job_ids;
   end if;
