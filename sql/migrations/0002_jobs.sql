@@ -103,6 +103,8 @@ create domain jobforge.run_budget as integer
 --   scheduled_for the due time that a run of a schedule is for
 --   parked_in     the bucket that had no room for the job. It means something only while the job is parked
 --   counted       the job runs, and limits find it through the indexes below
+--   bound         the job runs, and a role that is bound to its tenant has claimed it. A bound role cannot touch other
+--                 runs: its open transaction would make the settles of a worker that is not bound wait
 create table jobforge.jobs (
   id              uuid primary key,
   seq             bigint generated always as identity,
@@ -138,6 +140,7 @@ create table jobforge.jobs (
   scheduled_for   timestamptz,
   parked_in       bigint,
   counted         boolean not null default false,
+  bound           boolean not null default false,
   -- Checked instead of generated: every update would parse the expression of a generated column again for each row.
   constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
   constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
@@ -145,7 +148,8 @@ create table jobforge.jobs (
   constraint uncounted_runs_are_attempts check (uncounted <= attempts),
   constraint a_run_has_a_due_time check ((schedule_id is null) = (scheduled_for is null)),
   constraint parked_in_a_bucket check (state <> 'parked' or parked_in is not null),
-  constraint what_counts_runs check (not counted or state = 'running')
+  constraint what_counts_runs check (not counted or state = 'running'),
+  constraint what_is_bound_runs check (not bound or state = 'running')
 ) with (
   vacuum_truncate = off,
   autovacuum_vacuum_threshold = 20000,
@@ -218,6 +222,8 @@ create table jobforge.tenant_types (
 
 create index tenant_types_type on jobforge.tenant_types (tenant_id, type, seen_at);
 create index tenant_types_seen on jobforge.tenant_types (seen_at);
+-- By hashes, in which claims find a random tenant or type. Ids and names may be close together.
+create index tenant_types_hash on jobforge.tenant_types (uuid_hash_extended(tenant_id, 0), hashtextextended(type, 0));
 
 -- Requests to cancel a running job. A request is a row of its own and no update of the running row, so that an
 -- application transaction that stays open after a cancel delays no settle.

@@ -114,7 +114,7 @@ create or replace function jobforge.some_tenants(p_with text, p_now timestamptz,
 language plpgsql volatile
 set enable_sort = off as $$
 declare
-  v_start uuid := gen_random_uuid();
+  v_start uuid := coalesce(jobforge.random_tenant(), jobforge.global_tenant());
   v_tenant uuid := v_start;
   v_tenants uuid[] := '{}';
   v_wrapped boolean := false;
@@ -145,8 +145,9 @@ begin
   return v_tenants || jobforge.global_tenant();
 end $$;
 
--- Returns up to p_most types of a tenant, from the type of one of its queued jobs on. The job is one that was created
--- about a random time between its oldest and its newest queued job. The tenant is a range of one value, here and below,
+-- Returns up to p_most types of a tenant, from a random one on: half of the time from one of all its types, otherwise
+-- from the type of one of its queued jobs. The job is one that was created about a random time between its oldest and
+-- its newest queued job, so it may never be one after a long pause. The tenant is a range of one value, here and below,
 -- and part of the order: with an equality, Postgres may follow the primary key through the jobs of all tenants.
 create or replace function jobforge.some_types_of(p_tenant_id uuid, p_most integer) returns text[]
 language plpgsql volatile
@@ -158,6 +159,9 @@ declare
   v_start text;
   v_types text[];
 begin
+  if random() < 0.5 then
+    return jobforge.types_of(p_tenant_id, p_most, coalesce(jobforge.random_type(p_tenant_id), ''));
+  end if;
   select j.id into v_oldest
   from jobforge.jobs j
   where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'

@@ -8,6 +8,7 @@ language plpgsql
 set enable_indexscan = off
 set enable_indexonlyscan = off as $$
 declare
+  v_bound constant boolean := jobforge.bound_tenant() is not null;
   v_started tid[];
 begin
   with started as (
@@ -18,7 +19,8 @@ begin
       heartbeat_at = null,
       attempts = j.attempts + 1,
       updated_at = p_now,
-      counted = p_counted
+      counted = p_counted,
+      bound = v_bound
     where j.ctid = any (p_places)
     returning j.ctid
   )

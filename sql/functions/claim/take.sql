@@ -129,6 +129,11 @@ begin
       when v_admitted.passed_over > 0 then least(greatest(v_wanted * 4, v_missing), 500)
       else v_missing
     end;
+    if cardinality(claimed) = 0 then
+      -- The limits refused all of these jobs, so they used no bytes, and others may fit.
+      bytes := 0;
+      cut := false;
+    end if;
     gave_up := passed_over >= 2000 and v_missing > 0;
     exit when gave_up or cut;
   end loop;

@@ -80,6 +80,45 @@ begin
   return v_types;
 end $$;
 
+-- Returns a tenant of the registry, each with about the same probability; null when the registry is empty.
+create or replace function jobforge.random_tenant() returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+set enable_sort = off as $$
+declare
+  v_place bigint := jobforge.random_lane();
+begin
+  return coalesce(
+    (select r.tenant_id
+    from jobforge.tenant_types r
+    where uuid_hash_extended(r.tenant_id, 0) >= v_place
+    order by uuid_hash_extended(r.tenant_id, 0)
+    limit 1),
+    (select r.tenant_id from jobforge.tenant_types r order by uuid_hash_extended(r.tenant_id, 0) limit 1));
+end $$;
+
+-- Returns a type that a tenant uses, each with about the same probability; null when it uses none.
+create or replace function jobforge.random_type(p_tenant_id uuid) returns text
+language plpgsql volatile
+set enable_seqscan = off
+set enable_sort = off as $$
+declare
+  v_lane bigint := uuid_hash_extended(p_tenant_id, 0);
+  v_place bigint := jobforge.random_lane();
+begin
+  return coalesce(
+    (select r.type
+    from jobforge.tenant_types r
+    where uuid_hash_extended(r.tenant_id, 0) = v_lane and hashtextextended(r.type, 0) >= v_place
+    order by uuid_hash_extended(r.tenant_id, 0), hashtextextended(r.type, 0)
+    limit 1),
+    (select r.type
+    from jobforge.tenant_types r
+    where uuid_hash_extended(r.tenant_id, 0) = v_lane
+    order by uuid_hash_extended(r.tenant_id, 0), hashtextextended(r.type, 0)
+    limit 1));
+end $$;
+
 -- Forgets registrations that are older than their lifetime: those that have a newer one of the same pair, and pairs
 -- without a live job, an archived job and a schedule. Pairs in use are marked as seen now, so each is checked once in a
 -- lifetime. A tenant with over a thousand queued jobs keeps all of its pairs. Returns how many rows it deleted. The

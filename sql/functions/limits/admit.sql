@@ -24,6 +24,9 @@ begin
   full_types := '{}';
   foreach v_scope in array array['key', 'type_tenant', 'type', 'tenant'] loop
     continue when v_scope <> all (p_rules.scopes);
+    if v_scope = 'type' and 'tenant' = any (p_rules.scopes) then
+      v_wanted := jobforge.within_tenant(v_wanted, p_now);
+    end if;
     v_step := jobforge.admit_to(v_scope, v_wanted, p_now);
     v_wanted := v_step.admitted;
     again_at := least(again_at, v_step.again_at);
@@ -43,6 +46,25 @@ begin
       select jobforge.lane_of(t)
       from unnest(jobforge.tenants_in_use(array(select distinct c.tenant_id from unnest(v_asked) c))) t);
   end if;
+end $$;
+
+-- Returns as many of the jobs as their tenant's limit has room for, if the caller is bound to the tenant; otherwise all
+-- of them. Else a bound claim would hold marks of a type, which are places that others need, for jobs that the limit of
+-- its tenant refuses. The jobs that are left out stay in the queue.
+create or replace function jobforge.within_tenant(p_wanted jobforge.candidate[], p_now timestamptz)
+returns jobforge.candidate[]
+language plpgsql as $$
+declare
+  v_bound uuid := jobforge.bound_tenant();
+  v_room integer;
+begin
+  if v_bound is null then
+    return p_wanted;
+  end if;
+  v_room := (
+    select (jobforge.room_in(b, p_now)).room
+    from jobforge.buckets_of('tenant', array[row(null, v_bound, null)::jobforge.slot]) b);
+  return case when v_room is null then p_wanted else p_wanted[:v_room] end;
 end $$;
 
 -- Does the same for the buckets of one scope.

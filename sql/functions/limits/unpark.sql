@@ -103,7 +103,7 @@ returns setof jobforge.unpark_requests
 language plpgsql
 set enable_sort = off as $$
 declare
-  v_from uuid := gen_random_uuid();
+  v_from uuid := coalesce(jobforge.random_tenant(), jobforge.global_tenant());
 begin
   return query
   with recursive tenants as (

@@ -19,8 +19,8 @@
 --      note_all_pending --> pending_deltas            announce ---------> NOTIFY
 
 -- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.jobs the
--- rows that pass the fence (running, under this worker, in this attempt; and of this tenant, for a worker bound to
--- one), and puts each where its end leads: back into the queue or into the archive. Enqueues the children of a success.
+-- rows that pass the fence (running, under this worker, in this attempt; and for a worker bound to a tenant, claimed by
+-- a role that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the children of a success.
 -- Returns for each end: ok, already (this worker has ended this run before) or stale. Locks running rows in id order;
 -- waits for nothing that an application can hold.
 create or replace function jobforge.end_runs(
@@ -49,7 +49,7 @@ begin
     delete from jobs j
     where j.id = any (v_ids)
       and j.worker_id is not distinct from p_worker_id
-      and (p_tenant_id is null or j.tenant_id = p_tenant_id)
+      and (p_tenant_id is null or (j.tenant_id = p_tenant_id and j.bound))
       and ((j.id, j.attempts) in (select e.id, e.attempt from unnest(p_ends) e)
         or j.id in (select e.id from unnest(p_ends) e where e.attempt is null))
     returning j.*

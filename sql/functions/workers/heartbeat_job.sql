@@ -29,7 +29,7 @@ begin
     -- of the plan: the row must be found by id, not among all that run.
     and j.worker_id is not distinct from p_worker_id
     and (p_attempt is null or j.attempts = p_attempt)
-    and (v_tenant_id is null or j.tenant_id = v_tenant_id);
+    and (v_tenant_id is null or (j.tenant_id = v_tenant_id and j.bound));
   if not found then
     perform jobforge.fail_not_held(p_job_id);
   end if;

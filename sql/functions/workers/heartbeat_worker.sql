@@ -38,7 +38,7 @@ begin
       from jobs j
       where j.state = 'running'
         and j.worker_id = p_worker_id
-        and (v_bound is null or j.tenant_id = v_bound)
+        and (v_bound is null or (j.tenant_id = v_bound and j.bound))
         and (v_new or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
@@ -63,7 +63,7 @@ begin
           and j.state = 'running'
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
-          and (v_bound is null or j.tenant_id = v_bound))),
+          and (v_bound is null or (j.tenant_id = v_bound and j.bound)))),
     'next_due_at', next_due(open_types(worker_types(v_info), v_now), v_bound),
     'now', v_now);
 end $$;

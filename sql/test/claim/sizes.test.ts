@@ -2,6 +2,7 @@
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claim, enqueue, type Sql, T, U } from "../support/kernel.ts";
+import { setLimit } from "../support/limits.ts";
 import { type Settlement, settle } from "../support/settle.ts";
 
 const mib = 1024 * 1024;
@@ -205,4 +206,12 @@ test("a claim that fails undoes no settle, also if its jobs cannot be parsed as 
   await db.query("set max_stack_depth = '600kB'");
   const response = await settle(db, [{ id: held?.id, attempt: 1, status: "succeeded" }], { claim: 1 });
   expect(response).toMatchObject({ settled: [{ outcome: "ok" }], jobs: [], claim_error: { code: "54001" } });
+});
+
+test("large jobs that a limit refuses leave the bytes of a claim to others", async ({ db }) => {
+  await setLimit(db, "tenant", T, { max: 1 });
+  await enqueueLarge(db, 100, almostMib);
+  await enqueue(db, { type: "a", tenant_id: U, priority: -5 });
+  expect((await claim(db, "w", { limit: 100 })).map((job) => job.tenant_id)).toEqual([T]);
+  expect((await claim(db, "w", { limit: 100 })).map((job) => job.tenant_id)).toEqual([U]);
 });

@@ -332,3 +332,16 @@ test("jobs of a tenant whose bound worker stays cost claims of others a bounded 
   expect(rows).toBe(0);
   expect(buffers).toBeLessThan(600);
 });
+
+test("a bound claim that its tenant's limit refuses holds no place of a type", async ({ db }) => {
+  await setLimit(db, "type", "a", { max: 5 });
+  const bound = await boundWorker(db);
+  await setLimit(db, "tenant", T, { max: 1 });
+  await enqueue(db, { type: "other" });
+  expect(await claim(bound, "bound", { types: ["other"] })).toHaveLength(1);
+  await enqueueMany(db, 10, { type: "a" });
+  await enqueueMany(db, 10, { type: "a", tenant_id: U });
+  await bound.query("begin");
+  expect(await claim(bound, "bound", { types: ["a"] })).toEqual([]);
+  expect(await claim(db, "w", { types: ["a"], tenant_id: U })).toHaveLength(5);
+});

@@ -10,7 +10,7 @@ import { claim, enqueue, enqueueMany, impatient, workerHeartbeat } from "../supp
 import { setLimit } from "../support/limits.ts";
 import { listen } from "../support/listen.ts";
 import { ensure } from "../support/schedules.ts";
-import { boundLogin, login, populate, T, U } from "../support/tenants.ts";
+import { boundLogin, claimedByBound, login, populate, T, U } from "../support/tenants.ts";
 
 const past = "2020-01-01T00:00:00Z";
 
@@ -141,6 +141,7 @@ async function prepare(db: TestDatabase): Promise<void> {
     );
     await enqueueMany(db, 4, { tenant_id, type: "runs" });
     const running = await claim(db, "w1", { types: ["runs"], tenant_id });
+    await claimedByBound(db, tenant_id);
     for (const { id } of running) await db.query("select jobforge_watch_job($1, $2)", [id, tenant_id]);
     await db.query("select jobforge_cancel_job($1, $2)", [running[0]?.id, tenant_id]);
   }

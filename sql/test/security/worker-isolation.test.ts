@@ -5,7 +5,7 @@ import { load } from "../support/cost.ts";
 import { outcome } from "../support/failures.ts";
 import { pinSnapshot } from "../support/flow.ts";
 import type { Sql } from "../support/kernel.ts";
-import { boundLogin, callsNaming, login, populate, T, U } from "../support/tenants.ts";
+import { boundLogin, callsNaming, claimedByBound, login, populate, T, U } from "../support/tenants.ts";
 
 const enqueue = "select jobforge_enqueue_job($1, 'mail')";
 const claim = "select tenant_id from jobforge_claim_jobs('w2', 100)";
@@ -42,6 +42,7 @@ describe("workers", () => {
 
   test("that are bound cannot change another tenant's run, even under its worker's name", async ({ db }) => {
     const { t, u } = await populate(db);
+    await claimedByBound(db, T);
     const worker = await boundLogin(db, T, "jobforge_worker");
     const before = await db.query("select * from jobforge.jobs where id = $1", [u.running]);
     expect(await outcome(worker.query("select jobforge_heartbeat_job($1, 'w1')", [u.running]))).toBe("JF003");
@@ -57,6 +58,31 @@ describe("workers", () => {
     expect(
       await outcome(worker.query("select jobforge_complete_job($1, 'w1', 'succeeded')", [t.running])),
     ).toBe("accepted");
+  });
+
+  test("that are bound cannot touch their tenant's run of a worker that is not bound", async ({ db }) => {
+    const { t, u } = await populate(db);
+    const worker = await boundLogin(db, T, "jobforge_worker");
+    await worker.query("begin");
+    await worker.query('select jobforge_heartbeat_worker(\'w1\', \'{"instance": "other", "held": []}\')');
+    const calls = [
+      "heartbeat_job($1, 'w1')",
+      "progress_job($1, 'w1', '{}')",
+      "complete_job($1, 'w1', 'failed')",
+    ];
+    for (const call of calls) {
+      await worker.query("savepoint here");
+      expect(await outcome(worker.query(`select jobforge_${call}`, [t.running])), call).toBe("JF003");
+      await worker.query("rollback to here");
+    }
+    // The transaction stays open, and the settle of the other worker does not wait for it.
+    await db.query("set statement_timeout = '10s'");
+    const results = [t.running, u.running].map((id) => ({ id, attempt: 1, status: "succeeded" }));
+    const { settled } = await db.value<{ settled: { outcome: string }[] }>(
+      "select jobforge_settle_jobs('w1', $1)",
+      [JSON.stringify(results)],
+    );
+    expect(settled.map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
   });
 
   test("may not cancel, reschedule, list or set policies", async ({ db }) => {
@@ -91,6 +117,7 @@ describe("workers", () => {
 
   test("that are bound settle their own runs of a batch, and the others are stale", async ({ db }) => {
     const { t, u } = await populate(db);
+    await claimedByBound(db, T);
     const worker = await boundLogin(db, T, "jobforge_worker");
     const results = [u.running, t.running, u.dead].map((id) => ({ id, attempt: 1, status: "succeeded" }));
     const { settled } = await worker.value<{ settled: { id: string; outcome: string }[] }>(
