@@ -13,19 +13,17 @@ export function digestOf(token: string): string {
  */
 export function identityOf(credential: Credential): string {
   if (credential.kind === "key") return `key ${credential.digest}`;
-  const { claims } = credential.caller;
-  const parts = [claims["iss"], claims["role"], tenantIn(credential), claims["sub"]];
+  const { claims, tenantId } = credential.caller;
+  const parts = [claims["iss"], claims["role"], tenantId && oneSpelling(tenantId), claims["sub"]];
   return `claims ${digestOf(JSON.stringify(parts))}`;
 }
 
-/** Identifies the tenant of verified claims. Undefined if they have none, or if only the database knows it. */
-export function tenantIdentityOf(credential: Credential): string | undefined {
-  const tenant = tenantIn(credential);
-  return tenant === undefined ? undefined : `tenant ${tenant}`;
+/** Identifies the tenant that a caller is bound to. Undefined if it is bound to none. */
+export function tenantIdentityOf(tenantId: string | undefined): string | undefined {
+  return tenantId === undefined ? undefined : `tenant ${oneSpelling(tenantId)}`;
 }
 
-/** The claimed tenant in one spelling. Postgres accepts several. */
-function tenantIn(credential: Credential): string | undefined {
-  if (credential.kind === "key") return undefined;
-  return credential.caller.tenantId?.replaceAll(/[-{}]/g, "").toLowerCase();
+/** A tenant's id in one spelling. Postgres accepts several. */
+function oneSpelling(tenantId: string): string {
+  return tenantId.replaceAll(/[-{}]/g, "").toLowerCase();
 }
