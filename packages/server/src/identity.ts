@@ -9,12 +9,13 @@ export function digestOf(token: string): string {
 
 /**
  * Identifies the caller that a credential proves: the issuer, role, tenant and subject of verified claims, or the key.
- * All tokens of one caller have the same identity, however many it has and however they are written.
+ * All tokens of one caller have the same identity, however many it has and however they are written. An empty subject
+ * counts as a missing one.
  */
 export function identityOf(credential: Credential): string {
   if (credential.kind === "key") return `key ${credential.digest}`;
-  const { claims, tenantId } = credential.caller;
-  const parts = [claims["iss"], claims["role"], tenantId && oneSpelling(tenantId), claims["sub"]];
+  const { role, tenantId, claims } = credential.caller;
+  const parts = [claims["iss"], role, tenantId && oneSpelling(tenantId), claims["sub"] || undefined];
   return `claims ${digestOf(JSON.stringify(parts))}`;
 }
 

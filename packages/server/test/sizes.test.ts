@@ -1,6 +1,7 @@
 /** Answers are bounded by bytes, whatever a caller asks for. */
 import type { TestDatabase } from "@jobforge/testing";
-import { describe, expect } from "vitest";
+import { describe, expect, test as plain } from "vitest";
+import { maxBytesOf, readRows, readValue } from "../src/answers.ts";
 import { type Client, test } from "./support/client.ts";
 import { appToken, sign, T } from "./support/server.ts";
 
@@ -98,6 +99,24 @@ describe("with 20 jobs of almost 1 MiB,", () => {
     expect(((await response.json()) as { id: string }[]).map(({ id }) => id)).toEqual(ids.slice(0, 8));
   });
 });
+
+plain.each([
+  [true, "at most 16 MiB"],
+  [false, "at most 256 MiB"],
+])(
+  "if a function that only reads (%s) returns too much, the error says how much it may",
+  (readsOnly, hint) => {
+    const most = maxBytesOf({ readsOnly });
+    const rows = [{ isTooLarge: true, text: "[]", bytes: 0, count: 0, last: null }];
+    const refused = {
+      failure: expect.objectContaining({ code: "54000", hint: expect.stringContaining(hint) }),
+    };
+    expect(() => readRows(rows, most)).toThrow(expect.objectContaining(refused));
+    expect(() => readValue([{ text: null, bytes: most + 1 }], most)).toThrow(
+      expect.objectContaining(refused),
+    );
+  },
+);
 
 test("a column is selected once, whatever it is called", async ({ http }) => {
   const token = await appToken(T);
