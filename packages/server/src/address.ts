@@ -44,22 +44,33 @@ function withoutPort(address: string): string {
 
 /**
  * The network that counts as one client. A client with IPv6 usually has a whole /64, so the first half of the address
- * counts. An IPv4 address counts as it is, also in its IPv6 form.
+ * counts. An IPv4 address counts as it is, also in its IPv6 form, however that is written.
  */
 function networkOf(address: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.replace(/%.*$/, "").split("::");
   const first = groupsOf(head);
   const last = groupsOf(tail ?? "");
-  // An IPv4 address at the end stands for two groups.
-  const missing = 8 - first.length - last.length - (last.at(-1)?.includes(".") === true ? 1 : 0);
-  const all = tail === undefined ? first : [...first, ...Array<string>(missing).fill("0"), ...last];
-  const prefix = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${prefix.join(":")}::/64`;
+  const missing = tail === undefined ? 0 : 8 - first.length - last.length;
+  const all = [...first, ...Array<number>(missing).fill(0), ...last];
+  if (all.slice(0, 6).join() === mappedPrefix) return all.slice(6).flatMap(bytesOf).join(".");
+  const network = all.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
 }
 
-function groupsOf(text: string): string[] {
-  return text === "" ? [] : text.split(":");
+/** How the IPv6 form of an IPv4 address begins. */
+const mappedPrefix = [0, 0, 0, 0, 0, 0xffff].join();
+
+/** The numbers of 16 bits in a part of an IPv6 address. An IPv4 address at its end stands for two. */
+function groupsOf(text: string): number[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((group) => {
+    if (!group.includes(".")) return [Number.parseInt(group, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+function bytesOf(group: number): number[] {
+  return [Math.floor(group / 256), group % 256];
 }

@@ -6,7 +6,7 @@
 import { type Authenticator, authenticator, type Proof, type RequestHead } from "./auth.ts";
 import type { Credential } from "./database.ts";
 import { RequestError } from "./errors.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, tenantIdentityOf } from "./identity.ts";
 import type { Settings } from "./options.ts";
 import { RateLimiter } from "./rate-limit.ts";
 
@@ -23,8 +23,8 @@ export class Admission {
   readonly #open: RateLimiter;
   /** By address: tokens that were checked and refused. */
   readonly #refused: RateLimiter;
-  /** Digests of tokens that were accepted. */
-  readonly #accepted: Set<string> = new Set();
+  /** The tokens that were accepted: digests, with the tenant that the token is bound to. */
+  readonly #accepted: Map<string, string | undefined> = new Map();
 
   constructor(settings: Settings) {
     const { rateLimit, addressLimit } = settings;
@@ -53,7 +53,7 @@ export class Admission {
       return proof;
     }
     const credential = await this.#verify(proof, address);
-    this.accept(proof.digest);
+    if (credential.kind === "claims") this.accept(proof.digest, credential.caller.tenantId);
     this.#callers?.take(identityOf(credential));
     return credential;
   }
@@ -72,10 +72,16 @@ export class Admission {
     return this.#accepted.has(digest);
   }
 
-  /** Remembers that a token was valid. */
-  accept(digest: string): void {
-    this.#accepted.add(digest);
-    const [oldest] = this.#accepted;
+  /** The tenant whose connections a request uses. Undefined if it is bound to none, or if its key is not known yet. */
+  groupOf(credential: Credential): string | undefined {
+    if (credential.kind === "claims") return tenantIdentityOf(credential.caller.tenantId);
+    return tenantIdentityOf(this.#accepted.get(credential.digest));
+  }
+
+  /** Remembers that a token was valid, and its tenant. */
+  accept(digest: string, tenantId: string | undefined): void {
+    this.#accepted.set(digest, tenantId);
+    const [oldest] = this.#accepted.keys();
     if (this.#accepted.size > maxAccepted && oldest !== undefined) this.#accepted.delete(oldest);
   }
 

@@ -64,8 +64,11 @@ export function rowsStatement(
 }
 
 /** The rows that a `rowsStatement` has returned. Throws if they are too large. */
-export function readRows<T extends Rows>([answer]: readonly (T & { readonly isTooLarge: boolean })[]): T {
-  if (answer === undefined || answer.isTooLarge) throw tooLarge();
+export function readRows<T extends Rows>(
+  [answer]: readonly (T & { readonly isTooLarge: boolean })[],
+  most: number,
+): T {
+  if (answer === undefined || answer.isTooLarge) throw tooLarge(most);
   return answer;
 }
 
@@ -79,17 +82,18 @@ export function valueStatement(from: string, most: number): string {
 }
 
 /** The value that a `valueStatement` has returned: its text, or null for SQL's null. Throws if it is too large. */
-export function readValue([row]: readonly {
-  readonly text: string | null;
-  readonly bytes: number | null;
-}[]): string | null {
-  if (row !== undefined && row.text === null && row.bytes !== null) throw tooLarge();
+export function readValue(
+  [row]: readonly { readonly text: string | null; readonly bytes: number | null }[],
+  most: number,
+): string | null {
+  if (row !== undefined && row.text === null && row.bytes !== null) throw tooLarge(most);
   return row?.text ?? null;
 }
 
-function tooLarge(): RequestError {
+function tooLarge(most: number): RequestError {
+  const mebibytes = most / mebibyte;
   return new RequestError(400, "54000", "The answer is too large", {
     name: "answer_too_large",
-    hint: "Ask for fewer rows with limit, or for fewer columns with select. An answer has at most 16 MiB.",
+    hint: `Ask for fewer rows with limit, or for fewer columns with select. An answer has at most ${mebibytes} MiB.`,
   });
 }

@@ -45,7 +45,10 @@ export function authenticator(settings: Settings): Authenticator {
         if (!keyPattern.test(token)) throw unauthorized("The key is malformed");
         return { kind: "key", digest: digestOf(token) };
       }
-      if (!isJwt(token)) throw unauthorized(malformedOrForged);
+      if (!isJwt(token))
+        throw unauthorized(
+          localToken === undefined ? malformedOrForged : `${malformedOrForged}. ${renewedAtStart}`,
+        );
       return { kind: "jwt", token, digest: digestOf(token) };
     },
     verify: async (proof) =>
@@ -174,6 +177,7 @@ function algorithmOf(token: string): unknown {
 }
 
 const malformedOrForged = "The token is malformed or its signature is wrong";
+const renewedAtStart = "If it is from jobforge dev: it makes a new token at each start";
 
 /** What is wrong with a claim of a token whose signature is right, so only its holder learns it. */
 const claimTroubles: Readonly<Record<string, string>> = {

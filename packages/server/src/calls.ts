@@ -58,14 +58,16 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
     tenant: (named) => named ?? session.caller.tenantId ?? null,
     value: async (name, args) => {
       const { called, from, values } = statement(name, args);
-      return readValue(await session.query(valueStatement(from, maxBytesOf(called)), values));
+      const most = maxBytesOf(called);
+      return readValue(await session.query(valueStatement(from, most), values), most);
     },
     rows: async (name, args) => {
       const { called, from, values } = statement(name, args);
       const key = cursorColumns.find((column) => called.columns.has(column));
       const id = key === undefined ? "null" : `f.${key}::text`;
       const items = `select to_json(f)::text as item, ${id} as id from ${from}`;
-      return readRows(await session.query(rowsStatement(items, maxBytesOf(called)), values));
+      const most = maxBytesOf(called);
+      return readRows(await session.query(rowsStatement(items, most), values), most);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { ClientRole } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { isReadTimeout, RequestError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
-import { identityOf, tenantIdentityOf } from "./identity.ts";
+import { identityOf } from "./identity.ts";
 import type { Settings } from "./options.ts";
 
 /** The authenticated caller. */
@@ -47,13 +47,15 @@ const pinned = Object.entries({
 /** How long after its time limit a statement is abandoned. Normally the database itself ends it at the limit. */
 const graceMs = 1000;
 
-/** The server's own queries take turns with callers as one more caller. */
+/** The server's own queries take turns with callers as one more caller. They may take the last free connections. */
 const ownIdentity = "server";
 
 /** Who waits for a connection. */
 export interface Waiting {
   /** Connections are shared fairly between these. Default: the identity of the credential. */
   readonly identity?: string | undefined;
+  /** Groups of callers, such as tenants, share the connections fairly, too. Default: a group for the identity. */
+  readonly group?: string | undefined;
   /** A request that is aborted while it waits gets no connection. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -102,9 +104,8 @@ export class Database {
   async as<T>(
     credential: Credential,
     work: (session: Session) => Promise<T>,
-    { identity = identityOf(credential), signal }: Waiting = {},
+    { identity = identityOf(credential), group = identity, signal }: Waiting = {},
   ): Promise<T> {
-    const group = tenantIdentityOf(credential);
     return await this.#queue.run(identity, () => this.#run(credential, work), { group, signal });
   }
 

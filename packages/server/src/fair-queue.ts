@@ -1,7 +1,8 @@
 /**
  * Shares a number of places between callers. No caller holds more than its part. Groups of callers, such as tenants,
- * take turns, and so do the callers of a group. So a caller with many slow requests does not delay the first request of
- * another, and neither does a tenant with many callers.
+ * take turns, and so do the callers of a group. A group that holds a place leaves some places free for groups that hold
+ * none. So a caller with many slow requests does not delay the first request of another, and neither does a tenant with
+ * many callers.
  */
 import { RequestError } from "./errors.ts";
 
@@ -17,7 +18,10 @@ export interface FairQueueOptions {
 }
 
 export interface WaitOptions {
-  /** The group that the caller belongs to. Default: a group of its own. */
+  /**
+   * The group that the caller belongs to. A request without one waits in a group of its own, and may take the last free
+   * places.
+   */
   readonly group?: string | undefined;
   /** A request that is aborted while it waits never gets a place. */
   readonly signal?: AbortSignal | undefined;
@@ -34,13 +38,19 @@ export class FairQueue {
   readonly #perCaller: number;
   readonly #maxWaiting: number;
   readonly #timeoutMs: number;
+  /** How many places a group that holds one leaves free. */
+  readonly #kept: number;
   #free: number;
+  /** The number of places by caller. */
   readonly #held: Map<string, number> = new Map();
+  /** The number of places by group. */
+  readonly #heldByGroup: Map<string, number> = new Map();
   /** The groups that wait, in the order of their turns. Every group has a caller. */
   readonly #groups: Map<string, Callers> = new Map();
 
   constructor({ size, perCaller, maxWaiting, timeoutMs }: FairQueueOptions) {
     this.#free = size;
+    this.#kept = Math.max(1, Math.floor(size / 4));
     this.#perCaller = perCaller;
     this.#maxWaiting = maxWaiting ?? Number.POSITIVE_INFINITY;
     this.#timeoutMs = timeoutMs ?? 0;
@@ -58,48 +68,62 @@ export class FairQueue {
    * in time.
    */
   async run<T>(caller: string, work: () => Promise<T>, { group, signal }: WaitOptions = {}): Promise<T> {
-    if (this.#mayEnter(caller)) this.#enter(caller);
-    else await this.#wait(group ?? caller, caller, signal);
+    const key = group ?? ungrouped(caller);
+    if (this.#groupMayEnter(key) && this.#callerMayEnter(caller)) this.#enter(key, caller);
+    else await this.#wait(key, caller, signal);
     try {
       return await work();
     } finally {
-      this.#leave(caller);
+      this.#leave(key, caller);
     }
   }
 
-  /** If a place is free, every caller that waits has its full part. So the new request passes none. */
-  #mayEnter(caller: string): boolean {
-    return this.#free > 0 && (this.#held.get(caller) ?? 0) < this.#perCaller;
+  /**
+   * Whether a place is free for the group. Every request that waits here although its group may enter belongs to a
+   * caller with its full part. So a new request passes none of its group.
+   */
+  #groupMayEnter(group: string): boolean {
+    if (isUngrouped(group) || !this.#heldByGroup.has(group)) return this.#free > 0;
+    return this.#free > this.#kept;
   }
 
-  #enter(caller: string): void {
+  #callerMayEnter(caller: string): boolean {
+    return (this.#held.get(caller) ?? 0) < this.#perCaller;
+  }
+
+  #enter(group: string, caller: string): void {
     this.#free -= 1;
-    this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1);
+    add(this.#held, caller, 1);
+    add(this.#heldByGroup, group, 1);
   }
 
-  #leave(caller: string): void {
-    const held = (this.#held.get(caller) ?? 1) - 1;
-    if (held === 0) this.#held.delete(caller);
-    else this.#held.set(caller, held);
+  #leave(group: string, caller: string): void {
     this.#free += 1;
-    this.#admitNext();
+    add(this.#held, caller, -1);
+    add(this.#heldByGroup, group, -1);
+    // Two may enter at once: one because a place is free, and one because its group now holds none.
+    while (this.#admitNext());
   }
 
   /**
-   * Gives the free place to the first group in turn with a caller that does not have its full part, and there to the
-   * first such caller. Puts both last.
+   * Gives a free place to the first group in turn that may have it and has a caller without its full part, and there to
+   * the first such caller. Puts both last. Returns whether a request entered.
    */
-  #admitNext(): void {
-    for (const [group, callers] of this.#groups)
+  #admitNext(): boolean {
+    if (this.#free === 0) return false;
+    for (const [group, callers] of this.#groups) {
+      if (!this.#groupMayEnter(group)) continue;
       for (const [caller, waiters] of callers) {
-        if (!this.#mayEnter(caller)) continue;
+        if (!this.#callerMayEnter(caller)) continue;
         const [first] = waiters;
         moveToEnd(callers, caller, waiters);
         moveToEnd(this.#groups, group, callers);
-        this.#enter(caller);
+        this.#enter(group, caller);
         first?.enter();
-        return;
+        return true;
       }
+    }
+    return false;
   }
 
   #wait(group: string, caller: string, signal: AbortSignal | undefined): Promise<void> {
@@ -142,6 +166,23 @@ export class FairQueue {
 function moveToEnd<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);
+}
+
+function add(counts: Map<string, number>, key: string, count: number): void {
+  const sum = (counts.get(key) ?? 0) + count;
+  if (sum === 0) counts.delete(key);
+  else counts.set(key, sum);
+}
+
+/** The group of a request without one. */
+const ungroupedPrefix = "no group: ";
+
+function ungrouped(caller: string): string {
+  return `${ungroupedPrefix}${caller}`;
+}
+
+function isUngrouped(group: string): boolean {
+  return group.startsWith(ungroupedPrefix);
 }
 
 const retryAfterSeconds = "1";

@@ -9,23 +9,22 @@ export function digestOf(token: string): string {
 
 /**
  * Identifies the caller that a credential proves: the issuer, role, tenant and subject of verified claims, or the key.
- * All tokens of one caller have the same identity, however many it has and however they are written.
+ * All tokens of one caller have the same identity, however many it has and however they are written. An empty subject
+ * counts as a missing one.
  */
 export function identityOf(credential: Credential): string {
   if (credential.kind === "key") return `key ${credential.digest}`;
-  const { claims } = credential.caller;
-  const parts = [claims["iss"], claims["role"], tenantIn(credential), claims["sub"]];
+  const { role, tenantId, claims } = credential.caller;
+  const parts = [claims["iss"], role, tenantId && oneSpelling(tenantId), claims["sub"] || undefined];
   return `claims ${digestOf(JSON.stringify(parts))}`;
 }
 
-/** Identifies the tenant of verified claims. Undefined if they have none, or if only the database knows it. */
-export function tenantIdentityOf(credential: Credential): string | undefined {
-  const tenant = tenantIn(credential);
-  return tenant === undefined ? undefined : `tenant ${tenant}`;
+/** Identifies the tenant that a caller is bound to. Undefined if it is bound to none. */
+export function tenantIdentityOf(tenantId: string | undefined): string | undefined {
+  return tenantId === undefined ? undefined : `tenant ${oneSpelling(tenantId)}`;
 }
 
-/** The claimed tenant in one spelling. Postgres accepts several. */
-function tenantIn(credential: Credential): string | undefined {
-  if (credential.kind === "key") return undefined;
-  return credential.caller.tenantId?.replaceAll(/[-{}]/g, "").toLowerCase();
+/** A tenant's id in one spelling. Postgres accepts several. */
+function oneSpelling(tenantId: string): string {
+  return tenantId.replaceAll(/[-{}]/g, "").toLowerCase();
 }

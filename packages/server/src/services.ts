@@ -78,7 +78,7 @@ export class Services {
     const credential = await this.admit(c);
     const { signal } = c.req.raw;
     const run = async (session: ApiSession): Promise<T> => {
-      if (credential.kind === "key") this.#admission.accept(credential.digest);
+      if (credential.kind === "key") this.#admission.accept(credential.digest, session.caller.tenantId);
       c.set("role", session.caller.role);
       if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
       return await work(session);
@@ -104,11 +104,15 @@ export class Services {
   async #act<T>(
     credential: Credential,
     work: (session: ApiSession) => Promise<T>,
-    waiting?: Waiting,
+    waiting: Omit<Waiting, "group"> = {},
   ): Promise<T> {
     // Read the catalog before taking a connection: a caller that holds one must not wait for another.
     const { functions } = await this.catalog.contents();
-    return await this.database.as(credential, (session) => work(apiSession(session, functions)), waiting);
+    const group = this.#admission.groupOf(credential);
+    return await this.database.as(credential, (session) => work(apiSession(session, functions)), {
+      ...waiting,
+      group,
+    });
   }
 
   #addressOf(c: RequestContext): string {

@@ -188,6 +188,10 @@ describe("with the token of a developer's machine", () => {
       { cookie, origin: "http://127.0.0.1:1" },
     ] as Record<string, string>[])
       expect(await status(headers), JSON.stringify(headers)).toBe(401);
+    const outdated = await http.request(gates, { token: `${token}x` });
+    expect(await outdated.json()).toMatchObject({
+      message: expect.stringContaining("jobforge dev: it makes a new token at each start"),
+    });
     const rebound = new Request("http://evil.example/", { headers: { host: "evil.example", cookie } });
     expect((await http.server.fetch(rebound)).status).toBe(401);
     await expect(http.server.listen({ host: "0.0.0.0", port: 0 })).rejects.toThrow("this machine only");

@@ -57,6 +57,57 @@ describe("a fair queue", () => {
     expect(work.begun).toEqual(["a1", "a1 again", "b1", "operator", "a2", "b2", "a3", "a4"]);
   });
 
+  plain("a group leaves a quarter of the places free for groups that hold none", async () => {
+    const queue = new FairQueue({ size: 8, perCaller: 4 });
+    const work = new Work();
+    for (const caller of ["a1", "a2", "a3"])
+      for (let count = 0; count < 4; count += 1) void queue.run(caller, work.begin("a"), { group: "a" });
+    expect([work.begun.length, queue.waiting]).toEqual([6, 6]);
+    // One place for each group that holds none, so one more group cannot take what is left.
+    for (let count = 0; count < 3; count += 1) void queue.run("b", work.begin("b"), { group: "b" });
+    void queue.run("c", work.begin("c"), { group: "c" });
+    expect([work.begun.slice(6), queue.waiting]).toEqual([["b", "c"], 8]);
+    // Until a quarter is free again, no place of the first group goes to a group that holds one.
+    await work.endFirst();
+    await work.endFirst();
+    expect(work.begun.slice(8)).toEqual([]);
+    void queue.run("d", work.begin("d"), { group: "d" });
+    expect(work.begun.slice(8)).toEqual(["d"]);
+    for (let count = 0; count < 17; count += 1) await work.endFirst();
+    expect([work.begun.length, queue.waiting]).toEqual([17, 0]);
+  });
+
+  plain("admits two when a group gives back its only place", async () => {
+    const queue = new FairQueue({ size: 4, perCaller: 4 });
+    const work = new Work();
+    for (const name of ["b1", "b2"]) void queue.run("b", work.begin(name), { group: "b" });
+    void queue.run("a", work.begin("a1"), { group: "a" });
+    void queue.run("b", work.begin("b3"), { group: "b" });
+    void queue.run("a", work.begin("a2"), { group: "a" });
+    await work.endFirst();
+    await work.endFirst();
+    expect(work.begun).toEqual(["b1", "b2", "a1", "b3", "a2"]);
+  });
+
+  plain.each([1, 2, 3])(
+    "a group has at least one of %i places, and leaves at least one if there are more",
+    (size) => {
+      const queue = new FairQueue({ size, perCaller: size });
+      const work = new Work();
+      for (const caller of ["a", "b", "c"]) void queue.run(caller, work.begin(caller), { group: "tenant" });
+      expect(work.begun.length).toBe(Math.max(1, size - 1));
+    },
+  );
+
+  plain("a request without a group may take the last places", () => {
+    const queue = new FairQueue({ size: 4, perCaller: 2 });
+    const work = new Work();
+    for (const caller of ["a", "a", "b", "b"])
+      void queue.run(caller, work.begin(caller), { group: "tenant" });
+    void queue.run("server", work.begin("own"));
+    expect(work.begun).toEqual(["a", "a", "b", "own"]);
+  });
+
   plain("refuses requests beyond those that one caller may have waiting", async () => {
     const queue = new FairQueue({ size: 1, perCaller: 1, maxWaiting: 2 });
     const work = new Work();
@@ -129,6 +180,33 @@ test("a caller whose requests all block leaves connections to other callers", as
   expect(await db.value(lockedSessions)).toBe(2);
   await other.query("rollback");
   expect(new Set(await Promise.all(blocked))).toEqual(new Set([200]));
+});
+
+test("the subjects and keys of one tenant leave connections to others", async ({ db }) => {
+  await using http = await startServer(db, { poolSize: 4 });
+  const job = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
+  const createKey = async (tenant: string): Promise<string> =>
+    (await db.value<{ token: string }>("select jobforge_create_token('k', 'jobforge_app', $1)", [tenant]))
+      .token;
+  const keys = [await createKey(T), await createKey(T)];
+  // The server knows the tenant of a key that it has accepted.
+  for (const token of keys) expect((await http.request("/v1/jobs", { token })).status).toBe(200);
+  const subjects = ["a", "b"].map((sub) => sign({ role: "jobforge_app", tenant_id: T, sub }));
+  await using other = await db.connect();
+  await other.query("begin");
+  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  const blocked = [...keys, ...(await Promise.all(subjects))].flatMap((token) =>
+    Array.from({ length: 3 }, () =>
+      http.request(`/v1/jobs/${job.id}`, { method: "PATCH", token, body: { priority: 1 } }),
+    ),
+  );
+  await expect.poll(() => db.value(lockedSessions)).toBe(3);
+  for (const token of [await appToken(U), await createKey(U), await sign({ role: "jobforge_operator" })])
+    expect((await http.request(`/v1/tenants/${U}`, { token })).status).toBe(200);
+  expect((await http.request("/readyz")).status).toBe(200);
+  expect(await db.value(lockedSessions)).toBe(3);
+  await other.query("rollback");
+  for (const { status } of await Promise.all(blocked)) expect(status).toBe(200);
 });
 
 test("requests beyond those that may wait are refused, and those of others are served", async ({ db }) => {

@@ -1,6 +1,7 @@
 /** Answers are bounded by bytes, whatever a caller asks for. */
 import type { TestDatabase } from "@jobforge/testing";
-import { describe, expect } from "vitest";
+import { describe, expect, test as plain } from "vitest";
+import { maxBytesOf, readRows, readValue } from "../src/answers.ts";
 import { type Client, test } from "./support/client.ts";
 import { appToken, sign, T } from "./support/server.ts";
 
@@ -61,7 +62,7 @@ describe("with 20 jobs of almost 1 MiB,", () => {
       "select=payload&limit=17",
       "select=p:payload",
       "order=created_at",
-      "select=payload->>0,p:payload::text",
+      "select=p:payload::text",
     ]) {
       const refused = await read(query);
       expect([refused.status, await refused.json()]).toMatchObject([
@@ -99,6 +100,24 @@ describe("with 20 jobs of almost 1 MiB,", () => {
   });
 });
 
+plain.each([
+  [true, "at most 16 MiB"],
+  [false, "at most 256 MiB"],
+])(
+  "if a function that only reads (%s) returns too much, the error says how much it may",
+  (readsOnly, hint) => {
+    const most = maxBytesOf({ readsOnly });
+    const rows = [{ isTooLarge: true, text: "[]", bytes: 0, count: 0, last: null }];
+    const refused = {
+      failure: expect.objectContaining({ code: "54000", hint: expect.stringContaining(hint) }),
+    };
+    expect(() => readRows(rows, most)).toThrow(expect.objectContaining(refused));
+    expect(() => readValue([{ text: null, bytes: most + 1 }], most)).toThrow(
+      expect.objectContaining(refused),
+    );
+  },
+);
+
 test("a column is selected once, whatever it is called", async ({ http }) => {
   const token = await appToken(T);
   const select = async (text: string): Promise<unknown> => {
@@ -113,10 +132,29 @@ test("a column is selected once, whatever it is called", async ({ http }) => {
     "*,*",
     "payload::text,p:payload",
     "payload->a,x:payload->a",
+    "payload->a,payload->>a",
+    // Other spellings of an index.
+    "payload->0,x:payload->00",
+    "payload->a->1,x:payload->a->>01",
+    // A part, and what contains it.
+    "payload,x:payload->a",
+    "payload->a->b,x:payload->a",
+    "payload->>a,p:payload::text",
   ])
     expect(await select(text), text).toEqual([400, "42701"]);
-  for (const text of ["*,p:payload", "payload->a,payload->b,payload->>a", "id,payload,type"])
+  for (const text of [
+    "*,p:payload",
+    "*,payload->a",
+    "payload->a,payload->b",
+    "payload->a->b,payload->a->c,payload->ab",
+    "payload->0,payload->1,payload->a",
+    "payload->a->0,payload->b->0",
+    "id,payload,type",
+  ])
     expect(await select(text), text).toEqual([200, undefined]);
+  const parts = Array.from({ length: 33 }, (_, index) => `payload->${index}`);
+  expect(await select(`id,type,${parts.slice(1).join(",")}`)).toEqual([200, undefined]);
+  expect(await select(parts.join(","))).toEqual([400, "54011"]);
 });
 
 test("a column may have any name, also that of the row in the statement", async ({ http }) => {

@@ -29,7 +29,7 @@ async function show() {
 }
 stream.addEventListener("changed", () => { due ??= setTimeout(show, 1000); });
 stream.addEventListener("open", () => { note.textContent = "Live"; });
-stream.addEventListener("error", () => { note.textContent = "Not connected: the data may be outdated"; });
+stream.addEventListener("error", () => { note.textContent = "Not connected: the data may be outdated. If jobforge dev was restarted, open the URL that it prints"; });
 `;
 
 export const contentSecurityPolicy: string = [

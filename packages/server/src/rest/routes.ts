@@ -143,7 +143,8 @@ async function respondValue(
     await session.query(`select from ${from}`, parameters.values);
     return c.body(null, 204);
   }
-  const text = readValue(await session.query(valueStatement(from, maxBytesOf(called)), parameters.values));
+  const maxBytes = maxBytesOf(called);
+  const text = readValue(await session.query(valueStatement(from, maxBytes), parameters.values), maxBytes);
   return c.body(text ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
 }
 
@@ -198,7 +199,7 @@ async function respondRows(
   const items = "select row_to_json(p.*)::text as item, null as id from page p";
   const text = rowsStatement(items, maxBytes, [found, page], `, ${total} as total`);
   const rows = await services.as(c, async (session) =>
-    readRows(await session.query<Page>(text, parameters.values)),
+    readRows(await session.query<Page>(text, parameters.values), maxBytes),
   );
   return shape(c, window, rows);
 }

@@ -44,10 +44,11 @@ export function streamRoutes(api: Api): void {
       return new Response(null, { headers: eventHeaders });
     }
     const stream = new EventStream();
+    const caller = identityOf(await services.admit(c));
     const membership = services.streams.join(
-      identityOf(await services.admit(c)),
-      // By token, not by caller: all members of a group end when the token of the first one expires.
-      `${digestOf(tokenOf(headers) ?? "")} ${JSON.stringify(filter)}`,
+      caller,
+      // By token, too: all members of a group end when the token of the first one expires.
+      `${caller} ${digestOf(tokenOf(headers) ?? "")} ${JSON.stringify(filter)}`,
       (from) => readSince(from),
       stream.send,
     );
