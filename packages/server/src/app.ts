@@ -2,7 +2,6 @@
  * Assembles the routes, and adds what all of them share: traces, the access log, security headers, limits and errors.
  */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -11,6 +10,7 @@ import { isSecure } from "./address.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog, describeError } from "./log.ts";
+import { boundMemory } from "./memory.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { metricsRoutes } from "./metrics/routes.ts";
 import type { Settings } from "./options.ts";
@@ -50,17 +50,7 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   const admit = admission(services);
   app.use("/rest/*", admit);
   app.use("/v1/*", admit);
-  app.use(
-    bodyLimit({
-      maxSize: settings.maxBodyBytes,
-      onError: () => {
-        throw new RequestError(413, "PGRST413", `The request is larger than ${settings.maxBodyBytes} bytes`, {
-          name: "payload_too_large",
-          hint: "Send fewer jobs at once, or store the data elsewhere and pass a reference.",
-        });
-      },
-    }),
-  );
+  app.use(boundMemory(services));
   app.route("/", healthRoutes(services));
   app.route("/", pageRoutes(services));
   app.route("/", metricsRoutes(services, metrics));

@@ -1,12 +1,15 @@
-/** The services that all routes share: the database, the catalog, streams and admission. */
+/** The services that all routes share: the database, the catalog, streams, admission and budgets of memory. */
+import type { ServerResponse } from "node:http";
 import type { Context } from "hono";
 import { clientAddress } from "./address.ts";
 import { Admission } from "./admission.ts";
 import type { RequestHead } from "./auth.ts";
+import { ByteBudget } from "./byte-budget.ts";
 import { type ApiSession, apiSession } from "./calls.ts";
 import { Catalog } from "./catalog.ts";
 import { type Credential, Database, unauthorized, type Waiting } from "./database.ts";
 import { RequestError } from "./errors.ts";
+import { identityOf } from "./identity.ts";
 import { isToken } from "./local-token.ts";
 import type { LocalToken, Settings } from "./options.ts";
 import { StreamHub } from "./stream/hub.ts";
@@ -22,7 +25,7 @@ export interface Environment {
     credential: Credential | undefined;
   };
   /** Passed by the Node adapter. Empty if the server is mounted in another application. */
-  Bindings: { incoming?: { socket?: { remoteAddress?: string } } };
+  Bindings: { incoming?: { socket?: { remoteAddress?: string } }; outgoing?: ServerResponse };
 }
 
 type RequestContext = Context<Environment>;
@@ -30,11 +33,21 @@ type RequestContext = Context<Environment>;
 /** Streams may use this share of the connections. */
 const streamShare = 1 / 4;
 
+const mebibyte = 1024 * 1024;
+
+/** The most bytes of bodies that are being received, or whose requests wait or run. */
+const maxBodiesBytes = 128 * mebibyte;
+
+/** The most bytes of answers that clients have not received. */
+const maxAnswersBytes = 128 * mebibyte;
+
 export class Services {
   readonly settings: Settings;
   readonly database: Database;
   readonly catalog: Catalog;
   readonly streams: StreamHub;
+  readonly bodies: ByteBudget = new ByteBudget({ what: "bodies of requests", size: maxBodiesBytes });
+  readonly answers: ByteBudget = new ByteBudget({ what: "unread responses", size: maxAnswersBytes });
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly #admission: Admission;
@@ -73,25 +86,36 @@ export class Services {
     c.set("credential", await this.#admission.recheck({ method: c.req.method, headers }));
   }
 
-  /** Runs work for a request as its caller, in one transaction. */
+  /**
+   * The caller that the resources of an admitted request count for. A key that was never valid before counts for its
+   * address: anyone can make up keys. Undefined if the request was not admitted with a token.
+   */
+  callerOf(c: RequestContext): string | undefined {
+    const credential = c.get("credential");
+    if (credential === undefined) return undefined;
+    if (credential.kind === "key" && !this.#admission.isAccepted(credential.digest))
+      return `address ${this.#addressOf(c)}`;
+    return identityOf(credential);
+  }
+
+  /** Runs work for a request as its caller, in one transaction. Refuses callers that do not read their answers. */
   async as<T>(c: RequestContext, work: (session: ApiSession) => Promise<T>): Promise<T> {
     const credential = await this.admit(c);
     const { signal } = c.req.raw;
+    const identity = this.callerOf(c);
     const run = async (session: ApiSession): Promise<T> => {
       if (credential.kind === "key") this.#admission.accept(credential.digest, session.caller.tenantId);
       c.set("role", session.caller.role);
       if (session.caller.tenantId !== undefined) c.set("tenantId", session.caller.tenantId);
+      // Checked when the request has a connection: while it waited, other answers may have become too many.
+      this.answers.require(identityOf(credential));
       return await work(session);
     };
-    if (credential.kind !== "key") return await this.#act(credential, run, { signal });
-    const address = this.#addressOf(c);
-    // A key that was never valid before gets connections for its address: anyone can make up keys.
-    const identity = this.#admission.isAccepted(credential.digest) ? undefined : `address ${address}`;
     try {
       return await this.#act(credential, run, { identity, signal });
     } catch (error) {
-      if (error instanceof RequestError && error.status === 401)
-        this.#admission.refuse(credential.digest, address);
+      if (credential.kind === "key" && error instanceof RequestError && error.status === 401)
+        this.#admission.refuse(credential.digest, this.#addressOf(c));
       throw error;
     }
   }

@@ -4,8 +4,12 @@
  */
 import type { Message } from "./group.ts";
 
-/** How many messages may wait for a slow client. Above that it is cut off; it reconnects with its cursor. */
+/**
+ * How many messages, and how many bytes of them, may wait for a slow client. Above that it is cut off; it reconnects
+ * with its cursor. The first messages are always sent, so that a client with a cursor makes progress.
+ */
 const maxWaitingMessages = 2000;
+const maxWaitingBytes = 1024 * 1024;
 const heartbeatMs = 15_000;
 /** How long a client waits before it reconnects. */
 const reconnectMs = 2000;
@@ -52,15 +56,20 @@ export class EventStream {
       {
         start: (controller) => {
           this.#controller = controller;
-          this.#write(`retry: ${reconnectMs}\n\n`);
-          this.send([...first, ...this.#early]);
+          this.#enqueue(`retry: ${reconnectMs}\n\n`);
+          for (const message of first) this.#enqueue(textOf(message));
+          this.send(this.#early);
         },
         cancel: () => {
           ended = true;
           cleanUp();
         },
       },
-      { highWaterMark: maxWaitingMessages },
+      {
+        highWaterMark: maxWaitingBytes,
+        // A short message counts as the part of the bytes that each of the most messages has.
+        size: ({ byteLength }) => Math.max(byteLength, maxWaitingBytes / maxWaitingMessages),
+      },
     );
     for (const signal of signals) signal.addEventListener("abort", end);
     if (signals.some(({ aborted }) => aborted)) end();
@@ -69,7 +78,11 @@ export class EventStream {
 
   #write(text: string): void {
     if ((this.#controller?.desiredSize ?? 0) <= 0) this.#end();
-    else this.#controller?.enqueue(this.#encoder.encode(text));
+    else this.#enqueue(text);
+  }
+
+  #enqueue(text: string): void {
+    this.#controller?.enqueue(this.#encoder.encode(text));
   }
 }
 
