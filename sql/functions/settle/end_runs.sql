@@ -20,9 +20,9 @@
 
 -- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.jobs the
 -- rows that pass the fence (running, under this worker, in this attempt; and for a worker bound to a tenant, claimed by
--- a role that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the children of a success.
--- Returns for each end: ok, already (this worker has ended this run before) or stale. Locks running rows in id order;
--- waits for nothing that an application can hold.
+-- a role that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the
+-- children of a success. Returns for each end: ok, already (this worker has ended this run before) or stale. Locks
+-- running rows in id order; waits for nothing that an application can hold.
 create or replace function jobforge.end_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_now timestamptz
 ) returns jobforge.run_outcome[]
