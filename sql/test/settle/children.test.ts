@@ -16,7 +16,7 @@ import {
   U,
 } from "../support/kernel.ts";
 import { claimAll, outcomes, type Report, settle, success } from "../support/settle.ts";
-import { boundLogin } from "../support/tenants.ts";
+import { boundLogin, claimedByBound } from "../support/tenants.ts";
 
 /** Returns the jobs of a type, in the order they were enqueued. */
 async function jobsOf(db: Sql, type = "child"): Promise<Job[]> {
@@ -78,8 +78,9 @@ test("a child may be claimed by the same call that enqueues it", async ({ db }) 
 
 test("children of a worker bound to a tenant belong to that tenant", async ({ db }) => {
   const { id } = await enqueue(db, { tenant_id: U });
-  await claim(db);
   const worker = await boundLogin(db, U, "jobforge_worker");
+  await claim(db);
+  await claimedByBound(db, U);
   expect(outcomes(await settle(worker, [success(id, { children: [{ type: "child" }] })]))).toEqual(["ok"]);
   expect(await jobsOf(db)).toMatchObject([{ tenant_id: U }]);
 });

@@ -23,7 +23,7 @@ import {
   untilBlocked,
 } from "../support/kernel.ts";
 import { claimAll, everything, idsOf, outcomes, type Report, settle, success } from "../support/settle.ts";
-import { boundLogin } from "../support/tenants.ts";
+import { boundLogin, claimedByBound } from "../support/tenants.ts";
 
 test("one call ends a batch of runs and claims the next", async ({ db }) => {
   const [first, second, third, ...rest] = await enqueueAll(db, [{}, {}, {}, { subject: "s" }, {}]);
@@ -318,6 +318,7 @@ test("a worker bound to a tenant settles and claims that tenant's jobs only", as
   await claimAll(db);
   await settle(db, [success(gone)]);
   const [ownNext] = await enqueueAll(db, [{}, { tenant_id: U }]);
+  await claimedByBound(db, T);
   const worker = await boundLogin(db, T, "jobforge_worker");
   const answer = await settle(worker, [success(others), success(own), success(gone)], { claim: 10 });
   // The worker must not learn that the other tenant's run has ended either.

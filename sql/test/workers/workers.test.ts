@@ -20,7 +20,7 @@ import {
   workerHeartbeat,
 } from "../support/kernel.ts";
 import { claimAll } from "../support/settle.ts";
-import { boundLogin, login } from "../support/tenants.ts";
+import { boundLogin, claimedByBound, login } from "../support/tenants.ts";
 
 type Worker = {
   id: string;
@@ -312,6 +312,7 @@ test("a bound worker that uses another worker's name neither ends nor sees lease
   const [own, others] = await enqueueAll(db, [{}, { tenant_id: U }]);
   await workerHeartbeat(db, "w1", { instance: "one" });
   await claimAll(db);
+  await claimedByBound(db, T);
   for (const [id, tenant] of [
     [own, T],
     [others, U],
