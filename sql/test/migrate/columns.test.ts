@@ -29,7 +29,7 @@ const exceptions: readonly Exception[] = [
   },
   {
     table: "jobs",
-    columns: ["worker_id", "heartbeat_at", "parked_in", "counted"],
+    columns: ["worker_id", "heartbeat_at", "parked_in", "counted", "bound"],
     in: /^functions\//,
     because: "a job enters the table queued: no worker holds it, and no limit has looked at it",
   },
@@ -71,7 +71,7 @@ const exceptions: readonly Exception[] = [
   },
   {
     table: "jobs",
-    columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted"],
+    columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted", "bound"],
     in: /^views\/jobs/,
     because: "only the kernel uses these columns",
   },
