@@ -24,7 +24,7 @@ export class RateLimiter {
   readonly #now: () => number;
   /** In the order of their last use. */
   readonly #buckets: Map<string, Bucket> = new Map();
-  /** The bucket that all others share while so many buckets are in use that no more can be kept. */
+  /** When the limiter holds as many buckets as it may, new callers share this one. */
   readonly #shared: Bucket;
 
   constructor(limit: RateLimit, { what, maxBuckets, now }: RateLimiterOptions) {
@@ -35,7 +35,7 @@ export class RateLimiter {
     this.#shared = { tokens: limit.burst, filledAt: this.#now() };
   }
 
-  /** Takes a token from the bucket. If there is none, throws an error that says when there will be one. */
+  /** Takes a token from the bucket. If the bucket is empty, throws an error with the time of the next token. */
   take(name: string): void {
     this.require(name);
     this.charge(name);

@@ -56,8 +56,8 @@ begin
   due := jobforge.next_due(p_types, p_tenant_id, p_floor);
 end $$;
 
--- Returns when the next waiting job or schedule of the types becomes due, of one tenant or of all with null; null when
--- there is none.
+-- Returns when the next waiting job or schedule of the types becomes due: of one tenant, or with null of all tenants.
+-- Returns null when nothing waits.
 create or replace function jobforge.next_due(
   p_types text[], p_tenant_id uuid, p_floor timestamptz default '-infinity'
 ) returns timestamptz

@@ -10,7 +10,7 @@
 --   full_types  the types that are full
 --   busy_lanes  the lanes of tenants whose limits a claim of a bound role holds
 --   again_at    when to ask again
---   gave_up     it passed over so many jobs that it stopped
+--   gave_up     it stopped because it had passed over 2,000 jobs
 --   bytes       how much the jobs have that were measured (see fit_bytes.sql)
 --   cut         jobs were left in the queue because of their size. Then the positions of the streams are past them
 -- Locks the jobs it starts and parks, and those it leaves because of their size. Skips what another transaction has

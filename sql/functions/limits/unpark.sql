@@ -44,7 +44,7 @@ begin
   end if;
 end $$;
 
--- Returns when the next bucket must be checked that the caller may check; null if there is none.
+-- Returns when the next request is due that the caller may serve; null without such a request.
 create or replace function jobforge.next_unpark_at() returns timestamptz
 language plpgsql stable as $$
 declare
