@@ -105,6 +105,15 @@ create type jobforge.candidate as (
   seq             bigint
 );
 
+-- How much room a bucket has. mine: this transaction decides about it; otherwise the rest is not known. room: how many
+-- jobs may start (null: any number). only_id: the only job that may start. next_at: when it is worth asking again.
+create type jobforge.room as (
+  mine    boolean,
+  room    integer,
+  only_id uuid,
+  next_at timestamptz
+);
+
 -- What a claim must respect in addition to gates.
 --   limited  there are limits, or requests to unpark
 --   counted  a limit counts running jobs, so runs must be marked as counted

@@ -22,3 +22,10 @@ begin
     cross join lateral generate_series(1, p_weights[t.turn]) n
     order by t.place, n);
 end $$;
+
+-- Returns how many turns a tenant has in each round.
+create or replace function jobforge.weight_of(p_tenant_id uuid) returns integer
+language plpgsql stable as $$
+begin
+  return coalesce((select t.weight from jobforge.tenants t where t.tenant_id = p_tenant_id), 1);
+end $$;

@@ -127,5 +127,5 @@ describe("next to a tenant with 50,000 types and 20,000 priorities", () => {
         await db.query(`select jobforge_cancel_jobs($1, '{"status": "queued"}', 10000)`, [A]);
     for (const db of [few, many]) await db.query("vacuum (analyze) jobforge.jobs, jobforge.archive");
     await compare();
-  });
+  }, 300_000);
 });

@@ -91,7 +91,7 @@ test("the runs of others that hold the places of a type are a number, for operat
   db,
 }) => {
   await setLimit(db, "type", "a", { max: 3 });
-  for (const tenant_id of [U, U, T, T]) await enqueue(db, { tenant_id });
+  for (const tenant_id of [U, U, T, T, T]) await enqueue(db, { tenant_id });
   await claim(db, "w1", { types: ["a"] });
   const tenant = await boundLogin(db, T, "jobforge_tenant");
   const explain =
