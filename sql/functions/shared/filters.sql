@@ -1,12 +1,13 @@
 -- Raises JF002 for an unknown filter, so that a typing error never widens a list or a bulk cancel.
 create or replace function jobforge.require_filters(p_filters jsonb, p_known text[]) returns void
-language plpgsql immutable as $$
+language plpgsql stable as $$
 declare
   v_unknown text;
 begin
   if jsonb_typeof(p_filters) <> 'object' then
     perform jobforge.fail_argument('filters', 'filters must be a JSON object');
   end if;
+  perform jobforge.require_printable(p_filters, 'filters');
   select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
   if found then
     perform jobforge.fail_argument(v_unknown, format('unknown filter %s', v_unknown),
