@@ -118,6 +118,7 @@ returns text
 language plpgsql as $$
 declare
   v_results jsonb := p_results;
+  v_ends jobforge.run_end[];
 begin
   if jsonb_path_exists(v_results, 'strict $[*] ? (@.type() != "object")')
     or (pg_column_size(v_results) > jobforge.inline_bytes() and jobforge.may_have_wide_number(v_results))
@@ -130,6 +131,10 @@ begin
         end order by e.ord)
       from jsonb_array_elements(p_results) with ordinality e(item, ord));
   end if;
+  v_ends := jobforge.read_ends(v_results, p_now);
+  if jsonb_path_exists(v_results, 'lax $[*].children') then
+    v_ends := jobforge.without_refused_types(v_ends, p_tenant_id);
+  end if;
   return (
     -- Concatenated, in a third of the time that JSON functions take: ids, numbers and words need no escaping.
     select '[' || string_agg(concat(
@@ -137,5 +142,5 @@ begin
       ',"attempt":', coalesce(o.attempt::text, 'null'),
       ',"outcome":"', o.outcome, '","status":', coalesce('"' || o.status || '"', 'null'), '}'),
       ',' order by o.ord) || ']'
-    from unnest(jobforge.end_runs(p_worker_id, p_tenant_id, jobforge.read_ends(v_results, p_now), p_now)) o);
+    from unnest(jobforge.end_runs(p_worker_id, p_tenant_id, v_ends, p_now)) o);
 end $$;
