@@ -293,3 +293,45 @@ test("the types of children that wait for a key count against the quota", async 
   expect(await jobsOf(db, "c")).toHaveLength(1);
   expect(await countTypes(db)).toBe(3);
 });
+
+test("a thousand waiting children of one tenant do not delay the waiting child of another", async ({
+  db,
+}) => {
+  const application = await db.connect();
+  await application.query("begin");
+  await application.query(
+    `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 'child', 'idempotency_key', n::text))
+       from generate_series(1, 1000) n))`,
+    [T],
+  );
+  const wait =
+    "insert into jobforge.outbox (tenant_id, jobs) select $1, array[jobforge.new_job(p_type => 'child'," +
+    " p_id => jobforge.new_id(), p_idempotency_key => n::text)] from generate_series(1, $2::int) n";
+  await db.query(wait, [T, 1000]);
+  await db.query(wait, [U, 3]);
+  await maintain(db);
+  expect((await jobsOf(db)).map(({ tenant_id }) => tenant_id)).toEqual([U, U, U]);
+  // They are enqueued as soon as the application has ended its transaction, and all of them exist once.
+  await application.query("rollback");
+  await maintain(db);
+  expect(await countJobs(db)).toBe(1003);
+  expect(await db.value("select count(*)::int from jobforge.outbox")).toBe(0);
+});
+
+test("one tenant's children that need not wait are enqueued next to those that do", async ({ db }) => {
+  const application = await db.connect();
+  await application.query("begin");
+  await enqueue(application, { type: "child", idempotency_key: "7" });
+  await db.query(
+    `insert into jobforge.outbox (tenant_id, jobs) select $1, array[jobforge.new_job(p_type => 'child',
+       p_id => jobforge.new_id(), p_idempotency_key => n::text)] from generate_series(1, 20) n`,
+    [T],
+  );
+  await expect
+    .poll(async () => {
+      await maintain(db);
+      return (await jobsOf(db)).length;
+    })
+    .toBe(19);
+  await application.query("rollback");
+});
