@@ -7,6 +7,10 @@ begin
   if jsonb_typeof(p_filters) <> 'object' then
     perform jobforge.fail_argument('filters', 'filters must be a JSON object');
   end if;
+  -- A bulk change writes its filters to the audit log, and a page of that log has room for several rows.
+  if pg_column_size(p_filters #> '{}') > jobforge.document_bytes() then
+    perform jobforge.fail('JF008', 'Payload too large: filters are over 1 MiB', 'payload_too_large', 'filters');
+  end if;
   perform jobforge.require_printable(p_filters, 'filters');
   select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
   if found then
