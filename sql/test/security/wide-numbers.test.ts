@@ -3,22 +3,14 @@
  * document of many such numbers. Postgres raises 54000 when a text would have over 1 GB, so a function that prints the
  * documents of this file fails with that code.
  */
-import { readFileSync } from "node:fs";
 import type { TestConnection } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { callSamples } from "../../../test/samples.ts";
+import { type ApiFunction, storedApi } from "../support/api.ts";
 import { claim, enqueue, expectError, find, T } from "../support/kernel.ts";
 
-interface ApiFunction {
-  readonly name: string;
-  readonly parameters: readonly { readonly name: string; readonly type: string }[];
-  readonly returns: { readonly type: string; readonly rows: boolean };
-}
-
-const { functions }: { functions: ApiFunction[] } = JSON.parse(
-  readFileSync(new URL("../../api.json", import.meta.url), "utf8"),
-);
+const { functions } = storedApi();
 const byName = new Map(functions.map((each) => [each.name, each]));
 
 /** Documents of 1.3 GB as text. The last has more levels than a document may have. */
