@@ -274,6 +274,9 @@ create table jobforge.outbox (
   jobs      jobforge.new_job[] not null
 );
 
+-- Maintenance goes from tenant to tenant.
+create index outbox_by_tenant on jobforge.outbox (tenant_id, id);
+
 -- Workers that heartbeat as workers. A job's lease lives as long as the worker that holds it.
 --   scope the tenant that the worker's role is bound to, or all ones. A bound worker keeps no other tenant's lease
 --         alive

@@ -1,5 +1,6 @@
 /** Attacks that are a series of statements of one login. */
 import type { Random } from "../../../sql/test/support/random.ts";
+import { tenantViews } from "../../../sql/test/support/views.ts";
 import type { CallerName } from "../scene.ts";
 import type { Holdings } from "../tenants.ts";
 
@@ -27,16 +28,6 @@ const otherRoles: readonly string[] = [
   "postgres",
   "pg_read_all_data",
   "pg_execute_server_program",
-];
-
-const views: readonly string[] = [
-  "jobforge_jobs",
-  "jobforge_job_attempts",
-  "jobforge_job_results",
-  "jobforge_connector_configs",
-  "jobforge_audit_log",
-  "jobforge_schedules",
-  "jobforge_usage",
 ];
 
 /** A function that shows its argument to the caller. It claims to cost nothing, so that it is evaluated first. */
@@ -182,7 +173,7 @@ const foreignCode: readonly Escape[] = [
   ]),
 ];
 
-const oracles: readonly Escape[] = views.flatMap((view) => [
+const oracles: readonly Escape[] = tenantViews.flatMap((view) => [
   single("tenant A", `a leaky function over ${view}`, ({ random }) => [
     leak("pg_temp"),
     "create operator lair.@@@ (leftarg = text, rightarg = text, function = texteq, restrict = eqsel)",

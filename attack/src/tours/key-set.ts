@@ -1,7 +1,7 @@
 /** A server that trusts the keys of a JWKS, and tokens that it must refuse. */
 import { createHmac } from "node:crypto";
-import { createServer as createHttpServer } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
+import { serveJson } from "../../../test/serve-json.ts";
 import { Target } from "../http.ts";
 import type { Scene } from "../scene.ts";
 import { tenantA } from "../tenants.ts";
@@ -18,8 +18,10 @@ export async function keySet(scene: Scene): Promise<KeySet> {
   const right = await generateKeyPair("RS256", { extractable: true });
   const wrong = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(right.publicKey)), kid: "k1", alg: "RS256", use: "sig" };
-  const published = await serve({ keys: [jwk] });
-  const evil = await serve({ keys: [{ ...(await exportJWK(wrong.publicKey)), kid: "k1", alg: "RS256" }] });
+  const published = await serveJson({ keys: [jwk] });
+  const evil = await serveJson({
+    keys: [{ ...(await exportJWK(wrong.publicKey)), kid: "k1", alg: "RS256" }],
+  });
   const target = await Target.open(scene, {
     ...{ jwtSecret: undefined, jwksUrl: published.url, jwtIssuer: issuer, jwtAudience: audience },
   });
@@ -66,24 +68,7 @@ export async function keySet(scene: Scene): Promise<KeySet> {
     ],
     [Symbol.asyncDispose]: async () => {
       await target[Symbol.asyncDispose]();
-      await Promise.all([published, evil].map((each) => each.close()));
-    },
-  };
-}
-
-/** Starts a web server that serves one document. */
-async function serve(document: unknown): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = createHttpServer((_, response) =>
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document)),
-  );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await Promise.all([published, evil].map((each) => each[Symbol.asyncDispose]()));
     },
   };
 }

@@ -3,12 +3,12 @@ import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect } from "vitest";
+import { serveJson } from "../../../test/serve-json.ts";
 import {
   appToken,
   type Claims,
   type RequestOptions,
   secret,
-  serveJson,
   sign,
   startServer,
   T,

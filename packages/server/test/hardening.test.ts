@@ -4,9 +4,10 @@ import { connect } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import pg from "pg";
 import { describe, expect, vi } from "vitest";
+import { serveJson } from "../../../test/serve-json.ts";
 import { open } from "../src/listen.ts";
 import { type Events, openEvents } from "./support/events.ts";
-import { appToken, secret, serveJson, sign, startServer, T, test } from "./support/server.ts";
+import { appToken, secret, sign, startServer, T, test } from "./support/server.ts";
 
 const deep = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 

@@ -25,7 +25,7 @@ begin
       format('job %s: must be a JSON object', v_bad.index));
   elsif found and v_bad.key is null then
     perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.wrong),
-      format('job %s: %s must be a text', v_bad.index, v_bad.wrong));
+      format('job %s: %s must %s', v_bad.index, v_bad.wrong, jobforge.kind_of_key(v_bad.wrong)));
   elsif found then
     perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.key),
       format('job %s: unknown key %s', v_bad.index, v_bad.key),
@@ -53,7 +53,9 @@ exception when data_exception or invalid_parameter_value then
   perform jobforge.fail_unreadable(p_jobs, sqlerrm);
 end $$;
 
--- Returns the first key of a job whose value must be a text and is not. One expression, so that Postgres inlines it.
+-- Returns the first key of a job, other than the payload, whose value is of the wrong kind. The values become texts,
+-- numbers and times later. A value of the wrong kind would be printed for that, whatever its size. One expression, so
+-- that Postgres inlines it.
 create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
 language sql immutable as $$
   select case
@@ -64,6 +66,23 @@ language sql immutable as $$
     when jsonb_typeof(p_job -> 'subject') not in ('string', 'null') then 'subject'
     when jsonb_typeof(p_job -> 'concurrency_key') not in ('string', 'null') then 'concurrency_key'
     when jsonb_typeof(p_job -> 'traceparent') not in ('string', 'null') then 'traceparent'
+    when jsonb_typeof(p_job -> 'run_at') in ('array', 'object') then 'run_at'
+    when jsonb_typeof(p_job -> 'expires_at') in ('array', 'object') then 'expires_at'
+    when jsonb_typeof(p_job -> 'max_attempts') in ('array', 'object') then 'max_attempts'
+    when jsonb_typeof(p_job -> 'priority') in ('array', 'object') then 'priority'
+    when jsonb_typeof(p_job -> 'tags') not in ('array', 'null')
+      or jsonb_path_exists(p_job -> 'tags', 'strict $[*] ? (@.type() != "string")', silent => true) then 'tags'
+  end
+$$;
+
+-- Returns what the value of such a key must be, as the end of a sentence.
+create or replace function jobforge.kind_of_key(p_key text) returns text
+language sql immutable as $$
+  select case
+    when p_key in ('run_at', 'expires_at') then 'be a time'
+    when p_key in ('max_attempts', 'priority') then 'be a number'
+    when p_key = 'tags' then 'be an array of texts'
+    else 'be a text'
   end
 $$;
 

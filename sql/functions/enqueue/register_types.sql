@@ -2,8 +2,7 @@
 -- renewed by an enqueue after a day, and maintenance forgets it after two days if nothing uses it. So a transaction
 -- that found a registration must have been open for a day to commit a job without one.
 
--- Registers the types that a tenant is about to use, for a caller who may use any number of types: a worker that
--- settles a run with children, or the kernel. Never waits.
+-- Registers the types that a tenant is about to use. The caller has checked the quota of types. Never waits.
 create or replace function jobforge.register_types(p_tenant_id uuid, p_types text[], p_now timestamptz) returns void
 language plpgsql
 set enable_seqscan = off as $$

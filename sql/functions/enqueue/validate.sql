@@ -1,18 +1,3 @@
--- Returns whether a JSON document is over the cap of 1 MiB as text. A number such as 1e100000 is stored in a few bytes
--- and printed in 100 kB.
-create or replace function jobforge.is_oversized(p_document jsonb) returns boolean
-language sql immutable as $$
-  select octet_length(p_document::text) > jobforge.document_bytes()
-$$;
-
--- Returns whether a JSON document of this many bytes as text has more than 4,000 levels. Postgres parses about 16,000
--- levels with its usual stack, and fewer inside of functions. So a deeper payload would be a job that no claim can
--- return as jsonb. A document of 8 kB or less cannot have as many levels, and is not read.
-create or replace function jobforge.is_too_deep(p_document jsonb, p_bytes integer) returns boolean
-language sql immutable as $$
-  select p_bytes > 8000 and jsonb_path_exists(p_document, 'strict $.**{4000}')
-$$;
-
 -- Returns whether a caller may use a text as a key: null, or 1 to 1024 bytes.
 create or replace function jobforge.is_key(p_text text) returns boolean
 language sql immutable as $$
@@ -52,8 +37,7 @@ language sql stable as $$
     when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
       then array['traceparent', 'traceparent must be a W3C trace context header']
     when p_job.bytes > jobforge.document_bytes() then array['payload', 'payload is larger than 1 MiB']
-    when jobforge.is_too_deep(p_job.payload, p_job.bytes)
-      then array['payload', 'payload is nested more than 4000 levels deep']
+    when p_job.bytes < 0 then array['payload', 'payload ' || jobforge.document_problem(p_job.bytes)]
   end
 $$;
 

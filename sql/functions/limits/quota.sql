@@ -158,8 +158,9 @@ begin
 end $$;
 
 -- Returns how many more types a tenant may use; null: any number. The default number applies to callers that act for a
--- tenant, and not to operators and workers that are bound to none. A tenant's own number applies to every caller. Like
--- the quota of pending jobs, it does not stop children and runs of schedules.
+-- tenant, and not to operators and workers that are bound to none. A tenant's own number applies to every caller. Types
+-- of transactions in flight are not counted: several at once may each use all the room that is left. Runs of schedules
+-- need no room, because the type of a schedule counts.
 create or replace function jobforge.types_left(p_tenant_id uuid) returns integer
 language plpgsql stable as $$
 declare

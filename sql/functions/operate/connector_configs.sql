@@ -13,9 +13,10 @@ begin
   perform require_tenant(p_tenant_id);
   if p_connector_type is null or btrim(p_connector_type) = '' or length(p_connector_type) > 200 then
     perform fail_argument('connector_type', 'connector_type must have 1 to 200 characters');
-  elsif jsonb_typeof(p_config) <> 'object' or octet_length(p_config::text) > 65536 then
+  elsif jsonb_typeof(p_config) <> 'object' or text_bytes(p_config) > 65536 then
     perform fail_argument('config', 'config must be a JSON object of at most 64 kB');
   end if;
+  perform require_printable(p_config, 'config');
   if p_config is null then
     delete from connector_configs c where c.tenant_id = p_tenant_id and c.connector_type = p_connector_type;
   else

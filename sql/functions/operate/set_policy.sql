@@ -15,6 +15,7 @@ declare
   v_column text;
 begin
   perform require_operator();
+  perform require_printable(p_policy, 'policy');
   if p_type is null or btrim(p_type) = '' or length(p_type) > 200 then
     perform fail_argument('type', 'type must have 1 to 200 characters');
   elsif p_policy is null or jsonb_typeof(p_policy) <> 'object' then

@@ -15,6 +15,7 @@ declare
   v_tenant tenants;
 begin
   perform require_operator();
+  perform require_printable(p_settings, 'settings');
   if p_tenant_id is null then
     perform require_tenant(p_tenant_id);
   elsif p_settings is null or jsonb_typeof(p_settings) <> 'object' then

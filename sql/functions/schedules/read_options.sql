@@ -180,6 +180,7 @@ begin
     perform jobforge.fail_schedule('options', 'options must be a JSON object',
       'Name one of cron, every and dynamic in it.');
   end if;
+  perform jobforge.require_printable(p_options - 'payload', 'options');
   select k into v_unknown from jsonb_object_keys(p_options) k where k <> all (v_known) limit 1;
   if found then
     perform jobforge.fail_schedule(v_unknown, format('unknown option %s', v_unknown),
@@ -256,7 +257,7 @@ begin
     jobforge.new_job(p_type => p_schedule.type, p_payload => p_schedule.payload, p_priority => p_schedule.priority,
       p_max_attempts => p_schedule.max_attempts, p_tags => p_schedule.tags, p_subject => p_schedule.subject,
       p_concurrency_key => p_schedule.concurrency_key), p_now);
-  if v_problem[1] = 'payload' then
+  if v_problem[2] = 'payload is larger than 1 MiB' then
     perform jobforge.fail('JF008', 'Payload too large: payload is over 1 MiB', 'payload_too_large', 'payload',
       'Store it elsewhere and pass a reference.');
   elsif v_problem is not null then

@@ -28,6 +28,14 @@ begin
   elsif exists (select from jsonb_array_elements(p_schedules) s where jsonb_typeof(s) <> 'object') then
     perform jobforge.fail_schedule('schedules', 'schedules must be objects', 'Each has type, key and options.');
   end if;
+  select format('schedules[%s].%s', s.ord - 1, k.name) as field into v
+  from jsonb_array_elements(p_schedules) with ordinality s(item, ord)
+  cross join unnest('{tenant_id,type,key}'::text[]) k(name)
+  where jsonb_typeof(s.item -> k.name) not in ('string', 'null')
+  limit 1;
+  if found then
+    perform jobforge.fail_schedule(v.field, v.field || ' must be a text', 'Each has type, key and options.');
+  end if;
   select d.place into v from jobforge.read_declarations(p_schedules, p_tenant_id) d where d.tenant_id <> p_tenant_id
     limit 1;
   if found then

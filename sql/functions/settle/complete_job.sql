@@ -49,11 +49,24 @@ begin
     perform fail_argument('cost_cents', 'cost_cents must not be negative');
   elsif is_long_ref(p_artifact_ref) then
     perform fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
-  elsif is_oversized(p_result) then
-    perform fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result',
-      'Store it elsewhere and pass a reference as artifact_ref.');
+  elsif p_result is not null then
+    perform require_result(p_result);
   end if;
   return end_one_run(p_worker_id, v_end);
+end $$;
+
+-- Raises if a result cannot be stored: JF008 if it is over 1 MiB, JF002 if it has too many levels or wide numbers.
+create or replace function jobforge.require_result(p_result jsonb) returns void
+language plpgsql stable as $$
+declare
+  v_bytes integer := jobforge.text_bytes(p_result);
+begin
+  if v_bytes > jobforge.document_bytes() then
+    perform jobforge.fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result',
+      'Store it elsewhere and pass a reference as artifact_ref.');
+  elsif v_bytes < 0 then
+    perform jobforge.require_printable(p_result, 'result');
+  end if;
 end $$;
 
 -- Ends one run and returns {id, status, run_at}. JF003 when the fence refuses it.

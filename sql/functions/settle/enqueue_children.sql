@@ -1,5 +1,59 @@
+-- Returns the ends of runs with each success that has a child of a refused type as a failure that is not retried, like
+-- one whose children are invalid. A type is refused if it is new to the tenant and the tenant's quota of types has no
+-- room for it, as in an enqueue by the same caller. p_tenant_id: the tenant that the worker is bound to. Locks nothing.
+create or replace function jobforge.without_refused_types(p_ends jobforge.run_end[], p_tenant_id uuid)
+returns jobforge.run_end[]
+language plpgsql stable
+set enable_seqscan = off as $$
+declare
+  v_family record;
+  v_fitting text[];
+  v_refused integer[] := '{}';
+begin
+  for v_family in
+    select j.tenant_id, array_agg(e.ord) as ords
+    from unnest(p_ends) e
+    cross join lateral (
+      select j.tenant_id
+      from jobforge.jobs j
+      where j.id = e.id and j.state = 'running' and (p_tenant_id is null or j.tenant_id = p_tenant_id)
+      limit 1
+    ) j
+    where e.children is not null
+    group by j.tenant_id
+  loop
+    v_fitting := jobforge.types_that_fit(v_family.tenant_id, array(
+      select c.type
+      from unnest(p_ends) e
+      cross join lateral unnest(e.children) c
+      where e.ord = any (v_family.ords)
+      group by c.type
+      order by min(e.ord), min(c.ord)));
+    continue when v_fitting is null;
+    v_refused := v_refused || array(
+      select e.ord
+      from unnest(p_ends) e
+      where e.ord = any (v_family.ords)
+        and exists (select from unnest(e.children) c where c.type <> all (v_fitting)));
+  end loop;
+  if v_refused = '{}' then
+    return p_ends;
+  end if;
+  return array(
+    select case when e.ord = any (v_refused)
+        then jobforge.run_end(p_ord => e.ord, p_id => e.id, p_attempt => e.attempt, p_status => 'failed',
+          p_error => jsonb_build_object('name', 'InvalidResult', 'message',
+            'Job limit exceeded for tenant: the children have too many types'),
+          p_retry => false, p_cost_cents => e.cost_cents, p_next_run_at => e.next_run_at)
+        else e
+      end
+    from unnest(p_ends) e
+    order by e.ord);
+end $$;
+
 -- Enqueues the children of runs that succeeded, for the tenants of their parents. If an application's open transaction
--- holds the key of a child, the child waits in the outbox, so that no settle waits for an application.
+-- holds the key of a child, the child waits in the outbox, so that no settle waits for an application. Its type is
+-- registered all the same, so that the quota of types counts it.
 create or replace function jobforge.enqueue_children(
   p_ends jobforge.run_end[], p_outcomes jobforge.run_outcome[], p_now timestamptz
 ) returns void
@@ -19,6 +73,7 @@ begin
     group by o.tenant_id
     order by o.tenant_id
   loop
+    perform jobforge.register_types(v_family.tenant_id, array(select j.type from unnest(v_family.jobs) j), p_now);
     insert into jobforge.outbox (tenant_id, jobs)
     select v_family.tenant_id, array[j]
     from unnest(jobforge.enqueue_without_waiting(v_family.tenant_id, v_family.jobs, p_now)) j;
@@ -58,7 +113,8 @@ begin
   return v_held;
 end $$;
 
--- Enqueues jobs and wakes workers. Returns false, and changes nothing, when another transaction holds one of the keys.
+-- Enqueues jobs, whose types are registered, and wakes workers. Returns false, and changes nothing, when another
+-- transaction holds one of the keys.
 create or replace function jobforge.try_enqueue(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
 returns boolean
 language plpgsql as $$
@@ -66,7 +122,6 @@ declare
   v_before text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
-  perform jobforge.register_types(p_tenant_id, array(select j.type from unnest(p_jobs) j), p_now);
   perform jobforge.enqueue(p_tenant_id,
     array(
       select jobforge.new_job(p_ord => (row_number() over ())::integer, p_id => j.id, p_type => j.type,

@@ -24,7 +24,6 @@ begin
         p_status => case when x.problem is not null and r.status = 'succeeded' then 'failed' else r.status end,
         p_error => case
           when x.problem is not null and r.status = 'succeeded' then x.problem
-          when pg_column_size(r.error) > 65536 then jobforge.short_error(r.error)
           else r.error
         end,
         p_result => case when x.problem is null then r.result end,
@@ -63,16 +62,14 @@ language sql immutable as $$
   from jsonb_array_elements(p_results) with ordinality e(item, ord)
 $$;
 
--- Why the result or the children of a run cannot be stored: an error for the run, or null. A result whose text Postgres
--- cannot even make, such as 10,000 times 1e100000, is over 1 MiB as well.
+-- Why the result or the children of a run cannot be stored: an error for the run, or null.
 create or replace function jobforge.problem_with_end(
   p_result jsonb, p_artifact_ref text, p_children jsonb, p_now timestamptz
 ) returns jsonb
 language plpgsql as $$
 begin
-  if jobforge.is_oversized(p_result) then
-    perform jobforge.fail('JF008', 'Payload too large: result is over 1 MiB', 'payload_too_large', 'result');
-  elsif jobforge.is_long_ref(p_artifact_ref) then
+  perform jobforge.require_result(p_result);
+  if jobforge.is_long_ref(p_artifact_ref) then
     perform jobforge.fail_argument('artifact_ref', 'artifact_ref is longer than 4096 bytes');
   elsif p_children is not null then
     perform jobforge.read_children(p_children, p_now);
@@ -83,15 +80,6 @@ exception when sqlstate 'JF002' or sqlstate 'JF008' then
 when program_limit_exceeded or statement_too_complex then
   return '{"name": "InvalidResult", "message": "The result or the children are too large or nested too deeply"}';
 end $$;
-
--- Returns an error with only the texts that are stored of a long one: see jobforge.error_of. The text of the whole
--- error, which error_of measures, may be longer than Postgres can make.
-create or replace function jobforge.short_error(p_error jsonb) returns jsonb
-language sql immutable as $$
-  select coalesce(jsonb_object_agg(k.key, left(p_error ->> k.key, 8000)), '{}') || '{"truncated": true}'
-  from unnest(array['name', 'message', 'stack']) k(key)
-  where jsonb_typeof(p_error -> k.key) = 'string'
-$$;
 
 -- Returns whether an artifact_ref is longer than 4096 bytes. Null for null.
 create or replace function jobforge.is_long_ref(p_artifact_ref text) returns boolean

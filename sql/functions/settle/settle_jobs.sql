@@ -60,6 +60,7 @@ declare
   v_bound uuid := case when v_tenant_id is not null then claimable_tenant(null) end;
   v_settled text := '[]';
   v_claimed record;
+  v_hint jsonb := case when unprintable(p_hint) is null then p_hint end;
   v_jobs jsonb;
   v_claim_error json;
 begin
@@ -76,7 +77,7 @@ begin
   end if;
   begin
     if p_claim_limit > 0 then
-      v_claimed := claim_documents(p_worker_id, p_claim_limit, p_types, v_tenant_id, v_now, p_hint);
+      v_claimed := claim_documents(p_worker_id, p_claim_limit, p_types, v_tenant_id, v_now, v_hint);
       if p_parse then
         v_jobs := v_claimed.jobs::jsonb;
         v_claimed.jobs := '[]';
@@ -87,7 +88,7 @@ begin
     v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
   end;
   if p_claim_limit = 0 or v_claim_error is not null then
-    select '[]' as jobs, p_hint as hint, next_due(open_types(p_types, v_now, v_tenant_id), v_tenant_id) as due,
+    select '[]' as jobs, v_hint as hint, next_due(open_types(p_types, v_now, v_tenant_id), v_tenant_id) as due,
       false as more
     into v_claimed;
   end if;
@@ -100,17 +101,39 @@ begin
   end if;
 end $$;
 
--- Ends the runs of a JSON array and returns [{id, attempt, outcome, status}] in its order, as text.
+-- Returns whether a document has a wide number, or so many levels that Postgres cannot find out.
+create or replace function jobforge.may_have_wide_number(p_document jsonb) returns boolean
+language plpgsql immutable as $$
+begin
+  return jobforge.has_wide_number(p_document);
+exception when statement_too_complex then
+  return true;
+end $$;
+
+-- Ends the runs of a JSON array and returns [{id, attempt, outcome, status}] in its order, as text. What is not an end
+-- matches no job: a value that is not an object, and an end that may not be printed apart from its error, result and
+-- children, which are checked where they are read. All texts of all ends are made at once, so the whole array counts.
 create or replace function jobforge.settle(p_worker_id text, p_tenant_id uuid, p_results jsonb, p_now timestamptz)
 returns text
 language plpgsql as $$
 declare
   v_results jsonb := p_results;
+  v_ends jobforge.run_end[];
 begin
-  if jsonb_path_exists(v_results, 'strict $[*] ? (@.type() != "object")') then
+  if jsonb_path_exists(v_results, 'strict $[*] ? (@.type() != "object")')
+    or (pg_column_size(v_results) > jobforge.inline_bytes() and jobforge.may_have_wide_number(v_results))
+  then
     v_results := (
-      select jsonb_agg(case jsonb_typeof(e.item) when 'object' then e.item else '{}' end order by e.ord)
+      select jsonb_agg(case
+          when jsonb_typeof(e.item) <> 'object'
+            or jobforge.may_have_wide_number(e.item - array['error', 'result', 'children']) then '{}'
+          else e.item
+        end order by e.ord)
       from jsonb_array_elements(p_results) with ordinality e(item, ord));
+  end if;
+  v_ends := jobforge.read_ends(v_results, p_now);
+  if jsonb_path_exists(v_results, 'lax $[*].children') then
+    v_ends := jobforge.without_refused_types(v_ends, p_tenant_id);
   end if;
   return (
     -- Concatenated, in a third of the time that JSON functions take: ids, numbers and words need no escaping.
@@ -119,5 +142,5 @@ begin
       ',"attempt":', coalesce(o.attempt::text, 'null'),
       ',"outcome":"', o.outcome, '","status":', coalesce('"' || o.status || '"', 'null'), '}'),
       ',' order by o.ord) || ']'
-    from unnest(jobforge.end_runs(p_worker_id, p_tenant_id, jobforge.read_ends(v_results, p_now), p_now)) o);
+    from unnest(jobforge.end_runs(p_worker_id, p_tenant_id, v_ends, p_now)) o);
 end $$;

@@ -1,12 +1,17 @@
 -- Raises JF002 for an unknown filter, so that a typing error never widens a list or a bulk cancel.
 create or replace function jobforge.require_filters(p_filters jsonb, p_known text[]) returns void
-language plpgsql immutable as $$
+language plpgsql stable as $$
 declare
   v_unknown text;
 begin
   if jsonb_typeof(p_filters) <> 'object' then
     perform jobforge.fail_argument('filters', 'filters must be a JSON object');
   end if;
+  -- A bulk change writes its filters to the audit log, and a page of that log has room for several rows.
+  if pg_column_size(p_filters #> '{}') > jobforge.document_bytes() then
+    perform jobforge.fail('JF008', 'Payload too large: filters are over 1 MiB', 'payload_too_large', 'filters');
+  end if;
+  perform jobforge.require_printable(p_filters, 'filters');
   select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
   if found then
     perform jobforge.fail_argument(v_unknown, format('unknown filter %s', v_unknown),

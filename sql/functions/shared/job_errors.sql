@@ -15,9 +15,9 @@ language sql immutable as $$
     select case
         when jobforge.is_small(error) then jobforge.redact(error, p_redact)
         else jsonb_strip_nulls(jsonb_build_object(
-          'name', left(jobforge.redact_text(left(error ->> 'name', 1000), p_redact), 200),
-          'message', left(jobforge.redact_text(left(error ->> 'message', 8000), p_redact), 2000),
-          'stack', left(jobforge.redact_text(left(error ->> 'stack', 8000), p_redact), 2000),
+          'name', left(jobforge.redact_text(left(jobforge.text_at(error, 'name'), 1000), p_redact), 200),
+          'message', left(jobforge.redact_text(left(jobforge.text_at(error, 'message'), 8000), p_redact), 2000),
+          'stack', left(jobforge.redact_text(left(jobforge.text_at(error, 'stack'), 8000), p_redact), 2000),
           'truncated', true))
       end as error
     from normal
@@ -27,6 +27,12 @@ language sql immutable as $$
       'attemptedAt', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
     || jsonb_strip_nulls(error)
   from bounded
+$$;
+
+-- Returns the value under a key as text; null if it may not be printed.
+create or replace function jobforge.text_at(p_document jsonb, p_key text) returns text
+language sql stable as $$
+  select case when jobforge.unprintable(p_document -> p_key) is null then p_document ->> p_key end
 $$;
 
 -- Returns the group of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted

@@ -1,6 +1,7 @@
 -- Makes a job to enqueue, with the defaults of jobforge_enqueue_job for what is left out or null. p_ord is its place in
 -- the call. One expression that uses each parameter once, except the payload, so that Postgres inlines it: naming the
--- fields costs nothing. The length of the payload is found here, and nowhere else on the way of the job.
+-- fields costs nothing. The length of the payload is found here, and nowhere else on the way of the job. It is negative
+-- if the payload may not be printed: see jobforge.text_bytes.
 create or replace function jobforge.new_job(
   p_type text,
   p_ord integer default 1,
@@ -18,9 +19,9 @@ create or replace function jobforge.new_job(
   p_expires_at timestamptz default null,
   p_traceparent text default null
 ) returns jobforge.new_job
-language sql immutable parallel safe as $$
+language sql stable parallel safe as $$
   select row(
     p_ord, p_id, p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts,
     coalesce(p_priority, 0), p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject,
-    p_concurrency_key, p_expires_at, p_traceparent, octet_length(coalesce(p_payload, '{}')::text))::jobforge.new_job
+    p_concurrency_key, p_expires_at, p_traceparent, jobforge.text_bytes(coalesce(p_payload, '{}')))::jobforge.new_job
 $$;

@@ -46,15 +46,17 @@ end $$;
 
 -- Returns whether a JSON document is small enough to be masked value by value: at most 16 kB and 200 values. Each value
 -- costs several regular expressions, and a settle masks as many errors as it has runs. What is nested more than 16
--- levels deep is one text, so it is not counted.
+-- levels deep is one text, so it is not counted. It is immutable like jobforge.redact: otherwise Postgres would mask a
+-- constant document while it plans, whatever its size.
 create or replace function jobforge.is_small(p_document jsonb) returns boolean
 language plpgsql immutable as $$
 declare
-  v_bytes integer := octet_length(p_document::text);
+  v_bytes integer := jobforge.text_bytes(p_document);
 begin
   -- A value has at least two bytes with its separator, so a short document has few.
-  return v_bytes <= 400
-    or (v_bytes <= 16384 and (select count(*) from jsonb_path_query(p_document, 'strict $.**{0 to 16}')) <= 200);
+  return v_bytes between 0 and 400
+    or (v_bytes between 0 and 16384
+      and (select count(*) from jsonb_path_query(p_document, 'strict $.**{0 to 16}')) <= 200);
 end $$;
 
 -- Returns a JSON document with its secrets masked. Values of keys that the type's policy lists are masked whatever they

@@ -49,6 +49,7 @@ end $$;
 create or replace function jobforge.changed_job(p_job jobforge.jobs, p_changes jsonb) returns jobforge.new_job
 language plpgsql as $$
 begin
+  perform jobforge.require_printable(p_changes - 'payload', 'changes');
   if jsonb_typeof(p_changes -> 'tags') not in ('array', 'null') then
     perform jobforge.fail_argument('tags', 'tags must be an array of texts');
   end if;

@@ -25,6 +25,7 @@ declare
   v_lost integer := 0;
 begin
   perform require_worker_id(p_worker_id);
+  perform require_printable(v_info, 'info');
   if jsonb_typeof(v_info) <> 'object' or jsonb_typeof(v_held) <> 'array'
     or octet_length((v_info - 'held')::text) > 16384
   then

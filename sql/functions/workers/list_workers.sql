@@ -1,5 +1,6 @@
 -- Returns the workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
 -- minute). It is forgotten after a day of silence. A role bound to a tenant sees the workers of that tenant.
+-- Bounded by bytes (page_bytes): workers that were seen before those that fit are left out.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_workers()
 returns table (
@@ -23,8 +24,14 @@ set search_path = jobforge, pg_temp as $$
     w.info ->> 'host',
     case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
     w.info ->> 'version'
-  from workers w
-  cross join (select bound_tenant() as tenant_id offset 0) b
-  where w.scope = coalesce(b.tenant_id, w.scope)
+  from (
+    select w.*,
+      sum(octet_length(w.id) + octet_length(w.info::text) + coalesce(octet_length(w.instance), 0))
+        over (order by w.seen_at desc, w.id rows unbounded preceding) as bytes
+    from workers w
+    cross join (select bound_tenant() as tenant_id offset 0) b
+    where w.scope = coalesce(b.tenant_id, w.scope)
+  ) w
+  where w.bytes <= page_bytes()
   order by w.seen_at desc, w.id
 $$;

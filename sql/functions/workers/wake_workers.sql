@@ -12,6 +12,7 @@ begin
   if p_wakes is null or jsonb_typeof(p_wakes) <> 'object' then
     perform fail_argument('wakes', 'wakes must be a JSON object of types and times');
   end if;
+  perform require_printable(p_wakes, 'wakes');
   perform wake(k.type, filter_text(p_wakes, k.type, 'time')::timestamptz, v_now)
   from (select t as type from jsonb_object_keys(p_wakes) t limit 1000) k;
 end $$;

@@ -2,7 +2,17 @@
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, complete, enqueue, enqueueAll, expectError, type Sql, T, U } from "../support/kernel.ts";
+import {
+  claim,
+  complete,
+  enqueue,
+  enqueueAll,
+  expectError,
+  find,
+  type Sql,
+  T,
+  U,
+} from "../support/kernel.ts";
 import { settle } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 import { maintain } from "../support/usage.ts";
@@ -162,10 +172,11 @@ test("operators and workers are held to a tenant's own number, not to the defaul
   await expectError(enqueue(worker, { type: "more" }), "JF007", "type");
   await enqueue(worker, { type: "t7" });
   await enqueue(worker, { tenant_id: U, type: "more" });
-  // Children are not refused.
+  // The run of a parent whose child is refused fails.
   const [parent] = await claim(db, "w1", { types: ["t7"] });
   await settle(db, [{ id: parent?.id, attempt: 1, status: "succeeded", children: [{ type: "child" }] }]);
-  expect(await typesOf(db)).toContain("child");
+  expect(await find(db, parent?.id ?? "")).toMatchObject({ status: "failed" });
+  expect(await typesOf(db)).not.toContain("child");
 });
 
 test("a partial call that has room for some types and some jobs rejects the rest, each in its place", async ({

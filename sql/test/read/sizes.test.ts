@@ -1,7 +1,7 @@
 /** Pages are bounded by bytes as well as by rows. The next page goes on where the last one ended. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, claimIds, complete, enqueue, fail, type Sql, T } from "../support/kernel.ts";
+import { claim, claimIds, complete, enqueue, expectError, fail, type Sql, T } from "../support/kernel.ts";
 
 const mib = 1024 * 1024;
 
@@ -106,4 +106,44 @@ test("attempts are listed in pages of 200", async ({ db }) => {
   expect(await pageAfter(200)).toEqual(numbers(201, 400));
   expect(await pageAfter(400)).toEqual(numbers(401, 450));
   expect(await pageAfter(450)).toEqual([]);
+});
+
+test("a page of the audit log has at most 8 MiB", async ({ db }) => {
+  await db.query(
+    `select jobforge_cancel_jobs($1, jsonb_build_object('subject', repeat('a', $2) || n))
+     from generate_series(1, 20) n`,
+    [T, mib - 1000],
+  );
+  for (const [call, more] of [
+    ["jobforge_list_audit($2, $1)", [T]],
+    ["jobforge_list_audit(null, $1)", []],
+  ] as const) {
+    const pages = await pagesOf(db, call, { action: "JOBS_CANCELED" }, more);
+    expect(pages.map((page) => page.length)).toEqual([8, 8, 4]);
+  }
+  await expectError(
+    db.query("select jobforge_cancel_jobs($1, jsonb_build_object('subject', repeat('a', $2)))", [T, mib]),
+    "JF008",
+    "filters",
+  );
+});
+
+test("the list of workers has at most 8 MiB, those seen last", async ({ db }) => {
+  await db.query(
+    `select jobforge_heartbeat_worker('w' || n, jsonb_build_object('version', repeat('a', 16000)))
+     from generate_series(1, 700) n`,
+  );
+  await db.travel("10 seconds");
+  await db.query("select jobforge_heartbeat_worker('w7', '{}')");
+  const [{ count, bytes, first } = { count: 0, bytes: 0, first: "" }] = await db.query<{
+    count: number;
+    bytes: number;
+    first: string;
+  }>(
+    `select count(*)::int as count, sum(octet_length(to_json(w)::text))::int as bytes, (array_agg(w.id))[1] as first
+     from jobforge_list_workers() w`,
+  );
+  expect(first).toBe("w7");
+  expect(count).toBeGreaterThan(500);
+  expect(bytes).toBeLessThan(9 * mib);
 });

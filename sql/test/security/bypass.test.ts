@@ -3,18 +3,8 @@ import type { TestConnection } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { outcome } from "../support/failures.ts";
-import {
-  boundLogin,
-  clientRoles,
-  login,
-  only,
-  populate,
-  seen,
-  set,
-  T,
-  tenantViews,
-  U,
-} from "../support/tenants.ts";
+import { boundLogin, clientRoles, login, only, populate, seen, set, T, U } from "../support/tenants.ts";
+import { tenantViews } from "../support/views.ts";
 
 describe("a hostile search_path", () => {
   /** Creates objects with the names of the kernel's objects and of system functions that the kernel uses. */

@@ -3,18 +3,8 @@ import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { outcome } from "../support/failures.ts";
-import {
-  boundLogin,
-  callsNaming,
-  login,
-  only,
-  populate,
-  seen,
-  set,
-  T,
-  tenantViews,
-  U,
-} from "../support/tenants.ts";
+import { boundLogin, callsNaming, login, only, populate, seen, set, T, U } from "../support/tenants.ts";
+import { tenantViews } from "../support/views.ts";
 
 async function everything(db: TestDatabase): Promise<unknown> {
   return await db.value(

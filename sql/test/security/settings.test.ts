@@ -1,19 +1,11 @@
 /** What a caller has set for its session or its role does not change what a function of the API does. */
-import { readFileSync } from "node:fs";
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import { describe, expect, inject } from "vitest";
 import { test } from "../../../test/database.ts";
 import { callSamples } from "../../../test/samples.ts";
+import { storedApi } from "../support/api.ts";
 
-interface ApiFunction {
-  readonly name: string;
-  readonly parameters: readonly { readonly name: string; readonly type: string }[];
-  readonly returns: { readonly type: string; readonly rows: boolean };
-}
-
-const { functions }: { functions: ApiFunction[] } = JSON.parse(
-  readFileSync(new URL("../../api.json", import.meta.url), "utf8"),
-);
+const { functions } = storedApi();
 const byName = new Map(functions.map((each) => [each.name, each]));
 
 type Settings = Readonly<Record<string, string>>;

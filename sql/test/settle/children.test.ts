@@ -221,3 +221,117 @@ test("workers that run maintenance at the same time enqueue a waiting child exac
     [...parents.keys()].map((n) => ({ n })),
   );
 });
+
+/** Children of the types from a number to another. */
+function childrenOfTypes(from: number, to: number): { type: string; idempotency_key?: string }[] {
+  return Array.from({ length: to - from + 1 }, (_, n) => ({ type: `t${from + n}` }));
+}
+
+async function countTypes(db: Sql): Promise<number> {
+  return await db.value<number>("select cardinality(jobforge.types_of($1, 100000))", [T]);
+}
+
+test("children count against the quota of types, and a run whose children exceed it fails", async ({
+  db,
+}) => {
+  const parents = await enqueueAll(db, [{}, {}, {}, {}, {}]);
+  const worker = await boundLogin(db, T, "jobforge_worker");
+  await claim(worker, "w1", { limit: 5 });
+  const families = [
+    childrenOfTypes(1, 600),
+    childrenOfTypes(601, 1200),
+    childrenOfTypes(601, 999),
+    [{ type: "t1" }, { type: "t999" }, { type: "a" }],
+    [{ type: "t1000" }],
+  ];
+  const reports = parents.map((id, n) => success(id, { children: families[n], result: { n } }));
+  // In one call and in several: the first families that fit are enqueued.
+  await settle(worker, reports.slice(0, 2));
+  for (const report of reports.slice(2)) await settle(worker, [report]);
+  const found: Job[] = [];
+  for (const id of parents) found.push(await find(db, id));
+  expect(found.map(({ status }) => status)).toEqual([
+    "succeeded",
+    "failed",
+    "succeeded",
+    "succeeded",
+    "failed",
+  ]);
+  expect(found[1]?.error).toMatchObject({ name: "InvalidResult", message: expect.stringContaining("types") });
+  expect(found[1]).toMatchObject({ attempts: 1, result_id: null });
+  expect(await countTypes(db)).toBe(1000);
+});
+
+test("a worker bound to no tenant is held to the tenant's own number of types, not to the default one", async ({
+  db,
+}) => {
+  const [first, second, third] = await enqueueAll(db, [{}, {}, { tenant_id: U }]);
+  await claimAll(db);
+  await settle(db, [success(first, { children: childrenOfTypes(1, 1500) })]);
+  expect((await find(db, first ?? "")).status).toBe("succeeded");
+  await db.query("select jobforge_set_tenant($1, $2)", [T, { max_types: 1502 }]);
+  const children = childrenOfTypes(1, 1502);
+  await settle(db, [success(second, { children }), success(third, { children })]);
+  expect((await find(db, second ?? "")).status).toBe("failed");
+  expect((await find(db, third ?? "")).status).toBe("succeeded");
+});
+
+test("the types of children that wait for a key count against the quota", async ({ db }) => {
+  await db.query("select jobforge_set_tenant($1, $2)", [T, { max_types: 3 }]);
+  const [first, second] = await enqueueAll(db, [{}, {}]);
+  await claimAll(db);
+  const application = await db.connect();
+  await application.query("begin");
+  await enqueue(application, { type: "b", idempotency_key: "held" });
+  const waiting = { type: "c", idempotency_key: "k", dedupe_key: "d" };
+  await enqueue(application, waiting);
+  await settle(db, [success(first, { children: [{ type: "b", idempotency_key: "held" }, waiting] })]);
+  await application.query("rollback");
+  await settle(db, [success(second, { children: [{ type: "d" }] })]);
+  expect((await find(db, second ?? "")).status).toBe("failed");
+  await maintain(db);
+  expect(await jobsOf(db, "c")).toHaveLength(1);
+  expect(await countTypes(db)).toBe(3);
+});
+
+test("a thousand waiting children of one tenant do not delay the waiting child of another", async ({
+  db,
+}) => {
+  const application = await db.connect();
+  await application.query("begin");
+  await application.query(
+    `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 'child', 'idempotency_key', n::text))
+       from generate_series(1, 1000) n))`,
+    [T],
+  );
+  const wait =
+    "insert into jobforge.outbox (tenant_id, jobs) select $1, array[jobforge.new_job(p_type => 'child'," +
+    " p_id => jobforge.new_id(), p_idempotency_key => n::text)] from generate_series(1, $2::int) n";
+  await db.query(wait, [T, 1000]);
+  await db.query(wait, [U, 3]);
+  await maintain(db);
+  expect((await jobsOf(db)).map(({ tenant_id }) => tenant_id)).toEqual([U, U, U]);
+  // They are enqueued as soon as the application has ended its transaction, and all of them exist once.
+  await application.query("rollback");
+  await maintain(db);
+  expect(await countJobs(db)).toBe(1003);
+  expect(await db.value("select count(*)::int from jobforge.outbox")).toBe(0);
+});
+
+test("one tenant's children that need not wait are enqueued next to those that do", async ({ db }) => {
+  const application = await db.connect();
+  await application.query("begin");
+  await enqueue(application, { type: "child", idempotency_key: "7" });
+  await db.query(
+    `insert into jobforge.outbox (tenant_id, jobs) select $1, array[jobforge.new_job(p_type => 'child',
+       p_id => jobforge.new_id(), p_idempotency_key => n::text)] from generate_series(1, 20) n`,
+    [T],
+  );
+  await expect
+    .poll(async () => {
+      await maintain(db);
+      return (await jobsOf(db)).length;
+    })
+    .toBe(19);
+  await application.query("rollback");
+});

@@ -2,6 +2,7 @@
  * The public functions and views as the catalog has them. `sql/api.json` holds the result, so that clients in every
  * language can generate their calls from it without a database.
  */
+import { readFileSync } from "node:fs";
 import type { TestDatabase } from "@jobforge/testing";
 
 export interface ApiDescription {
@@ -37,6 +38,11 @@ export type ApiView = {
 export interface ApiColumn {
   readonly name: string;
   readonly type: string;
+}
+
+/** Reads `sql/api.json`. */
+export function storedApi(): ApiDescription {
+  return JSON.parse(readFileSync(new URL("../../api.json", import.meta.url), "utf8")) as ApiDescription;
 }
 
 /** Returns SQL for the name of a type without its schema, as a short name where SQL has one. */

@@ -1,5 +1,6 @@
 /** Two tenants with rows in every view, and the ways in which a connection can set its tenant. */
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
+import { tenantViews } from "./views.ts";
 
 export const T = "11111111-1111-4111-8111-111111111111";
 export const U = "22222222-2222-4222-8222-222222222222";
@@ -58,17 +59,6 @@ async function populateTenant(db: TestDatabase, tenant: string): Promise<TenantJ
   ]);
   return { queued: await enqueue("waits"), running, dead };
 }
-
-/** The views that `populate` fills. */
-export const tenantViews: readonly string[] = [
-  "jobforge_jobs",
-  "jobforge_job_attempts",
-  "jobforge_job_results",
-  "jobforge_connector_configs",
-  "jobforge_audit_log",
-  "jobforge_schedules",
-  "jobforge_usage",
-];
 
 /** Returns the tenants whose rows a connection sees, by view. */
 export async function seen(connection: TestConnection): Promise<Record<string, string[]>> {

@@ -1,5 +1,4 @@
 /** A server for a test's database, with the least rights that a server needs, and tokens for it. */
-import { createServer as createHttpServer } from "node:http";
 import { clientRoles } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
 import { SignJWT } from "jose";
@@ -71,20 +70,3 @@ export const test = base.extend<{ http: Running }>({
     await use(running);
   },
 });
-
-/** Starts a web server that serves one document, such as a set of keys. */
-export async function serveJson(document: unknown): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createHttpServer((_, response) =>
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document)),
-  );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
