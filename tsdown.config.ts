@@ -6,7 +6,7 @@ const options: UserConfig = {
   dts: true,
   sourcemap: true,
   fixedExtension: false,
-  inputOptions: { checks: { pluginTimings: false } },
+  checks: { legacyCjs: false, pluginTimings: false },
 };
 
 /**
