@@ -73,7 +73,7 @@ function findPackages() {
     .filter(({ manifest }) => manifest.private !== true);
 }
 
-/** A package comes after the packages it depends on, so that nobody can install one whose parts do not exist yet. */
+/** A package comes after the packages it depends on, so that every published package can be installed. */
 function inOrder(packages) {
   const ordered = [];
   const add = (one) => {

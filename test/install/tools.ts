@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const wanted = join(import.meta.dirname, "tools");
 const cache = join(import.meta.dirname, "../../.jobforge-tools");
 
-/** For npm and pnpm: use what is in their caches, run nothing, ask nobody. */
+/** For npm and pnpm: use what is in their caches, and run no scripts. */
 export const quickInstall: readonly string[] = ["install", "--prefer-offline", "--ignore-scripts"];
 
 /**

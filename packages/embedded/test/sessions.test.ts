@@ -7,7 +7,7 @@ import { userForData } from "../src/server-user.ts";
 import { stopServer } from "../src/stop.ts";
 import { query, start, usedDirectory } from "./support/world.ts";
 
-/** A connection that stores the errors it receives while nobody is waiting for a reply. */
+/** A connection that stores the errors it receives between its statements. */
 async function connect(url: string): Promise<{ client: pg.Client; errors: string[] }> {
   const client = new pg.Client({ connectionString: url });
   const errors: string[] = [];

@@ -118,7 +118,7 @@ async function prepareTemplate(
 /** How long connections that `prepare` has closed may take to disappear from the server. */
 const closingMs = 5_000;
 
-/** Postgres refuses to copy a database that has connections. The error of the first test would not say whose they are. */
+/** Postgres refuses to copy a database that has connections. Its error would not say that `prepare` opened them. */
 async function waitUntilUnused(url: string, template: string): Promise<void> {
   const open = async (): Promise<number> => {
     const { rows } = await maintenanceOf(url).query<{ open: number }>(
