@@ -1,14 +1,30 @@
-import { defineConfig } from "tsdown";
+import { defineConfig, type UserConfig } from "tsdown";
 
-/** All workspaces are built the same way: one ESM bundle with type declarations for each entry file. */
-export default defineConfig({
-  workspace: ["sql", "packages/*"],
-  entry: ["src/{index,main,adapters}.ts"],
-  format: "esm",
+const options: UserConfig = {
   platform: "node",
   target: "node20.19",
   dts: true,
   sourcemap: true,
-  clean: true,
   fixedExtension: false,
-});
+  checks: { legacyCjs: false, pluginTimings: false },
+};
+
+/**
+ * How every package is built: ES modules, and CommonJS with its own declarations. Node loads the ES modules for
+ * `require` too. CommonJS is for Jest and for bundlers, which cannot do that.
+ */
+export const builds: readonly UserConfig[] = [
+  { ...options, format: "esm", entry: ["src/{index,main,adapters,testing}.ts"], clean: true },
+  {
+    ...options,
+    format: "cjs",
+    entry: ["src/{index,adapters,testing}.ts"],
+    clean: false,
+    // Sets `import.meta.url`, which CommonJS does not have.
+    shims: true,
+    // Jest cannot run `import()` in CommonJS.
+    outputOptions: { dynamicImportInCjs: false },
+  },
+];
+
+export default defineConfig(builds.map((build) => ({ ...build, workspace: ["sql", "packages/*"] })));

@@ -5,8 +5,8 @@
  * blocks with `run=false`. For them the test only checks that their options exist.
  */
 import { describe, expect } from "vitest";
-import { runCli } from "../../packages/cli/src/index.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
+import { runCli } from "../../packages/cli/src/run.ts";
 import { test } from "../../test/database.ts";
 import { type Block, readPage, sectionOf } from "./markdown.ts";
 

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { cloneDatabase, type TestConnection, type TestDatabase } from "@jobforge/testing";
 import type { QueryArrayResult } from "pg";
 import { describe, expect, inject } from "vitest";
-import { runCli } from "../../packages/cli/src/index.ts";
+import { runCli } from "../../packages/cli/src/run.ts";
 import { test } from "../../test/database.ts";
 import { type Block, brokenLinks, type Page, readPages, root } from "./markdown.ts";
 

@@ -4,9 +4,13 @@
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { escapeIdentifier, escapeLiteral } from "pg";
+import pg from "pg";
+import manifest from "../package.json" with { type: "json" };
 
-const root: URL = new URL("../", import.meta.url);
+/** The folder of this package. A function, so that a bundle of an application can be loaded where the files are not. */
+function root(): URL {
+  return new URL("../", import.meta.url);
+}
 
 export interface SqlFile {
   /** The path below this package, such as `functions/claim/claim.sql`. For a migration, only the file name. */
@@ -29,7 +33,7 @@ export interface RepeatableFiles {
 }
 
 /** The version of JobForge, which is the version of this package. */
-export const version: string = JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version;
+export const version: string = manifest.version;
 
 /** The oldest client that works with this schema. */
 export const minClient: string = "0.1.0";
@@ -43,7 +47,7 @@ export function numberedFiles(apiSchema: string): NumberedFile[] {
 }
 
 export function repeatableFiles(apiSchema: string): RepeatableFiles {
-  const order = readFileSync(new URL("apply-order.txt", root), "utf8")
+  const order = readFileSync(new URL("apply-order.txt", root()), "utf8")
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -71,19 +75,19 @@ export function setupFile(part: "before" | "after", apiSchema: string): string {
 
 /** The SQL files of a folder, as paths below it, in the same order on every machine. */
 function sqlFilesIn(folder: string): string[] {
-  return readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
+  return readdirSync(new URL(`${folder}/`, root()), { recursive: true, encoding: "utf8" })
     .map((name) => name.replaceAll("\\", "/"))
     .filter((name) => name.endsWith(".sql"))
     .sort();
 }
 
 function readFile(name: string, apiSchema: string): SqlFile {
-  const text = readFileSync(new URL(name, root), "utf8");
+  const text = readFileSync(new URL(name, root()), "utf8");
   return { name, sql: fill(text, apiSchema), checksum: createHash("sha256").update(text).digest("hex") };
 }
 
 function fill(text: string, apiSchema: string): string {
   return text
-    .replaceAll(':"api_schema"', escapeIdentifier(apiSchema))
-    .replaceAll(":'api_schema'", escapeLiteral(apiSchema));
+    .replaceAll(':"api_schema"', pg.escapeIdentifier(apiSchema))
+    .replaceAll(":'api_schema'", pg.escapeLiteral(apiSchema));
 }

@@ -76,6 +76,8 @@ export async function writePrograms(directory: string, programs: readonly Progra
     "@jobforge/sql": [join(root, "sql/src/index.ts")],
     "@jobforge/sdk-ts/adapters": [join(root, "packages/sdk-ts/src/adapters.ts")],
     "@jobforge/*": [join(root, "packages/*/src/index.ts")],
+    jobforge: [join(root, "packages/cli/src/index.ts")],
+    "jobforge/testing": [join(root, "packages/cli/src/testing.ts")],
   };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions: { paths, noUnusedLocals: false } };
   await writeFile(join(directory, "tsconfig.json"), JSON.stringify({ ...config, include: ["*.ts"] }));

@@ -1,5 +1,5 @@
 /** Runs the command in a process: passes its arguments and sets its exit code. */
-import { runCli } from "./index.ts";
+import { runCli } from "./run.ts";
 
 // The reader of our output may close it early, as `head` does. Then the command ends as if Ctrl-C had been pressed.
 // Any other write error is a failure.

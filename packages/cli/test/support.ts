@@ -3,7 +3,8 @@ import { Readable } from "node:stream";
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { inject } from "vitest";
 import { test as base } from "../../../test/database.ts";
-import { type CliProcess, runCli } from "../src/index.ts";
+import type { CliProcess } from "../src/process.ts";
+import { runCli } from "../src/run.ts";
 
 export const T = "11111111-1111-4111-8111-111111111111";
 export const U = "22222222-2222-4222-8222-222222222222";

@@ -84,7 +84,8 @@ async function adoptServer(plan: ServerPlan): Promise<RunningServer | undefined>
     return server;
   }
   plan.onProgress(`Restarting PostgreSQL (process ${file.pid}), which was left running with other settings`);
-  await stopServer(server);
+  // Its owner is gone, so no session is leaving in an orderly way.
+  await stopServer(server, 0);
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Guarantees a clean ("fast") stop of exactly the given server: open transactions are rolled back, data is flushed,
- * and a later process with the same process id is never signalled.
+ * Guarantees a clean stop of exactly the given server: sessions that are closing may finish closing ("smart"), then
+ * open transactions are rolled back and data is flushed ("fast"). A later process with the same process id is never
+ * signalled.
  */
 
 import { type ChildProcess, spawnSync } from "node:child_process";
@@ -20,12 +21,27 @@ export interface RunningServer extends ProcessIdentity {
 }
 
 const pollMs = 10;
+/**
+ * `pool.end()` of pg resolves before the server has seen the end of its sessions. A fast stop at that moment sends them
+ * an error that the application can no longer catch, so they have this long to leave.
+ */
+const leavingMs = 2_000;
 const fastLimitMs = 60_000;
 const immediateLimitMs = 10_000;
 
-export async function stopServer(server: RunningServer): Promise<void> {
+type Mode = "smart" | "fast" | "immediate";
+
+const signals: Readonly<Record<Mode, NodeJS.Signals>> = {
+  smart: "SIGTERM",
+  fast: "SIGINT",
+  immediate: "SIGQUIT",
+};
+
+/** `smartMs` is how long sessions may leave by themselves. The stop does not wait for it if there are none. */
+export async function stopServer(server: RunningServer, smartMs: number = leavingMs): Promise<void> {
   // Fast mode flushes all data, which can take long after heavy writes. Immediate mode leaves that to the next start.
   for (const [mode, limit] of [
+    ["smart", smartMs],
     ["fast", fastLimitMs],
     ["immediate", immediateLimitMs],
   ] as const) {
@@ -60,7 +76,7 @@ export function isRunning(server: RunningServer): boolean {
   return process.platform === "linux" || readPidFile(server.dataDirectory)?.pid === server.pid;
 }
 
-function requestStop(server: RunningServer, mode: "fast" | "immediate"): void {
+function requestStop(server: RunningServer, mode: Mode): void {
   if (!isRunning(server)) return;
   if (process.platform === "win32") {
     const args = ["stop", "-D", server.dataDirectory, "-m", mode, "-W"];
@@ -68,7 +84,7 @@ function requestStop(server: RunningServer, mode: "fast" | "immediate"): void {
     return;
   }
   try {
-    process.kill(server.pid, mode === "fast" ? "SIGINT" : "SIGQUIT");
+    process.kill(server.pid, signals[mode]);
   } catch (error) {
     if (systemCode(error) !== "ESRCH") throw error;
   }

@@ -30,6 +30,9 @@ export interface EmbeddedAddress {
 export interface EmbeddedPostgres extends EmbeddedAddress, AsyncDisposable {
   /** True if a server left behind by a killed process was taken over instead of starting a new one. */
   readonly adopted: boolean;
-  /** Stops the server cleanly ("fast"). Idempotent. Stops only the server that this handle started or adopted. */
+  /**
+   * Stops the server cleanly. Sessions that are closing may finish; sessions still open after two seconds are ended.
+   * Idempotent. Stops only the server that this handle started or adopted.
+   */
   stop(): Promise<void>;
 }

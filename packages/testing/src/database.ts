@@ -1,6 +1,6 @@
 /** A migrated database for one test: cloned from the template in a few dozen milliseconds, and dropped afterwards. */
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import pg, { type Client } from "pg";
 import { databaseUrl, runOn, type TestServerAddress } from "./server.ts";
 
 export type Row = Record<string, unknown>;
@@ -27,7 +27,7 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 export interface TestConnection extends AsyncDisposable {
-  readonly client: pg.Client;
+  readonly client: Client;
   query<T extends Row = Row>(sql: string, values?: readonly unknown[]): Promise<T[]>;
   value<T = unknown>(sql: string, values?: readonly unknown[]): Promise<T>;
   travel(offset: string): Promise<void>;

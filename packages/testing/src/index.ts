@@ -1,5 +1,6 @@
 export { cloneDatabase, type Row, type TestConnection, type TestDatabase } from "./database.ts";
-export { drain, runJob } from "./jobs.ts";
+export { assertEnqueued, assertNotEnqueued, type EnqueuedJobs, type Subset } from "./enqueued.ts";
+export { drain, type RunJobOptions, runJob } from "./jobs.ts";
 export {
   startTestServer,
   type TestServer,

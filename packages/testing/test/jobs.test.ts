@@ -55,3 +55,18 @@ test("a client with a later clock runs the jobs that are due then", async ({ db 
   expect(await drain(tomorrow, handlers)).toMatchObject({ succeeded: 1 });
   expect(await job.result()).toEqual({ n: 2 });
 });
+
+test("a run writes to the logger of the test", async ({ db }) => {
+  await using forge = new JobForge({ database: db.url });
+  const lines: unknown[] = [];
+  const write = (_: object, message?: string): void => void lines.push(message);
+  const logger = { debug: write, info: write, warn: write, error: write };
+  const logged = double.handle((input, job) => {
+    job.log.info({}, "doubling");
+    return { n: 2 * input.n };
+  });
+  await runJob(forge, double, { n: 1 }, { tenantId, handlers: [logged] });
+  expect(lines).toEqual([]);
+  await runJob(forge, double, { n: 1 }, { tenantId, handlers: [logged], logger });
+  expect(lines).toContain("doubling");
+});

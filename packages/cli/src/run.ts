@@ -1,0 +1,36 @@
+/** The `jobforge` command. Exit codes: 0 ok, 1 failed or problem found, 2 usage, 3 no connection, 4 not found. */
+import { CommanderError } from "commander";
+import type { Cli } from "./command.ts";
+import { exitCodes, explainFailure } from "./failures.ts";
+import { shownOn } from "./output/terminal.ts";
+import type { CliProcess } from "./process.ts";
+import { createProgram } from "./program.ts";
+
+export async function runCli(args: readonly string[], process: CliProcess): Promise<number> {
+  const cli: Cli = { process, exitCode: exitCodes.ok };
+  try {
+    await createProgram(cli).parseAsync(args, { from: "user" });
+    return cli.exitCode;
+  } catch (error) {
+    const shown = helpShown(error);
+    if (shown !== undefined) return shown;
+    const failure = explainFailure(error);
+    const text = args.includes("--json")
+      ? `${JSON.stringify({ error: failure })}\n`
+      : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`;
+    process.stderr.write(shownOn(process.stderr, text));
+    return failure.exitCode;
+  }
+}
+
+/**
+ * Returns the exit code if commander threw only because it printed the help or the version: on request, or because no
+ * command was given.
+ */
+function helpShown(error: unknown): number | undefined {
+  if (!(error instanceof CommanderError)) return undefined;
+  if (error.code === "commander.help") return exitCodes.usage;
+  return error.code === "commander.helpDisplayed" || error.code === "commander.version"
+    ? exitCodes.ok
+    : undefined;
+}

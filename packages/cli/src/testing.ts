@@ -1,0 +1,2 @@
+/** The entry `jobforge/testing`: databases, inline runs and assertions for tests. */
+export * from "@jobforge/testing";

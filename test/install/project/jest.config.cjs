@@ -1,0 +1,5 @@
+module.exports = {
+  testEnvironment: "node",
+  testMatch: ["**/*.jest.cjs"],
+  moduleFileExtensions: ["js", "cjs", "json"],
+};
