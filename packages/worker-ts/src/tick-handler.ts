@@ -1,7 +1,7 @@
 /**
- * A Fetch API handler for `/api/jobs/tick`, for platforms without long-running processes. A cron job calls it by POST or
- * GET; it runs the jobs that are due and responds `{ ok: true }` with the number of runs by how they ended. The caller
- * must send the secret.
+ * A Fetch API handler for `/api/jobs/tick`, for platforms without long-running processes. A cron job calls it by POST
+ * or GET; it runs the jobs that are due and responds `{ ok: true }` with the number of runs by how they ended. The
+ * caller must send the secret.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";

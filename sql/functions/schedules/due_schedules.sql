@@ -1,7 +1,7 @@
 -- Counts the schedules whose time has come and of which no claim has made a run yet, by type; of a tenant, or with null
--- of all tenants, then also by tenant if p_by_tenant is true. There is no job that shows them, so everything that counts
--- jobs for operators calls this function as well. Counts at most 1,000 of a type and looks at 1,000 types at most, each
--- through the index that claims use, so the cost is bounded. Types without a due schedule are left out.
+-- of all tenants, then also by tenant if p_by_tenant is true. There is no job that shows them, so everything that
+-- counts jobs for operators calls this function as well. Counts at most 1,000 of a type and looks at 1,000 types at
+-- most, each through the index that claims use, so the cost is bounded. Types without a due schedule are left out.
 create or replace function jobforge.due_schedules(p_tenant_id uuid, p_by_tenant boolean, p_now timestamptz)
 returns jobforge.due_count[]
 language plpgsql stable

@@ -35,7 +35,7 @@ end $$;
 
 -- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled: a disabled
 -- schedule starts no run. Their due time applies again. A requested run stays, because a disabled schedule can be asked
--- to run. The caller has put the runs into the queue in this transaction, so nobody else can hold them. Never waits.
+-- to run. The caller has put the runs into the queue in this transaction, so no other one holds them. Never waits.
 create or replace function jobforge.withdraw_released(p_ids uuid[], p_now timestamptz) returns void
 language plpgsql
 set enable_seqscan = off as $$

@@ -47,7 +47,7 @@ language sql immutable parallel safe as $$
 $$;
 
 -- Returns how many times the timeout of its type a run of a schedule may last before the grace begins. Its worker keeps
--- the lease while a handler ignores the timeout, so that no other run of the schedule starts beside it.
+-- the lease while a handler ignores the timeout, so that no other run of the schedule starts next to it.
 create or replace function jobforge.overrun_factor() returns integer
 language sql immutable parallel safe as $$
   select 6

@@ -66,7 +66,7 @@ describe("a run that waits to begin", () => {
     expect((await claimRun(db)).scheduled_for).toEqual(later);
   });
 
-  test("of a dynamic schedule is taken back if there is no next run any more", async ({ db }) => {
+  test("of a dynamic schedule is taken back if the next run is removed", async ({ db }) => {
     await makeRunWait(db);
     expect(await update(db, { next_run_at: null })).toMatchObject({ live_runs: 0, next_run_at: null });
     expect(await claim(db)).toEqual([]);

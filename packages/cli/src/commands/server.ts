@@ -76,7 +76,7 @@ export function serverCommand(program: Command, cli: Cli): void {
     )
     .option(
       "--tick <path>",
-      "run due jobs with the handlers of a file or folder at POST /api/jobs/tick; needs JOBFORGE_TICK_SECRET",
+      "run due jobs with the handlers of a file or folder at /api/jobs/tick; needs JOBFORGE_TICK_SECRET or CRON_SECRET",
     )
     .action(action(cli, (options: ServerCommandOptions) => serve(cli, options)));
 }

@@ -1,6 +1,6 @@
 /**
  * Runs that a program claims and ends itself, without the worker of `@jobforge/worker-ts`: for scripts, tests and own
- * runtimes. Each run carries its fence, so nobody has to look for it.
+ * runtimes. Each run carries its fence, so no other call has to find it.
  */
 import { checkDate, checkRange, checkTenant, checkText } from "../arguments.ts";
 import type { JobDefinition, JobInput, JobOutput } from "../define/definition.ts";
@@ -111,7 +111,7 @@ export class ClaimedRun<D extends JobDefinition = JobDefinition> {
     return fromRow<RunEnded>(await this.#transport.call<object>("jobforge_defer_job", args));
   }
 
-  /** Renews the lease. Returns when it was renewed, and whether somebody asked to cancel the job. */
+  /** Renews the lease. Returns when it was renewed, and whether a cancellation was requested. */
   async heartbeat(): Promise<{ readonly heartbeatAt: Date; readonly cancelRequested: boolean }> {
     return fromRow(await this.#transport.call<object>("jobforge_heartbeat_job", this.#fence()));
   }

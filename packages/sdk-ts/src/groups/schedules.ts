@@ -85,8 +85,8 @@ export interface ScheduleRunsOptions extends OfTenant, PageOptions {
 }
 
 /**
- * A schedule is named by its job, its key (or its id) and its tenant. Calls that need an existing schedule reject with a
- * ScheduleNotFoundError if there is none.
+ * A schedule is named by its job, its key (or its id) and its tenant. Calls that need an existing schedule reject with
+ * a ScheduleNotFoundError if there is none.
  */
 export class Schedules {
   readonly #transport: Transport;
@@ -202,7 +202,7 @@ export class Schedules {
     await call(this.#transport, "jobforge_delete_schedule", job, key, tenant);
   }
 
-  /** Deletes schedules that match the filters, such as those that were disabled long ago. Repeat it until none match. */
+  /** Deletes schedules that match the filters, such as those disabled long ago. Repeat it until none match. */
   async deleteMany(filters: ScheduleBulkFilters): Promise<ScheduleBulkResult> {
     const { tenantId, limit } = filters;
     checkTenant(tenantId);

@@ -1,6 +1,6 @@
 /**
  * Runs of schedules whose handlers ignore their timeout. Their slots are free. Heartbeats keep their leases until the
- * handler returns, so that no other run of the schedule starts beside it; but only up to `overrunFactor` timeouts.
+ * handler returns, so that no other run of the schedule starts next to it; but only up to `overrunFactor` timeouts.
  */
 import { overrunFactor } from "../defaults.ts";
 import type { Run } from "./run.ts";

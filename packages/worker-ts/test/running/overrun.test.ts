@@ -6,7 +6,7 @@ import { keptLog, makeWorker, startWorker, T, test } from "../support/work.ts";
 
 const message = "The handler ignores its timeout; its slot becomes free, and its schedule waits for it";
 
-test("no run starts beside a handler that ignores its timeout, and its slot serves other jobs", async ({
+test("no run starts next to a handler that ignores its timeout, and its slot serves other jobs", async ({
   forge,
 }) => {
   const fetch = defineJob({ type: "fetch", timeoutMs: 1_000 });
