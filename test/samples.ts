@@ -168,9 +168,15 @@ async function schedules(ask: Ask): Promise<void> {
   await ask("run_schedule", schedule);
   await ask("get_schedule", schedule);
   await ask("list_schedules", { p_tenant_id: tenant, p_filters: {} });
+  await ask("list_schedules", {
+    p_tenant_id: tenant,
+    p_filters: { order: "next_run_at", running: false, failing: false, updated_before: later, tags: [] },
+  });
+  await ask("count_schedules", { p_tenant_id: tenant });
   await ask("claim_jobs", { ...worker, p_limit: 10, p_types: ["s"] });
   await ask("list_schedule_runs", { ...schedule, p_filters: {} });
   await ask("delete_schedule", schedule);
+  await ask("delete_schedules", { p_tenant_id: tenant, p_filters: { enabled: false, key_prefix: "c" } });
   await ask("cron_next", { p_expression: "0 3 * * *", p_timezone: "America/New_York", p_after: exact });
   await ask("cron_runs", { p_expression: "*/7 1 1 * *", p_timezone: "UTC", p_after: exact, p_count: 3 });
 }

@@ -139,3 +139,26 @@ create table jobforge.schedule_ends (
 
 create index schedule_ends_schedule on jobforge.schedule_ends (schedule_id, id);
 create index schedule_ends_tenant on jobforge.schedule_ends (tenant_id);
+
+-- The filters of a list of schedules; null: not given.
+create type jobforge.schedule_filter as (
+  types          text[],
+  enabled        boolean,
+  failing        boolean,
+  due            boolean,
+  overdue        boolean,
+  running        boolean,
+  tags           text[],
+  subject        text,
+  key_prefix     text,
+  updated_before timestamptz
+);
+
+-- How many schedules of a type are due, and when the first of them became due. tenant_id is null if tenants were not
+-- asked for.
+create type jobforge.due_count as (
+  tenant_id uuid,
+  type      text collate "C",
+  due       bigint,
+  oldest_at timestamptz
+);

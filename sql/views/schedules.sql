@@ -1,5 +1,7 @@
 -- Schedules with the columns and types of the API, including ends of runs that are not written to their row yet.
 -- running_since is read from the run itself: a claim that wrote it here would wait for transactions that hold the row.
+-- waiting_since is the due time of the oldest run that is queued: the next run of a dynamic schedule, whose next_run_at
+-- is null until the run ends.
 create or replace view jobforge.all_schedules as
 select
   s.id,
@@ -20,7 +22,7 @@ select
   f.last_status::text,
   f.last_error,
   f.consecutive_failures::integer,
-  s.run_requested,
+  f.run_requested,
   (select count(*)::integer from jobforge.jobs j where j.schedule_id = s.id) as live_runs,
   s.overlap::text,
   s.missed::text,
@@ -36,7 +38,8 @@ select
   s.concurrency_key::text,
   s.created_at,
   s.updated_at,
-  s.declared_by
+  s.declared_by,
+  (select min(j.scheduled_for) from jobforge.jobs j where j.schedule_id = s.id and j.state <> 'running') as waiting_since
 from jobforge.schedules s
 cross join lateral (
   select array_agg(row(

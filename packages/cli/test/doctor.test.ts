@@ -24,6 +24,11 @@ async function healthy(db: TestDatabase): Promise<void> {
   await db.query("select jobforge.allow_time_travel(false)");
 }
 
+/** Creates a schedule that has been due for an hour. */
+const overdue = (type: string): string =>
+  `select jobforge_ensure_schedule('${T}', '${type}', 'k',
+     jsonb_build_object('dynamic', true, 'next_run_at', now() - interval '1 hour'))`;
+
 describe("jobforge doctor", () => {
   test("finds no problem in a healthy database", async ({ db }) => {
     await healthy(db);
@@ -32,7 +37,7 @@ describe("jobforge doctor", () => {
     expect(examination.checks.map(({ name }) => name)).toEqual([
       ...["connection", "server", "migrations", "drift", "roles and grants", "row security"],
       ...["foreign objects", "api schema", "bindings", "time travel", "listen", "notify queue", "clock"],
-      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
+      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types", "schedules"],
     ]);
     const text = await run(["doctor"], { DATABASE_URL: db.url });
     expect(text.exitCode).toBe(0);
@@ -93,6 +98,8 @@ describe("jobforge doctor", () => {
     ],
     ["workers", "warning", "update jobforge.workers set seen_at = now() - interval '1 hour'"],
     ["types", "problem", `select jobforge_enqueue_job('${T}', 'orphan')`],
+    ["schedules", "problem", overdue("orphan")],
+    ["schedules", "warning", overdue("mail.send")],
     [
       "types",
       "warning",

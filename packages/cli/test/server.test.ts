@@ -159,7 +159,7 @@ describe("jobforge server", () => {
     const tick = (token: string): Promise<Response> =>
       fetch(`${url}/api/jobs/tick`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
     expect((await tick("wrong")).status).toBe(401);
-    expect(await (await tick("tick tock")).json()).toEqual({ ok: true });
+    expect(await (await tick("tick tock")).json()).toMatchObject({ ok: true, succeeded: 1 });
     expect(await db.value("select status from jobforge_jobs")).toBe("succeeded");
     const stream = await fetch(`${url}/v1/stream`, {
       headers: { authorization: `Bearer ${key.stdout.trim()}` },

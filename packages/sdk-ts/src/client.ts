@@ -22,6 +22,7 @@ import { Installation } from "./groups/installation.ts";
 import { AllJobs } from "./groups/jobs.ts";
 import { Limits } from "./groups/limits.ts";
 import { Policies } from "./groups/policies.ts";
+import { Runs } from "./groups/runs.ts";
 import { Schedules, TransactionSchedules } from "./groups/schedules.ts";
 import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
@@ -61,6 +62,8 @@ export class JobForgeClient {
   readonly transport: Transport;
   /** Recurring work. */
   readonly schedules: Schedules;
+  /** Claiming and ending runs without a worker. */
+  readonly runs: Runs;
   /** The jobs of all tenants. */
   readonly jobs: AllJobs;
   /** Pauses. */
@@ -86,6 +89,7 @@ export class JobForgeClient {
   constructor(transport: Transport, parts: ClientParts) {
     this.transport = transport;
     this.schedules = new Schedules(transport);
+    this.runs = new Runs(transport);
     this.jobs = new AllJobs(transport);
     this.gates = new Gates(transport);
     this.limits = new Limits(transport);

@@ -28,6 +28,19 @@ export type { AllJobs, CountOptions, DeadGroup, DeadGroupOptions, JobCount } fro
 export type { Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
 export type { Policies, Policy, PolicyChanges } from "./groups/policies.ts";
 export type {
+  ClaimedRun,
+  ClaimOptions,
+  RunEnded,
+  RunEndOptions,
+  RunFailureOptions,
+  Runs,
+} from "./groups/runs.ts";
+export type {
+  ScheduleBulkFilters,
+  ScheduleBulkResult,
+  ScheduleCount,
+  ScheduleFilters,
+  ScheduleKey,
   ScheduleListOptions,
   ScheduleRunsOptions,
   Schedules,

@@ -13,7 +13,15 @@ export function nameOf(column: string): string {
 }
 
 /** Columns that hold a time although their names do not end in `_at`. */
-const times = new Set(["at", "until", "anchor", "scheduled_for", "last_scheduled_for", "running_since"]);
+const times = new Set([
+  "at",
+  "until",
+  "anchor",
+  "scheduled_for",
+  "last_scheduled_for",
+  "running_since",
+  "waiting_since",
+]);
 
 /** The row as `T`, which has the columns in camel case. Columns that hold JSON are left as they are. */
 export function fromRow<T>(row: object): T {

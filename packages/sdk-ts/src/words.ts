@@ -114,6 +114,10 @@ export type MissedMode = (typeof missedModes)[number];
 export const scheduleOutcomes = ["created", "existing", "updated"] as const;
 export type ScheduleOutcome = (typeof scheduleOutcomes)[number];
 
+/** The orders of a list of schedules. */
+export const scheduleOrders = ["name", "next_run_at"] as const;
+export type ScheduleOrder = (typeof scheduleOrders)[number];
+
 /** How long the period of one row of a usage report is; `total` is the whole report. */
 export const usagePeriods = ["hour", "day", "week", "month", "total"] as const;
 export type UsagePeriod = (typeof usagePeriods)[number];
@@ -139,6 +143,10 @@ export const bounds = {
   bulkLimit: { min: 1, max: 10_000, default: 1000 },
   /** Groups that `jobs.deadGroups` returns. */
   deadGroups: { min: 1, max: 1000, default: 50 },
+  /** Jobs that one call can claim. */
+  claimLimit: { min: 1, max: 1000, default: 1 },
+  /** Schedules that one call can delete. */
+  scheduleBulkLimit: { min: 1, max: 1000, default: 1000 },
   /** Live jobs that `usage.live` counts before it estimates. */
   liveCap: { min: 0, max: 100_000, default: 10_000 },
   /** The size of the slice that `installation.maintain` does. */

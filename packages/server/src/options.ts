@@ -74,7 +74,7 @@ export interface ServerOptions {
   readonly timeoutMs?: number | undefined;
   /** The most rows of a view in one response. Default 1000. */
   readonly maxRows?: number | undefined;
-  /** Serves `POST /api/jobs/tick`: a `createTickHandler(…)` of `@jobforge/worker-ts`, which checks its own secret. */
+  /** Serves `/api/jobs/tick`: a `createTickHandler(…)` of `@jobforge/worker-ts`, which checks its own secret. */
   readonly tick?: TickHandler | undefined;
   readonly metrics?: MetricsOptions | undefined;
   /** Writes the access log. Default: JSON lines to standard output. */

@@ -17,6 +17,8 @@ describe("metrics", () => {
       "select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w', 1, array['b'])",
     );
     await db.query("select jobforge_heartbeat_worker('w')");
+    const due = { dynamic: true, next_run_at: new Date(Date.now() - 3_600_000) };
+    await db.query("select jobforge_ensure_schedule($1, 'feed', 'k', $2)", [T, JSON.stringify(due)]);
     // A finished job is counted after two seconds, so that no job is committed with an earlier time afterwards.
     const ended = 'jobforge_jobs_ended_total{type="b",status="succeeded"} 1';
     await expect
@@ -36,6 +38,8 @@ describe("metrics", () => {
         'jobforge_workers{status="alive"} 1',
         'jobforge_maintenance_failures{task="jobs"} 0',
         expect.stringMatching(/^jobforge_oldest_waiting_seconds\{type="a"\} \d/),
+        'jobforge_due_schedules{type="feed"} 1',
+        expect.stringMatching(/^jobforge_oldest_schedule_seconds\{type="feed"\} 3\d{3}/),
         expect.stringMatching(/^jobforge_pool_connections\{state="total"\} [1-9]/),
         expect.stringMatching(/^jobforge_xmin_age_transactions \d/),
         expect.stringMatching(

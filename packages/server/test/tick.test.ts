@@ -20,7 +20,11 @@ test("a tick runs due jobs for a caller that knows its secret", async ({ db }) =
     method: "POST",
     headers: { "x-jobforge-secret": "tick secret" },
   });
-  expect([response.status, await response.json(), done.length]).toEqual([200, { ok: true }, 1]);
+  expect([response.status, await response.json(), done.length]).toMatchObject([
+    200,
+    { ok: true, claimed: 1 },
+    1,
+  ]);
   await using without = await startServer(db);
   expect((await without.request("/api/jobs/tick", { method: "POST" })).status).toBe(404);
 });

@@ -44,6 +44,8 @@ export const callTimeoutMs = 10_000;
 export const defaultConcurrency = 10;
 /** The time that a handler may continue after its signal was aborted, before its slot goes to another job. */
 export const defaultAbortGraceMs = 5_000;
+/** How many times its timeout a run of a schedule may last, before its schedule no longer waits for its handler. */
+export const overrunFactor = 6;
 /** The time that a claimed job may wait for a slot before it is handed back. */
 export const maxSlotWaitMs = 500;
 /** The time between two checks for claimed jobs that wait too long. */
@@ -68,6 +70,8 @@ export const exitDelayMs = 5_000;
 
 // Ticks.
 
+/** How often a tick looks again, in a row, for jobs that are due but were not claimed: for a third of a second. */
+export const tickLooks = 6;
 /** The number of jobs that `tick()` runs. */
 export const defaultTickLimit = 100;
 /** The number of jobs that a tick over HTTP, or the dev tick, runs. */

@@ -56,6 +56,7 @@ import type { Settings } from "./options.ts";
 import { DatabaseClock } from "./presence/clock.ts";
 import { Heartbeat } from "./presence/heartbeat.ts";
 import { Idle } from "./presence/idle.ts";
+import { LookAgain } from "./presence/look-again.ts";
 import { Notifications } from "./presence/notifications.ts";
 import { Outage } from "./presence/outage.ts";
 import { Patience } from "./presence/patience.ts";
@@ -123,6 +124,8 @@ export class Engine {
     for (const run of slots.takeUnstarted()) runner.handBack(run);
     signal.schedule();
     await loop.quiet();
+    await runner.endOverruns();
+    await loop.quiet();
   }
 
   /** Aborts the handlers that still run. They get `graceMs` to return. */
@@ -179,7 +182,15 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
   const slots = new Slots(concurrency, types);
   const demand = new Demand(slots, types, pace, { batchSize, prefetch });
   const work = { kernel, signal, settlements, pace, slots, demand };
-  const runner = new Runner({ ...work, reporting, held, middleware, abortGraceMs });
+  const isTick = budget !== undefined;
+  const runner = new Runner({
+    ...work,
+    reporting,
+    held,
+    middleware,
+    abortGraceMs,
+    waitsForOverruns: !isTick,
+  });
   const overdue = new Overdue(slots, runner);
   const policies = new Policies(kernel, log, runner);
   const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
@@ -187,7 +198,6 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
   const about = aboutWorker(kernel.types, concurrency);
   const everyMs = settings.heartbeatMs;
   const heartbeat = new Heartbeat({ kernel, outage, held, meter, runner, everyMs, about });
-  const isTick = budget !== undefined;
   const patience = isTick ? new Patience(held) : undefined;
   const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs });
   const notifications =
@@ -195,8 +205,9 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
       ? new Notifications({ kernel, outage, signal, idle, heartbeat, held })
       : undefined;
 
+  const lookAgain = isTick ? new LookAgain(signal) : undefined;
   const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
-  const loop = new Loop({ ...work, meter, intake, runner, outage, idle, patience, ...limits });
+  const loop = new Loop({ ...work, meter, intake, runner, outage, idle, lookAgain, patience, ...limits });
   return {
     log,
     meter,

@@ -1,6 +1,7 @@
 /**
- * A Fetch API handler for `POST /api/jobs/tick`, for platforms without long-running processes. A cron job calls it; it
- * runs the jobs that are due and responds `{ ok: true }`. The caller must send the secret.
+ * A Fetch API handler for `/api/jobs/tick`, for platforms without long-running processes. A cron job calls it by POST
+ * or GET; it runs the jobs that are due and responds `{ ok: true }` with the number of runs by how they ended. The
+ * caller must send the secret.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";
@@ -12,12 +13,15 @@ export interface TickHandlerOptions extends WorkerOptions {
   readonly forge: { readonly transport: Transport };
   /**
    * The secret that callers must send, as `Authorization: Bearer …` or in the header `x-jobforge-secret`. Default: the
-   * environment variable `JOBFORGE_TICK_SECRET`.
+   * environment variable `JOBFORGE_TICK_SECRET`, or else `CRON_SECRET`, which Vercel Cron sends.
    */
   readonly secret?: string | undefined;
   /** The number of jobs per call, at most. Default 20. */
   readonly limit?: number | undefined;
 }
+
+/** Cron services of platforms call by GET. The secret is in a header, so no link can run jobs. */
+const methods: readonly string[] = ["GET", "POST"];
 
 export type TickHandler = (request: Request) => Promise<Response>;
 
@@ -25,19 +29,22 @@ export type TickHandler = (request: Request) => Promise<Response>;
 export function createTickHandler(options: TickHandlerOptions): TickHandler {
   const {
     forge,
-    secret = process.env["JOBFORGE_TICK_SECRET"],
+    secret = process.env["JOBFORGE_TICK_SECRET"] ?? process.env["CRON_SECRET"],
     limit = defaultRemoteTickLimit,
     ...workerOptions
   } = options;
   if (typeof secret !== "string" || secret === "") {
-    throw new TypeError("secret must be set: pass it, or set the environment variable JOBFORGE_TICK_SECRET");
+    throw new TypeError(
+      "secret must be set: pass it, or set the environment variable JOBFORGE_TICK_SECRET or CRON_SECRET",
+    );
   }
   const expected = digest(secret);
   // An invalid option throws here and not at the first request.
   requireTickLimit(limit);
   createWorker(forge, workerOptions);
   return async (request) => {
-    if (request.method !== "POST") return respond(405, { ok: false, error: "Use POST" }, { allow: "POST" });
+    if (!methods.includes(request.method))
+      return respond(405, { ok: false, error: "Use POST or GET" }, { allow: methods.join(", ") });
     if (!timingSafeEqual(digest(secretOf(request)), expected)) {
       return respond(
         401,
@@ -47,8 +54,8 @@ export function createTickHandler(options: TickHandlerOptions): TickHandler {
     }
     try {
       // Each request has its own worker: requests may overlap, and each worker needs a name of its own.
-      await createWorker(forge, workerOptions).tick({ limit });
-      return respond(200, { ok: true });
+      const summary = await createWorker(forge, workerOptions).tick({ limit });
+      return respond(200, { ok: true, ...summary });
     } catch {
       return respond(503, { ok: false, error: "The jobs could not be run" });
     }

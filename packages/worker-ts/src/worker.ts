@@ -10,7 +10,7 @@ import { Meter, type WorkerMetrics } from "./reporting/meter.ts";
 export interface TickSummary {
   readonly claimed: number;
   readonly succeeded: number;
-  /** Runs that failed and whose jobs will be retried. */
+  /** Runs that failed and whose jobs will be retried, or whose schedules continue. */
   readonly retried: number;
   /** Runs that failed and whose jobs will not be retried: these are failed or dead. */
   readonly failed: number;

@@ -44,7 +44,8 @@ create or replace function jobforge.schedule_of_run(p_schedule_id uuid, p_schedu
 language plpgsql stable as $$
 begin
   return concat(',"schedule_id":"', p_schedule_id, '","scheduled_for":', to_json(p_scheduled_for), (
-    select concat(',"schedule_key":', to_json(s.key), ',"previous_run":',
+    select concat(',"schedule_key":', to_json(s.key), case when s.retry_runs then ',"retry_runs":true' end,
+      ',"previous_run":',
       case when s.last_run_at is null then 'null' else json_build_object(
         'scheduled_for', s.last_scheduled_for, 'finished_at', s.last_run_at, 'status', s.last_status,
         'error', s.last_error, 'consecutive_failures', s.consecutive_failures)::text end)

@@ -1,8 +1,9 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
 -- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
--- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, and how full the queue
--- of notifications is. It returns nothing about a tenant. The caller decides what is a problem.
+-- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full the queue of
+-- notifications is, and how many schedules of types that are not paused are due (up to 1,000 of a type), since when. It
+-- returns nothing about a tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
@@ -64,6 +65,10 @@ begin
       where m.failures > 0),
     'stale_bindings', to_jsonb(stale_bindings()),
     'notify_queue', pg_notification_queue_usage(),
-    'outbox', (select count(*) from outbox))
+    'outbox', (select count(*) from outbox),
+    'due_schedules', (
+      select jsonb_build_object('count', coalesce(sum(d.due), 0), 'oldest_at', min(d.oldest_at))
+      from unnest(due_schedules(null, false, jobforge.now())) d
+      where not is_paused('all', '', jobforge.now()) and not is_paused('type', d.type, jobforge.now())))
   from installation i);
 end $$;

@@ -1,5 +1,7 @@
 -- Counts live jobs, grouped by p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running,
--- with the due time of the oldest queued job and the milliseconds since then. Up to p_cap live jobs (10,000) the
+-- with the due time of the oldest queued job and the milliseconds since then. Schedules whose time has come, and of
+-- which no worker has made a job yet, are counted apart, up to 1,000 of a type: due_schedules, and when the first of
+-- them became due. Up to p_cap live jobs (10,000) the
 -- counts are exact. Beyond that they are estimates from a sample of the table, exact is false, and types and tenants
 -- with few jobs may be missing. Across all tenants, types with at most 1,000 jobs of each kind are counted exactly, up
 -- to 200 types: first those that have a policy or a worker. If there are more than 1,000 types, the others are summed
@@ -12,7 +14,7 @@ create or replace function :"api_schema".jobforge_count_live(
   p_cap integer default 10000
 ) returns table (
   tenant_id uuid, type text, queued bigint, scheduled bigint, running bigint, oldest_run_at timestamptz,
-    oldest_ms bigint, exact boolean
+    oldest_ms bigint, exact boolean, due_schedules bigint, oldest_schedule_at timestamptz
 )
 language plpgsql stable
 security definer
@@ -22,6 +24,7 @@ declare
   v_now timestamptz := jobforge.now();
   v_tenant_id uuid := countable_tenant(p_tenant_id);
   v_counts live_count[];
+  v_due due_count[];
 begin
   if p_by is null or not p_by <@ array['tenant', 'type'] then
     perform fail_argument('by', 'by must name tenant, type or both');
@@ -29,18 +32,24 @@ begin
     perform fail_argument('cap', 'cap must be between 0 and 100000');
   end if;
   v_counts := live_counts(v_tenant_id, p_cap, 'tenant' = any (p_by), v_now);
+  v_due := due_schedules(v_tenant_id, 'tenant' = any (p_by), v_now);
   return query
-  with labels as (
+  with counts as (
+    select c.*, 0::bigint as due, null::timestamptz as oldest_at from unnest(v_counts) c
+    union all
+    select d.tenant_id, d.type, 0, 0, 0, null, true, d.due, d.oldest_at from unnest(v_due) d
+  ), labels as (
     select n.type, n.label collate "C" as label
     from (
-      select array_agg(c.type) as types, array_agg(c.queued + c.scheduled + c.running) as jobs from unnest(v_counts) c
+      select array_agg(c.type) as types, array_agg(c.queued + c.scheduled + c.running + c.due) as jobs from counts c
     ) u
     cross join lateral labels(u.types, u.jobs, v_now) n
   )
   select case when 'tenant' = any (p_by) then c.tenant_id end, case when 'type' = any (p_by) then n.label end,
     sum(c.queued)::bigint, sum(c.scheduled)::bigint, sum(c.running)::bigint, min(c.oldest_run_at),
-    case when min(c.oldest_run_at) is not null then ms_between(min(c.oldest_run_at), v_now) end, bool_and(c.exact)
-  from unnest(v_counts) c
+    case when min(c.oldest_run_at) is not null then ms_between(min(c.oldest_run_at), v_now) end, bool_and(c.exact),
+    sum(c.due)::bigint, min(c.oldest_at)
+  from counts c
   join labels n on n.type = c.type
   group by 1, 2
   order by 1, 2;

@@ -1,16 +1,17 @@
--- Returns all types: those with live jobs, with jobs that finished within p_span (an hour; at most seven days), with
--- their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the oldest due job,
--- how runs ended within the span with the median wait and run times in milliseconds, the number of live workers for
--- it, and whether it is paused. exact is false where due, scheduled and running were estimated, as in
--- jobforge_count_live. If there are more than 1,000 types, the others are summed up as the type '*', whose times are
--- null. A role that is bound to a tenant counts that tenant's jobs.
+-- Returns all types: those with live jobs, with due schedules, with jobs that finished within p_span (an hour; at most
+-- seven days), with their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the
+-- oldest due job, how runs ended within the span with the median wait and run times in milliseconds, the number of live
+-- workers for it, and whether it is paused. due_schedules are those whose time has come and of which no worker has made
+-- a job yet, up to 1,000 of a type; oldest_schedule_at is when the first of them became due. exact is false where due,
+-- scheduled and running were estimated, as in jobforge_count_live. If there are more than 1,000 types, the others are
+-- summed up as the type '*', whose times are null. A role that is bound to a tenant counts that tenant's jobs.
 -- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
   type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer,
     failed integer,
   dead integer, canceled integer, wait_ms bigint, run_ms bigint, workers integer, paused boolean, has_policy boolean,
-  exact boolean
+  exact boolean, due_schedules integer, oldest_schedule_at timestamptz
 )
 language plpgsql stable
 security definer
@@ -30,6 +31,8 @@ begin
       min(l.oldest_run_at) as oldest_due_at, bool_and(l.exact) as exact
     from unnest(live_counts(v_bound, 10000, false, v_now)) l
     group by 1
+  ), late as (
+    select d.type, d.due, d.oldest_at from unnest(due_schedules(v_bound, false, v_now)) d
   ), ended as (
     select f.type,
       count(*) filter (where f.status = 'succeeded')::integer as succeeded,
@@ -60,6 +63,7 @@ begin
       select array_agg(u.type) as types, array_agg(u.jobs) as jobs
       from (
         select l.type, l.due + l.scheduled + l.running as jobs from live l
+        union all select d.type, d.due::integer from late d
         union all select e.type, e.succeeded + e.failed + e.dead + e.canceled from ended e
         union all select p.type, 0 from policies p where p.type <> '*'
         union all select unnest(a.types), 0 from alive a
@@ -71,10 +75,12 @@ begin
       sum(l.running)::integer as running, min(l.oldest_due_at) as oldest_due_at, bool_and(l.exact) as exact,
       sum(e.succeeded)::integer as succeeded, sum(e.failed)::integer as failed, sum(e.dead)::integer as dead,
       sum(e.canceled)::integer as canceled, case when n.label <> '*' then min(e.wait_ms) end as wait_ms,
-      case when n.label <> '*' then min(e.run_ms) end as run_ms
+      case when n.label <> '*' then min(e.run_ms) end as run_ms,
+      sum(d.due)::integer as due_schedules, min(d.oldest_at) as oldest_schedule_at
     from named n
     left join live l on l.type = n.type
     left join ended e on e.type = n.type
+    left join late d on d.type = n.type
     group by n.label
   )
   select n.type, coalesce(n.due, 0), coalesce(n.scheduled, 0), coalesce(n.running, 0), n.oldest_due_at,
@@ -83,7 +89,7 @@ begin
     is_paused('all', '', v_now) or n.type in (
       select g.key from gates g where g.scope = 'type' and (g.until is null or g.until > v_now)),
     n.type <> '*' and n.type in (select p.type from policies p),
-    coalesce(n.exact, true)
+    coalesce(n.exact, true), coalesce(n.due_schedules, 0), n.oldest_schedule_at
   from figures n
   order by n.type;
 end $$;

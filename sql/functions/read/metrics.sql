@@ -1,7 +1,9 @@
 -- Returns the data of a metrics endpoint, of every tenant or of the one that the role is bound to: {at, until, jobs,
--- ended, wait, run, workers, reports, maintenance}.
+-- schedules, ended, wait, run, workers, reports, maintenance}.
 --  If there are more than 1,000 types, all figures of the others are those of the type '*'.
 --  jobs     live jobs by type and status, counted or estimated as in jobforge_count_live
+--  schedules due schedules by type: those whose time has come and of which no worker has made a job yet, up to 1,000
+--           of a type, and for how many seconds the first of them is due
 --  ended    jobs that finished from p_since up to until, which is two seconds ago, so that no earlier row is committed
 --           later; pass p_since = until with the next call, and every job is counted once
 --  wait,run how long these jobs waited and ran: for each bin (its position in p_buckets, in seconds; 0: below all)
@@ -32,6 +34,8 @@ begin
   return (
     with counted as materialized (
       select l.* from unnest(live_counts(bound_tenant(), 10000, p_by_tenant, v_now)) l
+    ), late as materialized (
+      select d.* from unnest(due_schedules(bound_tenant(), p_by_tenant, v_now)) d
     ), finished as materialized (
       select a.type, case when p_by_tenant then a.tenant_id end as tenant_id, a.status,
         greatest(extract(epoch from a.started_at - a.run_at), 0) as wait_seconds,
@@ -47,6 +51,7 @@ begin
         select array_agg(u.type) as types, array_agg(u.jobs) as jobs
         from (
           select c.type, c.queued + c.scheduled + c.running as jobs from counted c
+          union all select d.type, d.due from late d
           union all select f.type, count(*) from finished f group by 1
         ) u
       ) u
@@ -57,6 +62,12 @@ begin
         sum(c.running) as running, coalesce(extract(epoch from v_now - min(c.oldest_run_at)), 0) as oldest_seconds
       from counted c
       join named n on n.type = c.type
+      group by 1, 2
+    ), schedules as (
+      select n.label as type, case when p_by_tenant then d.tenant_id end as tenant_id, sum(d.due) as due,
+        extract(epoch from v_now - min(d.oldest_at)) as oldest_seconds
+      from late d
+      join named n on n.type = d.type
       group by 1, 2
     ), runs as materialized (
       select n.label as type, f.tenant_id, f.status, f.wait_seconds, f.run_seconds
@@ -79,6 +90,7 @@ begin
       'at', v_now,
       'until', v_until,
       'jobs', (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from live l),
+      'schedules', (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from schedules s),
       'ended', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from ended e),
       'wait', (select coalesce(jsonb_agg(to_jsonb(w)), '[]') from waits w),
       'run', (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from lengths r),

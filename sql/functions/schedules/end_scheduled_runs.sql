@@ -1,13 +1,14 @@
 -- Writes the ends of runs back to their schedules.
 
 -- Returns when a claim must look at a schedule that is not being fired: at once if a run was requested, at its time
--- while it is enabled. A time that has passed counts as one run from now, unless every missed run must happen.
+-- while it is enabled. For a schedule that skips missed runs, a time that has passed counts as one run from now. For
+-- others the time itself tells what is oldest, so that claims fire the oldest first.
 create or replace function jobforge.due_of(p_schedule jobforge.schedules, p_now timestamptz) returns timestamptz
 language sql immutable as $$
   select case
     when p_schedule.run_requested then p_now
     when not p_schedule.enabled or p_schedule.next_run_at is null then null
-    when p_schedule.missed = 'all' then p_schedule.next_run_at
+    when p_schedule.missed <> 'skip' or p_schedule.kind = 'dynamic' then p_schedule.next_run_at
     else greatest(p_schedule.next_run_at, p_now)
   end
 $$;
@@ -78,6 +79,7 @@ begin
     with changed as (
       update jobforge.schedules s
       set next_run_at = f.next_run_at,
+        run_requested = f.run_requested,
         due_at = case
           when s.due_at is not null and f.next_run_at is not distinct from s.next_run_at then s.due_at
           else jobforge.due_of(f, p_now)

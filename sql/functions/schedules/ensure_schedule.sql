@@ -45,6 +45,10 @@ begin
   v.last_status := p_old.last_status;
   v.last_error := p_old.last_error;
   v.consecutive_failures := p_old.consecutive_failures;
+  if p_options ->> 'reset_failures' = 'true' then
+    v.consecutive_failures := 0;
+    v.last_error := null;
+  end if;
   v.declared_by := coalesce(p_declared.declared_by, p_old.declared_by);
   if p_options ->> 'enabled' is null and (p_old.declared_by is not null or p_declared.declared_by is null) then
     v.enabled := p_old.enabled;
@@ -55,7 +59,15 @@ begin
   return jobforge.with_times(p_old, v, p_options, p_now);
 end $$;
 
--- Ensures that a schedule exists as declared, in the caller's transaction. o_outcome is created, existing (nothing
+-- Returns the options of a new schedule: first_run_at is its next run.
+create or replace function jobforge.with_first_run(p_options jsonb) returns jsonb
+language sql immutable as $$
+  select case when p_options ? 'first_run_at' then p_options || jsonb_build_object('next_run_at',
+    p_options -> 'first_run_at') else p_options end
+$$;
+
+-- Ensures that a schedule exists as declared, in the caller's transaction. With if_missing an existing one stays as it
+-- is. o_outcome is created, existing (nothing
 -- was written or locked) or updated. p_declared_by names the application that declares it; null leaves that
 -- unchanged.
 create or replace function jobforge.declare_schedule(
@@ -70,12 +82,13 @@ declare
   v_old schedules;
   v_new schedules;
 begin
+  perform require_option_place(p_options, '{merge_payload}', 'It belongs to jobforge_update_schedule.');
   v_declared.declared_by := p_declared_by;
   loop
     select s.* into v_old from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
     if not found then
       perform require_schedule_room(p_tenant_id);
-      v_new := with_times(null, v_declared, p_options, v_now);
+      v_new := with_times(null, v_declared, with_first_run(p_options), v_now);
       v_new.id := new_id();
       v_new.due_at := due_of(v_new, v_now);
       insert into schedules select v_new.* on conflict (tenant_id, type, key) do nothing;
@@ -87,6 +100,9 @@ begin
           perform wake(p_type, v_new.due_at, v_now);
         end if;
       end if;
+    elsif p_options ->> 'if_missing' = 'true' then
+      v_new := v_old;
+      o_outcome := 'existing';
     else
       v_new := redeclared(v_old, v_declared, p_options, v_now);
       if v_new is distinct from v_old then
@@ -107,7 +123,8 @@ end $$;
 
 -- Ensures that a schedule exists as declared, in the caller's transaction. There is one row per tenant, type and key,
 -- however many callers run at once. Keeps an existing next_run_at, unless the options name one, request a reset, or
--- change the rhythm. Returns the schedule's columns and outcome: created, existing (nothing was written or locked) or
+-- change the rhythm; first_run_at counts for a new schedule only. With if_missing an existing schedule stays as it is.
+-- Returns the schedule's columns and outcome: created, existing (nothing was written or locked) or
 -- updated.
 -- Who: the tenant itself, workers, operators. JF009 names the wrong option; JF002 for type and key, JF008; JF007 if the
 -- tenant uses as many types, or has as many schedules, as it may. Waits only for another application that holds the

@@ -1,21 +1,34 @@
--- Returns one schedule of a tenant; no row if there is none.
+-- Returns one schedule of a tenant, by type and key or by its id; no row if there is none.
 -- Who: the tenant itself, workers, operators. Locks nothing.
-create or replace function :"api_schema".jobforge_get_schedule(p_tenant_id uuid, p_type text, p_key text)
-returns setof :"api_schema".jobforge_schedules
+create or replace function :"api_schema".jobforge_get_schedule(
+  p_tenant_id uuid, p_type text default null, p_key text default null, p_schedule_id uuid default null
+) returns setof :"api_schema".jobforge_schedules
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
 begin
   perform require_tenant(p_tenant_id);
-  return query
-  select s.* from all_schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
+  if p_schedule_id is null then
+    return query
+    select s.* from all_schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
+  else
+    return query
+    select s.*
+    from all_schedules s
+    where s.id = p_schedule_id
+      and s.tenant_id is not distinct from p_tenant_id
+      and (p_type is null or s.type = p_type)
+      and (p_key is null or s.key = p_key);
+  end if;
 end $$;
 
 -- Returns the schedules of a tenant, or with null of all tenants, ordered by tenant, type and key. Filters: type (a
--- text or an array), enabled, failing (whether the last run failed), limit (50, at most 1000), cursor (the id of the
--- last schedule of the previous page). A page is bounded by bytes like one of jobforge_list_jobs. JF002 for an unknown
--- or malformed filter.
+-- text or an array), enabled, failing (whether the last run failed), due (whether its time has come and no run was
+-- made of it yet), overdue (for more than a minute), running, tags (all of them), subject, key_prefix, updated_before;
+-- order (name, or next_run_at with those without a next run last), limit (50, at most 1000), cursor (the id of the last
+-- schedule of the previous page). A page is bounded by bytes like one of jobforge_list_jobs. JF002 for an unknown or
+-- malformed filter.
 -- Who: the tenant itself, workers; operators, with null. Locks nothing.
 create or replace function :"api_schema".jobforge_list_schedules(p_tenant_id uuid default null,
   p_filters jsonb default '{}')
@@ -27,19 +40,19 @@ set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
   v_filters jsonb := coalesce(p_filters, '{}');
-  v_types text[];
-  v_enabled boolean;
-  v_failing boolean;
-  v_last record;
+  v_filter schedule_filter;
+  v_order text;
+  v_last schedules;
   v_schedule all_schedules;
   v_bytes bigint := 0;
 begin
   perform require_tenant_or_operator(p_tenant_id);
-  perform require_filters(v_filters, array['type', 'enabled', 'failing', 'limit', 'cursor']);
-  v_types := filter_texts(v_filters, 'type');
-  v_enabled := filter_flag(v_filters, 'enabled');
-  v_failing := filter_flag(v_filters, 'failing');
-  select s.tenant_id, s.type, s.key into v_last
+  v_filter := read_schedule_filters(v_filters, array['order', 'limit', 'cursor']);
+  v_order := coalesce(v_filters ->> 'order', 'name');
+  if v_order not in ('name', 'next_run_at') then
+    perform fail_argument('order', 'order must be name or next_run_at');
+  end if;
+  select s.* into v_last
   from schedules s
   where s.id = filter_text(v_filters, 'cursor', 'id')::uuid and (p_tenant_id is null or s.tenant_id = p_tenant_id);
   if not found and v_filters ->> 'cursor' is not null then
@@ -47,14 +60,10 @@ begin
   end if;
   for v_schedule in
     select s.*
-    from all_schedules s
-    where (p_tenant_id is null or s.tenant_id = p_tenant_id)
-      and (v_types is null or s.type = any (v_types))
-      and (v_enabled is null or s.enabled = v_enabled)
-      and (v_failing is null or (s.consecutive_failures > 0) = v_failing)
-      and (v_last.key is null or (s.tenant_id, s.type, s.key) > (v_last.tenant_id, v_last.type, v_last.key))
-    order by s.tenant_id, s.type, s.key
-    limit filter_limit(v_filters)
+    from unnest(find_schedules(p_tenant_id, v_filter, v_order = 'next_run_at', v_last, filter_limit(v_filters),
+      jobforge.now())) with ordinality i(id, ord)
+    cross join lateral (select * from all_schedules a where a.id = i.id limit 1) s
+    order by i.ord
   loop
     v_bytes := v_bytes + octet_length(to_json(v_schedule)::text);
     exit when v_bytes > page_bytes();
@@ -67,7 +76,8 @@ end $$;
 -- bounded by bytes like one of jobforge_list_jobs. JF002 for an unknown or malformed filter.
 -- Who: the tenant itself, workers, operators. JF010 if there is no such schedule. Locks nothing.
 create or replace function :"api_schema".jobforge_list_schedule_runs(
-  p_tenant_id uuid, p_type text, p_key text, p_filters jsonb default '{}'
+  p_tenant_id uuid, p_type text default null, p_key text default null, p_filters jsonb default '{}',
+  p_schedule_id uuid default null
 ) returns setof :"api_schema".jobforge_jobs
 language plpgsql stable
 security definer
@@ -78,6 +88,7 @@ declare
   v_filters jsonb := coalesce(p_filters, '{}');
   v_statuses text[];
   v_before uuid;
+  v_name record;
   v_id uuid;
   v_job all_jobs;
   v_bytes bigint := 0;
@@ -86,9 +97,12 @@ begin
   perform require_filters(v_filters, array['status', 'limit', 'cursor']);
   v_statuses := filter_texts(v_filters, 'status');
   v_before := filter_text(v_filters, 'cursor', 'id')::uuid;
-  select s.id into v_id from schedules s where s.tenant_id = p_tenant_id and s.type = p_type and s.key = p_key;
+  v_name := schedule_name(p_tenant_id, p_type, p_key, p_schedule_id);
+  select s.id into v_id
+  from schedules s
+  where s.tenant_id = p_tenant_id and s.type = v_name.p_type and s.key = v_name.p_key;
   if not found then
-    perform fail_no_schedule(p_type, p_key);
+    perform fail_no_schedule(v_name.p_type, v_name.p_key);
   end if;
   for v_job in
     select r.*

@@ -172,7 +172,7 @@ declare
     'cron', 'timezone', 'every', 'anchor', 'jitter', 'dynamic', 'next_run_at', 'reset', 'enabled', 'payload',
       'overlap', 'missed',
     'missed_limit', 'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'tags', 'subject',
-      'concurrency_key'];
+      'concurrency_key', 'first_run_at', 'if_missing', 'merge_payload', 'reset_failures'];
   v_unknown text;
   v jobforge.schedules;
 begin
@@ -189,7 +189,20 @@ begin
   v := jobforge.read_rhythm(p_schedule, p_options);
   v.enabled := jobforge.option_flag(p_options, 'enabled', v.enabled);
   perform jobforge.option_flag(p_options, 'reset', false);
+  perform jobforge.option_flag(p_options, 'if_missing', false);
+  perform jobforge.option_time(p_options, 'first_run_at');
+  if p_options ? 'first_run_at' and p_options ? 'next_run_at' then
+    perform jobforge.fail_schedule('first_run_at', 'first_run_at and next_run_at exclude each other',
+      'first_run_at counts for a new schedule only, next_run_at also moves an existing one.');
+  end if;
   v.payload := coalesce(p_options -> 'payload', v.payload);
+  if p_options ? 'merge_payload' then
+    v.payload := jobforge.merged_payload(v.payload, p_options);
+  end if;
+  if jobforge.option_flag(p_options, 'reset_failures', false) then
+    v.consecutive_failures := 0;
+    v.last_error := null;
+  end if;
   v.overlap := case when p_options ? 'overlap'
     then jobforge.option_word(p_options, 'overlap', '{skip,queue,allow}') else v.overlap end;
   v.missed := case when p_options ? 'missed' then jobforge.option_word(p_options, 'missed', '{once,skip,all}')
@@ -211,6 +224,34 @@ begin
     then jobforge.option_key(p_options, 'concurrency_key') else v.concurrency_key end;
   perform jobforge.require_schedule(v, p_now);
   return v;
+end $$;
+
+-- Returns a payload with the keys of the option merge_payload in place of its own.
+create or replace function jobforge.merged_payload(p_payload jsonb, p_options jsonb) returns jsonb
+language plpgsql immutable as $$
+begin
+  if p_options ? 'payload' then
+    perform jobforge.fail_schedule('merge_payload', 'payload and merge_payload exclude each other',
+      'payload replaces all of it, merge_payload some of its keys.');
+  elsif jsonb_typeof(p_options -> 'merge_payload') <> 'object' then
+    perform jobforge.fail_schedule('merge_payload', 'merge_payload must be a JSON object',
+      'Use payload to replace all of it.');
+  elsif jsonb_typeof(p_payload) <> 'object' then
+    perform jobforge.fail_schedule('merge_payload', 'the payload of the schedule is not an object',
+      'Use payload to replace it.');
+  end if;
+  return p_payload || (p_options -> 'merge_payload');
+end $$;
+
+-- Raises if the options have one that the called function does not accept.
+create or replace function jobforge.require_option_place(p_options jsonb, p_strays text[], p_hint text) returns void
+language plpgsql stable as $$
+declare
+  v_stray text := (select o from unnest(p_strays) o where p_options ? o limit 1);
+begin
+  if v_stray is not null then
+    perform jobforge.fail_schedule(v_stray, v_stray || ' has no meaning for this call', p_hint);
+  end if;
 end $$;
 
 -- Reads the tags of runs.

@@ -63,14 +63,18 @@ create or replace function jobforge.require_declaration(
 ) returns void
 language plpgsql stable as $$
 declare
-  v_stray text := (select o from unnest('{next_run_at,reset}'::text[]) o where p_options ? o limit 1);
+  v_stray text := (select o from unnest('{next_run_at,reset,reset_failures,if_missing}'::text[]) o where p_options ? o limit 1);
   v_detail text;
   v_hint text;
 begin
   perform jobforge.require_tenant(p_tenant_id);
   if v_stray is not null then
-    perform jobforge.fail_schedule(v_stray, v_stray || ' cannot be declared: it would move the next run at every start',
-      'Call jobforge_update_schedule, once.');
+    perform jobforge.fail_schedule(v_stray, v_stray || case
+      when v_stray = 'if_missing' then ' cannot be declared: a declared schedule becomes as declared'
+      when v_stray = 'reset_failures' then ' cannot be declared: it would reset them at every start'
+      else ' cannot be declared: it would move the next run at every start' end,
+      case when v_stray = 'if_missing' then 'Call jobforge_ensure_schedule.'
+      else 'Call jobforge_update_schedule, once.' end);
   end if;
   perform jobforge.read_options(jobforge.new_schedule(p_tenant_id, p_type, p_key, p_now), p_options, p_now);
 exception when sqlstate 'JF001' or sqlstate 'JF002' or sqlstate 'JF008' or sqlstate 'JF009' then

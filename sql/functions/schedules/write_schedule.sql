@@ -1,9 +1,11 @@
 -- Holds what all changes of a schedule share.
 
--- Takes the queued runs of a schedule out of the queue. Returns the earliest due time that they were for. A requested
--- run has no due time, unless its handler names the times. The caller holds the schedule's row, so no other run is
--- created in the meantime. A run that a worker claims in the meantime continues.
-create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules) returns timestamptz
+-- Takes the queued runs of a schedule out of the queue; without p_requested only those that a due time has created.
+-- Returns the earliest due time that they were for. A requested run has no due time, unless its handler names the
+-- times. The caller holds the schedule's row, so no other run is created in the meantime. A run that a worker claims in
+-- the meantime continues.
+create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules, p_requested boolean default true)
+returns timestamptz
 language plpgsql
 set enable_seqscan = off as $$
 declare
@@ -16,6 +18,7 @@ begin
       case when p_schedule.kind = 'dynamic' or j.scheduled_for < j.created_at then j.scheduled_for end as due
     from jobforge.jobs j
     where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
+      and (p_requested or j.scheduled_for < j.created_at)
     order by j.id
   loop
     continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
@@ -30,8 +33,80 @@ begin
   return v_earliest;
 end $$;
 
--- Writes a schedule that the caller has locked: computes when it is due, takes queued runs back if it is disabled,
--- wakes idle workers, and records the change in the audit log.
+-- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled: a disabled
+-- schedule starts no run. Their due time applies again. A requested run stays, because a disabled schedule can be asked
+-- to run. The caller has put the runs into the queue in this transaction, so no other one holds them. Never waits.
+create or replace function jobforge.withdraw_released(p_ids uuid[], p_now timestamptz) returns void
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v_ids uuid[];
+  v_tenants uuid[];
+  v_ends jobforge.schedule_end[];
+begin
+  with gone as (
+    delete from jobforge.jobs j
+    where j.id = any (p_ids)
+      and j.schedule_id is not null
+      and j.attempts = j.uncounted
+      and j.scheduled_for < j.created_at
+      and (select not s.enabled from jobforge.schedules s where s.id = j.schedule_id)
+    returning j.id, j.tenant_id, j.schedule_id, j.scheduled_for
+  ), due as (
+    select g.*, min(g.scheduled_for) over (partition by g.schedule_id) as at,
+      -- A time that a caller has set for a dynamic schedule meanwhile stays. The rhythm of others begins again here.
+      (select s.kind <> 'dynamic' from jobforge.schedules s where s.id = g.schedule_id) as exact
+    from gone g
+  )
+  select array_agg(d.id), array_agg(d.tenant_id), array_agg(row(d.schedule_id, d.tenant_id, d.scheduled_for, p_now,
+    'canceled', null, d.at, d.exact)::jobforge.schedule_end)
+  into v_ids, v_tenants, v_ends
+  from due d;
+  if v_ids is not null then
+    perform jobforge.delete_side_rows(v_ids);
+    perform jobforge.note_all_pending(v_tenants, -1);
+    perform jobforge.end_scheduled_runs(v_ends, p_now);
+  end if;
+end $$;
+
+-- Gives the queued runs of a schedule that have not begun its current payload, priority, tags and so on: a caller that
+-- changes the schedule and requests a run must not get a run with the old values. The caller holds the schedule's row.
+create or replace function jobforge.change_queued_runs(p_schedule jobforge.schedules, p_now timestamptz) returns void
+language plpgsql
+set enable_seqscan = off as $$
+declare
+  v_run record;
+  v_rank integer := jobforge.rank_for(p_schedule.type, p_schedule.priority);
+  v_attempts integer := coalesce(
+    p_schedule.max_attempts, (select p.max_attempts from jobforge.policy_of(p_schedule.type) p));
+begin
+  for v_run in
+    select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot
+    from jobforge.jobs j
+    where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
+    order by j.id
+  loop
+    continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
+    update jobforge.jobs j
+    set rank = v_rank,
+      max_attempts = v_attempts,
+      budget = v_attempts,
+      tags = p_schedule.tags,
+      subject = p_schedule.subject,
+      concurrency_key = p_schedule.concurrency_key,
+      state = jobforge.queued_state(j.run_at, p_now),
+      updated_at = p_now
+    where j.id = v_run.id and j.attempts = j.uncounted;
+    if found then
+      perform jobforge.replace_payload(v_run.id, p_schedule.payload);
+      perform jobforge.leave_slots(array[v_run.slot], p_now);
+    end if;
+  end loop;
+end $$;
+
+-- Writes a schedule that the caller has locked: computes when it is due, takes queued runs back if it is disabled or if
+-- the caller moves the next run, changes queued runs, wakes idle workers, and records the change in the audit log. A
+-- change of next_run_at alone is not recorded: an application may set it every minute for each of its schedules.
 create or replace function jobforge.write_schedule(
   p_old jobforge.schedules, p_new jobforge.schedules, p_now timestamptz, p_options jsonb default '{}'
 ) returns void
@@ -39,6 +114,7 @@ language plpgsql
 set enable_seqscan = off as $$
 declare
   v jobforge.schedules := p_new;
+  v_settings jobforge.schedules := p_new;
   v_withdrawn timestamptz;
 begin
   if p_old.enabled and not v.enabled then
@@ -48,6 +124,14 @@ begin
     if v.next_run_at is not distinct from p_old.next_run_at and not p_options ? 'next_run_at' then
       v.next_run_at := least(v.next_run_at, v_withdrawn);
     end if;
+  elsif p_options ? 'next_run_at' and p_old.kind = 'dynamic' then
+    -- The queued run of a dynamic schedule is its next run, so it moves.
+    perform jobforge.withdraw_runs(p_old, false);
+  end if;
+  if (v.payload, v.priority, v.max_attempts, v.tags, v.subject, v.concurrency_key)
+    is distinct from (p_old.payload, p_old.priority, p_old.max_attempts, p_old.tags, p_old.subject, p_old.concurrency_key)
+  then
+    perform jobforge.change_queued_runs(v, p_now);
   end if;
   if v.next_run_at > v.ends_at then
     v.next_run_at := null;
@@ -59,19 +143,22 @@ begin
   end if;
   if v.enabled and not p_old.enabled and not v.run_requested then
     -- Times that passed while the schedule was disabled were not missed: it runs once for all of them.
-    v.due_at := case when v.next_run_at is not null then greatest(v.next_run_at, p_now) end;
+    v.due_at := case
+      when v.next_run_at is null or v.kind = 'dynamic' or v.missed = 'once' then v.next_run_at
+      else greatest(v.next_run_at, p_now)
+    end;
   end if;
   v.updated_at := p_now;
   update jobforge.schedules s
   set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed,
     missed_limit,
       starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by,
-        updated_at)
+        consecutive_failures, last_error, updated_at)
     = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested,
       v.overlap,
       v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags,
         v.subject,
-      v.concurrency_key, v.declared_by, v.updated_at)
+      v.concurrency_key, v.declared_by, v.consecutive_failures, v.last_error, v.updated_at)
   where s.id = p_old.id;
   if v.due_at is not null then
     perform jobforge.wake(v.type, v.due_at, p_now, array[v.tenant_id]);
@@ -79,7 +166,9 @@ begin
   if v.enabled <> p_old.enabled then
     perform jobforge.audit_schedule(v, case when v.enabled then 'SCHEDULE_ENABLED' else 'SCHEDULE_DISABLED' end, p_now);
   end if;
-  if p_options - 'enabled' <> '{}' then
+  v_settings.next_run_at := p_old.next_run_at;
+  v_settings.enabled := p_old.enabled;
+  if p_options <> '{}' and v_settings is distinct from p_old then
     perform jobforge.audit_schedule(v, 'SCHEDULE_UPDATED', p_now,
       jsonb_build_object('keys', array(select jsonb_object_keys(p_options))));
   end if;

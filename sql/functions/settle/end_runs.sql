@@ -236,6 +236,13 @@ begin
   if v_scheduled is not null then
     perform end_scheduled_runs(v_scheduled, p_now);
   end if;
+  if exists (select from unnest(p_ends) e where e.status = 'released') then
+    perform withdraw_released(array(
+      select o.id
+      from unnest(v_outcomes) o
+      where o.outcome = 'ok' and o.status = 'queued'
+        and o.ord in (select e.ord from unnest(p_ends) e where e.status = 'released')), p_now);
+  end if;
   perform note_all_pending(array(select o.tenant_id from unnest(v_outcomes) o where o.status <> 'queued'), -1);
   if v_slots is not null then
     perform free_slots(v_slots, p_now);

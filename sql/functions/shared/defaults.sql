@@ -46,6 +46,13 @@ language sql immutable parallel safe as $$
   select interval '1 minute'
 $$;
 
+-- Returns how many times the timeout of its type a run of a schedule may last before the grace begins. Its worker keeps
+-- the lease while a handler ignores the timeout, so that no other run of the schedule starts next to it.
+create or replace function jobforge.overrun_factor() returns integer
+language sql immutable parallel safe as $$
+  select 6
+$$;
+
 -- Returns the scope of what concerns every tenant: of workers whose role is bound to no tenant, and of audit rows about
 -- keys, policies, limits and gates of the installation. No role can be bound to it or name it, so only operators, who
 -- see all tenants, see such rows.

@@ -1,5 +1,5 @@
 -- Records the heartbeat of one run, for workers that do not heartbeat as workers. It renews the lease. Returns
--- {cancel_requested}.
+-- {cancel_requested, heartbeat_at}: the lease counts from heartbeat_at.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the running row.
 create or replace function :"api_schema".jobforge_heartbeat_job(
   p_job_id uuid,
@@ -34,5 +34,6 @@ begin
     perform jobforge.fail_not_held(p_job_id);
   end if;
   return jsonb_build_object(
-    'cancel_requested', exists (select from jobforge.cancel_requests c where c.job_id = p_job_id));
+    'cancel_requested', exists (select from jobforge.cancel_requests c where c.job_id = p_job_id),
+    'heartbeat_at', v_now);
 end $$;

@@ -1,7 +1,8 @@
 -- Ends the runs whose lease is lost: their jobs go back into the queue, or are finished. A lease is lost when
 --   the worker heartbeats as a worker and was silent for the worker timeout (1 minute), or
 --   the worker never has, and the run had no heartbeat for the lease of unregistered workers (5 minutes), or
---   the worker is alive, but the timeout of the type passed more than a minute ago: the handler hangs.
+--   the worker is alive, but the timeout of the type passed more than a minute ago: the handler hangs. For a run of a
+--   schedule it is six times the timeout, because its worker waits for the handler.
 -- lease_ms of the type's policy replaces the first two times. Visits up to workers_per_pass() workers that hold jobs,
 -- one after the other, and stops after p_limit jobs; the next call goes on there. So thousands of worker ids do not
 -- stall the worker that does maintenance. Returns how many runs it ended. Skips rows that another transaction has
@@ -56,7 +57,8 @@ begin
           end
             + coalesce(p.lease_ms * interval '1 millisecond',
               case when w.seen_at is null then jobforge.unregistered_lease() else jobforge.worker_timeout() end) < p_now
-          or j.started_at + p.timeout_ms * interval '1 millisecond' + jobforge.timeout_grace() < p_now)
+          or j.started_at + jobforge.timeout_grace() + p.timeout_ms * interval '1 millisecond'
+            * case when j.schedule_id is null then 1 else jobforge.overrun_factor() end < p_now)
       order by j.id
       limit p_limit - v_count
       for update of j skip locked);

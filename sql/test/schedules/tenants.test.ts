@@ -49,7 +49,7 @@ describe("tenants", () => {
     const calls = (await callsNaming(db, U, "jobforge_tenant")).filter((call) =>
       /_schedules?(_enabled|_runs)?\(/.test(call),
     );
-    expect(calls.length).toBe(12);
+    expect(calls.length).toBe(14);
     const tenant = await boundLogin(db, T, "jobforge_tenant");
     for (const call of calls) expect(await outcome(tenant.query(call)), call).toBe("42501");
   });

@@ -107,6 +107,7 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_lock_schedule: `('${T}', 'cron', 'new')`,
   jobforge_run_schedule: `('${T}', 'cron', 'new')`,
   jobforge_delete_schedule: `('${T}', 'cron', 'new')`,
+  jobforge_delete_schedules: `('${T}', '{"key_prefix": "new"}')`,
   jobforge_get_schedule: `('${T}', 'cron', 'declared')`,
   jobforge_list_schedules: `('${T}')`,
   jobforge_list_schedule_runs: `('${T}', 'cron', 'declared')`,

@@ -36,8 +36,10 @@ test("a heartbeat updates heartbeat_at and returns that no cancel is requested",
   await claim(db);
   const before = await find(db, id);
   await db.travel("10 seconds");
-  expect(await heartbeat(db, id)).toEqual({ cancel_requested: false });
+  const renewed = await db.value<{ heartbeat_at: string }>("select jobforge_heartbeat_job($1, 'w1')", [id]);
+  expect(renewed).toEqual({ cancel_requested: false, heartbeat_at: expect.any(String) });
   const after = await find(db, id);
+  expect(after.heartbeat_at).toEqual(new Date(renewed.heartbeat_at));
   expect(Number(after.heartbeat_at) - Number(before.heartbeat_at)).toBeGreaterThanOrEqual(10_000);
   expect(after).toMatchObject({ locked_at: before.locked_at, attempts: 1, status: "running" });
 });
@@ -67,7 +69,7 @@ test("a heartbeat is refused for a job that the worker does not hold, and change
     expect(error.hint).not.toBe("");
   }
   expect(await find(db, held)).toEqual(before);
-  expect(await heartbeat(db, held, "w1", 1)).toEqual({ cancel_requested: false });
+  expect(await heartbeat(db, held, "w1", 1)).toMatchObject({ cancel_requested: false });
 });
 
 test("a job of a silent worker is queued again after five minutes and not before", async ({ db }) => {

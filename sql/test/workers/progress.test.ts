@@ -29,13 +29,13 @@ test("progress is shown while the job runs and afterwards, and counts as a heart
   await claim(db);
   await db.travel("4 minutes");
   for (const value of [{ done: 1, of: 3 }, "half", 0.5, [1]]) {
-    expect(await progress(db, id, value)).toEqual({ cancel_requested: false });
+    expect(await progress(db, id, value)).toMatchObject({ cancel_requested: false });
     expect(await db.value("select progress from jobforge_jobs where id = $1", [id])).toEqual(value);
   }
   await db.travel("8 minutes");
   expect(await claim(db, "w2")).toEqual([]);
   await cancel(db, id);
-  expect(await progress(db, id, "end", "w1", 1)).toEqual({ cancel_requested: true });
+  expect(await progress(db, id, "end", "w1", 1)).toMatchObject({ cancel_requested: true });
   await complete(db, id);
   expect(await db.value("select progress from jobforge_jobs where id = $1", [id])).toBe("end");
 });

@@ -162,6 +162,21 @@ test("a run that exceeds its timeout by a minute is lost although its worker is 
   expect(await claim(db, "w2")).toMatchObject([{ id, attempts: 2 }]);
 });
 
+test("a run of a schedule is lost a minute after six times its timeout, because its worker waits for the handler", async ({
+  db,
+}) => {
+  await setPolicy(db, "a", { timeout_ms: 60_000 });
+  await db.query(`select jobforge_ensure_schedule($1, 'a', 'k', '{"dynamic": true}')`, [T]);
+  const [run] = await claim(db, "w1");
+  const id = run?.id ?? "";
+  for (const seconds of [50, 100, 150, 200, 250, 300, 350, 400, 415]) {
+    await db.travel(`${seconds} seconds`);
+    expect(await workerHeartbeat(db, "w1", { held: held(id) })).toMatchObject({ lost: [] });
+  }
+  await db.travel("425 seconds");
+  expect(await workerHeartbeat(db, "w1", { held: held(id) })).toMatchObject({ lost: held(id) });
+});
+
 test("a new instance of a worker ends the leases of the old one at once, and keeps the runs that it reports as held", async ({
   db,
 }) => {

@@ -15,6 +15,7 @@ import {
   timeTravel,
 } from "../doctor/installation.ts";
 import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
+import { overdueSchedules } from "../doctor/schedules.ts";
 import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
@@ -38,6 +39,7 @@ const checks: readonly Check[] = [
     timeTravel,
   ],
   ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
+  overdueSchedules,
 ];
 
 export function doctorCommand(program: Command, cli: Cli): void {

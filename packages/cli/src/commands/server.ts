@@ -76,7 +76,7 @@ export function serverCommand(program: Command, cli: Cli): void {
     )
     .option(
       "--tick <path>",
-      "run due jobs with the handlers of a file or folder at POST /api/jobs/tick; needs JOBFORGE_TICK_SECRET",
+      "run due jobs with the handlers of a file or folder at /api/jobs/tick; needs JOBFORGE_TICK_SECRET or CRON_SECRET",
     )
     .action(action(cli, (options: ServerCommandOptions) => serve(cli, options)));
 }
@@ -159,9 +159,11 @@ async function tickOf(
   forge: JobForge,
 ): Promise<TickHandler | undefined> {
   if (path === undefined) return undefined;
-  const secret = nonEmpty(env["JOBFORGE_TICK_SECRET"]);
+  const secret = nonEmpty(env["JOBFORGE_TICK_SECRET"]) ?? nonEmpty(env["CRON_SECRET"]);
   if (secret === undefined)
-    throw new UsageError("--tick needs JOBFORGE_TICK_SECRET, which callers of /api/jobs/tick must send.");
+    throw new UsageError(
+      "--tick needs JOBFORGE_TICK_SECRET or CRON_SECRET, which callers of /api/jobs/tick must send.",
+    );
   const handlers = await loadHandlers(path, cwd?.() ?? process.cwd());
   return createTickHandler({ forge, handlers, secret, logger: jsonLogger(stderr, env, { least: "warn" }) });
 }

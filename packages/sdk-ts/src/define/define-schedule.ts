@@ -23,7 +23,7 @@ export function defineSchedule<D extends JobDefinition>(
   return { job, key, tenantId, payload, rhythm, settings };
 }
 
-const times = ["anchor", "startsAt", "endsAt", "nextRunAt"] as const;
+const times = ["anchor", "startsAt", "endsAt", "nextRunAt", "firstRunAt"] as const;
 
 /** Checks all given times. An invalid Date serializes to null, which has another meaning. */
 export function checkDates(

@@ -81,6 +81,12 @@ export type ScheduleOptions<D extends JobDefinition = JobDefinition> = Rhythm &
     readonly nextRunAt?: Date | null | undefined;
     /** Computes the next run as for a new schedule. */
     readonly reset?: boolean | undefined;
+    /** As `nextRunAt`, for a new schedule only: an existing one keeps its next run. */
+    readonly firstRunAt?: Date | null | undefined;
+    /** True: an existing schedule stays as it is, whatever the other options say. */
+    readonly ifMissing?: boolean | undefined;
+    /** True: sets `consecutiveFailures` to 0 and removes `lastError`. */
+    readonly resetFailures?: boolean | undefined;
   };
 
 /** Changes to a schedule. What is not given stays; null sets the default. */
@@ -95,8 +101,12 @@ export type ScheduleChanges<D extends JobDefinition = JobDefinition> = {
   readonly anchor?: Date | undefined;
   readonly enabled?: boolean | undefined;
   readonly payload?: JobInput<D> | undefined;
+  /** Replaces some keys of the payload and keeps the others. The schema is checked when the run starts. */
+  readonly mergePayload?: Partial<JobInput<D>> | undefined;
   readonly nextRunAt?: Date | null | undefined;
   readonly reset?: boolean | undefined;
+  /** True: sets `consecutiveFailures` to 0 and removes `lastError`. */
+  readonly resetFailures?: boolean | undefined;
 };
 
 /** The options of `defineSchedule`. */
@@ -133,8 +143,10 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly anchor: Date | undefined;
   readonly jitter: string | undefined;
   readonly enabled: boolean;
-  /** The next due time; undefined if there is none. */
+  /** The next due time; undefined if there is none, and for a dynamic schedule while a run is queued or running. */
   readonly nextRunAt: Date | undefined;
+  /** The due time of the oldest run that is queued. For a dynamic schedule that is the next run. */
+  readonly waitingSince: Date | undefined;
   /** Since when its run is running. */
   readonly runningSince: Date | undefined;
   /** When the last run succeeded or failed. */

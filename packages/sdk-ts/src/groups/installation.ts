@@ -50,6 +50,8 @@ export interface Health {
   /** How full the queue of notifications is, from 0 to 1. JobForge sends none from 0.5 on. */
   readonly notifyQueue: number;
   readonly outbox: number;
+  /** Schedules that are due and of which no worker has made a job; at most 1,000 of a type. Without paused types. */
+  readonly dueSchedules: { readonly count: number; readonly oldest_at: string | null };
 }
 
 export class Installation {

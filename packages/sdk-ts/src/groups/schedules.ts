@@ -1,5 +1,5 @@
 /** Recurring work: schedules that an application creates and changes while it runs. */
-import { checkTenant, checkText } from "../arguments.ts";
+import { checkDate, checkOneOf, checkRange, checkTenant, checkText, checkUuid } from "../arguments.ts";
 import { checkDates, scheduleJson } from "../define/define-schedule.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type {
@@ -11,21 +11,73 @@ import type {
 } from "../define/schedule.ts";
 import { checkValue } from "../define/schema.ts";
 import { payloadJson } from "../enqueue/prepare.ts";
+import { InvalidArgumentError } from "../errors.ts";
 import type { Job, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
-import { fromRow, toKeys } from "../rows.ts";
+import { fromRow, fromRows, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
-import type { JobStatus } from "../words.ts";
+import { bounds, type JobStatus, type ScheduleOrder, scheduleOrders } from "../words.ts";
 
-/** Selects schedules. A schedule must match all given options. */
-export interface ScheduleListOptions<D extends JobDefinition = JobDefinition> extends PageOptions {
-  /** Without it: the schedules of all tenants, for operators. */
-  readonly tenantId?: string | undefined;
+/** What a call names a schedule by: its key, or its id, which its runs have as `scheduleId`. */
+export type ScheduleKey = string | { readonly id: string };
+
+/** Selects schedules. A schedule must match all given filters. */
+export interface ScheduleFilters<D extends JobDefinition = JobDefinition> {
   /** Only schedules of this definition, or of these. It also types the items. */
   readonly job?: D | readonly D[] | undefined;
   readonly enabled?: boolean | undefined;
   /** Whether the last run failed. */
   readonly failing?: boolean | undefined;
+  /** Whether its time has come, and no worker has made a run of it. */
+  readonly due?: boolean | undefined;
+  /** Whether it is due for more than a minute. */
+  readonly overdue?: boolean | undefined;
+  /** Whether a worker runs it. */
+  readonly running?: boolean | undefined;
+  /** Schedules that have all of these tags. */
+  readonly tags?: readonly string[] | undefined;
+  readonly subject?: string | undefined;
+  /** How the key begins. */
+  readonly keyPrefix?: string | undefined;
+  /** Schedules that were not changed, and had no run, since then. */
+  readonly updatedBefore?: Date | undefined;
+}
+
+export interface ScheduleListOptions<D extends JobDefinition = JobDefinition>
+  extends ScheduleFilters<D>,
+    PageOptions {
+  /** Without it: the schedules of all tenants, for operators. */
+  readonly tenantId?: string | undefined;
+  /** Default `name`: by tenant, type and key. `next_run_at`: the earliest first, those without a next run last. */
+  readonly order?: ScheduleOrder | undefined;
+}
+
+/** Selects the schedules to delete. At least one filter must be given. */
+export interface ScheduleBulkFilters extends ScheduleFilters, OfTenant {
+  /** The most schedules to delete, 1 to 1000. Default 1000. */
+  readonly limit?: number | undefined;
+}
+
+export interface ScheduleBulkResult {
+  readonly matched: number;
+  /** Fewer than matched if other transactions held some of them. */
+  readonly changed: number;
+}
+
+/** How many schedules of a type there are, and what they do. */
+export interface ScheduleCount {
+  readonly type: string;
+  readonly schedules: number;
+  readonly enabled: number;
+  /** Those whose time has come, and of which no worker has made a run. */
+  readonly due: number;
+  /** Those that are due for more than a minute. */
+  readonly overdue: number;
+  readonly running: number;
+  readonly failing: number;
+  readonly oldestDueAt: Date | undefined;
+  /** False if there are more than 100,000 schedules: then the first of them are counted. */
+  readonly exact: boolean;
 }
 
 export interface ScheduleRunsOptions extends OfTenant, PageOptions {
@@ -33,8 +85,8 @@ export interface ScheduleRunsOptions extends OfTenant, PageOptions {
 }
 
 /**
- * A schedule is named by its job, its key and its tenant. Calls that need an existing schedule reject with a
- * ScheduleNotFoundError if there is none.
+ * A schedule is named by its job, its key (or its id) and its tenant. Calls that need an existing schedule reject with
+ * a ScheduleNotFoundError if there is none.
  */
 export class Schedules {
   readonly #transport: Transport;
@@ -62,11 +114,13 @@ export class Schedules {
   /** Changes the given options and leaves the others. */
   async update<D extends JobDefinition>(
     job: D,
-    key: string,
+    key: ScheduleKey,
     changes: ScheduleChanges<D>,
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
     checkDates(changes);
+    const { mergePayload } = changes;
+    if (mergePayload !== undefined) payloadJson(mergePayload, "mergePayload");
     if (changes.payload !== undefined) {
       await checkValue(job.input, changes.payload, "payload");
       payloadJson(changes.payload, "payload");
@@ -79,18 +133,19 @@ export class Schedules {
   /** The schedule as it is now; undefined if there is none. */
   async get<D extends JobDefinition>(
     job: D,
-    key: string,
+    key: ScheduleKey,
     tenant: OfTenant,
   ): Promise<Schedule<D> | undefined> {
     const [row] = await call<object[]>(this.#transport, "jobforge_get_schedule", job, key, tenant);
     return row === undefined ? undefined : fromRow<Schedule<D>>(row);
   }
 
-  /** The schedules of a tenant, or for operators of all tenants, ordered by tenant, type and key. */
+  /** The schedules of a tenant, or for operators of all tenants. */
   list<D extends JobDefinition = JobDefinition>(options: ScheduleListOptions<D> = {}): List<ScheduleOf<D>> {
-    const { tenantId, job, enabled, failing } = options;
+    const { tenantId, order } = options;
     if (tenantId !== undefined) checkTenant(tenantId);
-    const filters = toKeys({ type: typesOf(job), enabled, failing });
+    if (order !== undefined) checkOneOf(order, "order", scheduleOrders);
+    const filters = { ...scheduleFilterKeys(options), ...toKeys({ order }) };
     return listRows(checkedPageSize(options), (page) =>
       this.#transport.call("jobforge_list_schedules", {
         p_tenant_id: tenantId,
@@ -99,8 +154,15 @@ export class Schedules {
     );
   }
 
+  /** How many schedules there are of each type, and what they do. Without `tenantId`: for operators and readers. */
+  async count({ tenantId }: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+    if (tenantId !== undefined) checkTenant(tenantId);
+    const rows = await this.#transport.call<object[]>("jobforge_count_schedules", { p_tenant_id: tenantId });
+    return fromRows<ScheduleCount>(rows);
+  }
+
   /** The runs of a schedule, newest first, as far as its type keeps history. */
-  runs<D extends JobDefinition>(job: D, key: string, options: ScheduleRunsOptions): List<Job<D>> {
+  runs<D extends JobDefinition>(job: D, key: ScheduleKey, options: ScheduleRunsOptions): List<Job<D>> {
     checkReference(key, options);
     const filters = filterKeys({ status: options.status });
     return listRows(checkedPageSize(options), (page) =>
@@ -111,19 +173,19 @@ export class Schedules {
   }
 
   /** Enables the schedule: it runs at its next time, or at once if that has passed. */
-  enable<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
+  enable<D extends JobDefinition>(job: D, key: ScheduleKey, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_enable_schedule", job, key, tenant);
   }
 
   /** Disables the schedule. It keeps its `nextRunAt`. A running run goes on; a queued one is removed from the queue. */
-  disable<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
+  disable<D extends JobDefinition>(job: D, key: ScheduleKey, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_disable_schedule", job, key, tenant);
   }
 
   /** Enables or disables the schedule. If the decision depends on other rows, lock the schedule first. */
   setEnabled<D extends JobDefinition>(
     job: D,
-    key: string,
+    key: ScheduleKey,
     enabled: boolean,
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
@@ -131,13 +193,27 @@ export class Schedules {
   }
 
   /** Requests a run now, in addition to the next one. During a run, the requested run follows right after it. */
-  run<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
+  run<D extends JobDefinition>(job: D, key: ScheduleKey, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_run_schedule", job, key, tenant);
   }
 
   /** Deletes the schedule. A running run goes on. */
-  async delete(job: JobDefinition, key: string, tenant: OfTenant): Promise<void> {
+  async delete(job: JobDefinition, key: ScheduleKey, tenant: OfTenant): Promise<void> {
     await call(this.#transport, "jobforge_delete_schedule", job, key, tenant);
+  }
+
+  /** Deletes schedules that match the filters, such as those disabled long ago. Repeat it until none match. */
+  async deleteMany(filters: ScheduleBulkFilters): Promise<ScheduleBulkResult> {
+    const { tenantId, limit } = filters;
+    checkTenant(tenantId);
+    if (limit !== undefined) checkRange(limit, "limit", bounds.scheduleBulkLimit);
+    const p_filters = scheduleFilterKeys(filters);
+    if (Object.keys(p_filters).length === 0)
+      throw new InvalidArgumentError("filters must select schedules: give at least one", {
+        field: "filters",
+      });
+    const args = { p_tenant_id: tenantId, p_filters, p_limit: limit };
+    return await this.#transport.call<ScheduleBulkResult>("jobforge_delete_schedules", args);
   }
 }
 
@@ -154,26 +230,36 @@ export class TransactionSchedules extends Schedules {
    * Locks the schedule until the transaction ends, so that what the next statement reads is still true when the
    * transaction changes the schedule. Waits for other applications that hold the lock. No worker waits for it.
    */
-  lock<D extends JobDefinition>(job: D, key: string, tenant: OfTenant): Promise<Schedule<D>> {
+  lock<D extends JobDefinition>(job: D, key: ScheduleKey, tenant: OfTenant): Promise<Schedule<D>> {
     return steer(this.#transport, "jobforge_lock_schedule", job, key, tenant);
   }
 }
 
-function checkReference(key: string, { tenantId }: OfTenant): void {
-  checkText(key, "key");
+function checkReference(key: ScheduleKey, { tenantId }: OfTenant): void {
+  if (typeof key === "object" && key !== null) checkUuid(key.id, "id");
+  else checkText(key, "key");
   checkTenant(tenantId);
+}
+
+/** The filters under the kernel's keys. An invalid Date serializes to null, which filters nothing. */
+function scheduleFilterKeys(filters: ScheduleFilters): Record<string, unknown> {
+  const { job, enabled, failing, due, overdue, running, tags, subject, keyPrefix, updatedBefore } = filters;
+  if (updatedBefore !== undefined) checkDate(updatedBefore, "updatedBefore");
+  const states = { enabled, failing, due, overdue, running };
+  return toKeys({ type: typesOf(job), ...states, tags, subject, keyPrefix, updatedBefore });
 }
 
 async function call<T extends object>(
   transport: Transport,
   name: string,
   job: JobDefinition,
-  key: string,
+  key: ScheduleKey,
   tenant: OfTenant,
   more: CallArguments = {},
 ): Promise<T> {
   checkReference(key, tenant);
-  const args = { p_tenant_id: tenant.tenantId, p_type: job.type, p_key: key, ...more };
+  const which = typeof key === "string" ? { p_key: key } : { p_schedule_id: key.id };
+  const args = { p_tenant_id: tenant.tenantId, p_type: job.type, ...which, ...more };
   return await transport.call<T>(name, args);
 }
 
@@ -182,7 +268,7 @@ async function steer<D extends JobDefinition>(
   transport: Transport,
   name: string,
   job: D,
-  key: string,
+  key: ScheduleKey,
   tenant: OfTenant,
   more: CallArguments = {},
 ): Promise<Schedule<D>> {

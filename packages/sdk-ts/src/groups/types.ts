@@ -29,6 +29,10 @@ export interface TypeInfo {
   readonly hasPolicy: boolean;
   /** False if `due`, `scheduled` and `running` are estimates, because there are many. */
   readonly exact: boolean;
+  /** Schedules whose time has come and of which no worker has made a job yet; at most 1,000 are counted. */
+  readonly dueSchedules: number;
+  /** When the first of them became due. */
+  readonly oldestScheduleAt: Date | undefined;
 }
 
 /** For operators and readers. */

@@ -72,6 +72,10 @@ export interface LiveCount {
   readonly oldestMs: number | undefined;
   /** False if the numbers are estimates. */
   readonly exact: boolean;
+  /** Schedules whose time has come and of which no worker has made a job yet; at most 1,000 of a type are counted. */
+  readonly dueSchedules: number;
+  /** When the first of them became due. */
+  readonly oldestScheduleAt: Date | undefined;
 }
 
 const timezoneBytes = { min: 1, max: 100 };

@@ -26,6 +26,7 @@ interface Figures {
     readonly running: number;
     readonly oldest_seconds: number;
   })[];
+  readonly schedules: readonly (Owner & { readonly due: number; readonly oldest_seconds: number })[];
   readonly ended: readonly (Owner & { readonly status: string; readonly jobs: number })[];
   readonly wait: readonly Bin[];
   readonly run: readonly Bin[];
@@ -52,6 +53,8 @@ export class Metrics {
   readonly #tenants: boolean;
   readonly #jobs: Gauge;
   readonly #oldest: Gauge;
+  readonly #schedules: Gauge;
+  readonly #oldestSchedule: Gauge;
   readonly #ended: Counter;
   readonly #endedSeries: Series;
   readonly #wait: TimeHistogram;
@@ -90,6 +93,16 @@ export class Metrics {
       "type",
       ...tenant,
     ]);
+    this.#schedules = gauge(
+      "due_schedules",
+      "Schedules that are due, of which no worker has made a job yet",
+      ["type", ...tenant],
+    );
+    this.#oldestSchedule = gauge(
+      "oldest_schedule_seconds",
+      "How long the first of these schedules has been due",
+      ["type", ...tenant],
+    );
     this.#ended = new Counter({
       name: "jobforge_jobs_ended_total",
       help: "Jobs that finished since the first request for metrics to this server",
@@ -189,8 +202,9 @@ export class Metrics {
     return JSON.parse(text ?? "{}") as Figures;
   }
 
-  #show({ until, jobs, ended, wait, run, workers, reports, maintenance }: Figures): void {
+  #show({ until, jobs, schedules, ended, wait, run, workers, reports, maintenance }: Figures): void {
     this.#since = until;
+    this.#showSchedules(schedules);
     // Removes types that no longer have jobs.
     this.#jobs.reset();
     this.#oldest.reset();
@@ -216,6 +230,19 @@ export class Metrics {
     }
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
     for (const [task, count] of Object.entries(maintenance)) this.#maintenance.set({ task }, count);
+  }
+
+  #showSchedules(schedules: Figures["schedules"]): void {
+    this.#schedules.reset();
+    this.#oldestSchedule.reset();
+    const series = this.#series(() => undefined);
+    let oldestOfRest = 0;
+    for (const row of schedules) {
+      const labels = series.placeOf(this.#labelsOf(row));
+      this.#schedules.inc(labels, row.due);
+      if (labels["type"] === rest) oldestOfRest = Math.max(oldestOfRest, row.oldest_seconds);
+      this.#oldestSchedule.set(labels, labels["type"] === rest ? oldestOfRest : row.oldest_seconds);
+    }
   }
 
   #series(remove: (labels: Labels) => void): Series {

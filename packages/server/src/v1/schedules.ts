@@ -55,15 +55,17 @@ function list(api: Api): void {
     method: "get",
     path: "/v1/schedules",
     operationId: "listSchedules",
-    summary: "List schedules by type and key",
+    summary: "List schedules by type and key, or by their next run",
     description: operatorSeesAll,
     tags,
     request: { query: ScheduleQuery },
     responses: responses(pageOf(Schedule), "A page of schedules"),
   });
   servePage(api, route, "jobforge_list_schedules", (c, session) => {
-    const { tenant_id, enabled, failing, ...filters } = c.req.valid("query");
-    const flags = Object.entries({ enabled, failing }).filter(([, value]) => value !== undefined);
+    const { tenant_id, enabled, failing, due, overdue, running, ...filters } = c.req.valid("query");
+    const flags = Object.entries({ enabled, failing, due, overdue, running }).filter(
+      ([, value]) => value !== undefined,
+    );
     const given = Object.fromEntries(flags.map(([name, value]) => [name, value === "true"]));
     return { p_tenant_id: session.tenant(tenant_id), p_filters: { ...filters, ...given } };
   });

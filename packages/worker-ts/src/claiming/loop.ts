@@ -29,6 +29,7 @@
 import { parallelCalls, settleDelayMs } from "../defaults.ts";
 import { isDataError } from "../errors.ts";
 import type { Idle } from "../presence/idle.ts";
+import type { LookAgain } from "../presence/look-again.ts";
 import type { Outage } from "../presence/outage.ts";
 import type { Patience } from "../presence/patience.ts";
 import type { Meter } from "../reporting/meter.ts";
@@ -57,6 +58,8 @@ export interface LoopParts {
   readonly outage: Outage;
   /** Sleeps while no job is due. A tick ends instead. */
   readonly idle: Idle | undefined;
+  /** Lets a tick look again before it ends. */
+  readonly lookAgain: LookAgain | undefined;
   /** Decides when a tick gives up. A worker that runs until it is stopped never does. */
   readonly patience: Patience | undefined;
   /** The number of ends in one call, at most. */
@@ -106,6 +109,7 @@ export class Loop {
     this.#mode = "stopped";
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#settleTimer);
+    this.#parts.lookAgain?.stop();
     this.#wakeWaiters();
   }
 
@@ -136,8 +140,9 @@ export class Loop {
   }
 
   get #isQuiet(): boolean {
-    const { signal, slots, settlements } = this.#parts;
-    const willClaim = this.#mode === "claiming" && signal.mayBeDue && this.#budget > 0;
+    const { signal, slots, settlements, lookAgain } = this.#parts;
+    const willLook = signal.mayBeDue || lookAgain?.isPending === true;
+    const willClaim = this.#mode === "claiming" && willLook && this.#budget > 0;
     return !willClaim && slots.isEmpty && settlements.isEmpty && !this.#isCalling;
   }
 
@@ -221,7 +226,7 @@ export class Loop {
 
   #claimed(response: SettleResponse, request: ClaimRequest, wasWoken: boolean): void {
     const { jobs, claim_error, more = false } = response;
-    const { outage, idle, signal } = this.#parts;
+    const { outage, idle, signal, lookAgain } = this.#parts;
     if (claim_error !== undefined) {
       this.#claimFailed(claim_error);
       return;
@@ -231,6 +236,7 @@ export class Loop {
     this.#budget -= jobs.length;
     if (jobs.length > 0) {
       idle?.found();
+      lookAgain?.found();
       this.#takeIn(response, request);
     }
     if (this.#isFlowing) {
@@ -238,7 +244,10 @@ export class Loop {
       idle?.flowing();
     } else if (request.coversAll && !wasWoken) {
       signal.noteClaim(false);
-      if (this.#mode === "claiming") idle?.drained(more ? response.now : response.next_due_at);
+      if (this.#mode === "claiming") {
+        idle?.drained(more ? response.now : response.next_due_at);
+        lookAgain?.drained(response.next_due_at, response.now);
+      }
     }
   }
 

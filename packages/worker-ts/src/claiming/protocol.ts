@@ -19,6 +19,8 @@ export interface ClaimedJob {
   readonly scheduled_for?: string;
   /** Absent for other jobs, and when the schedule was deleted meanwhile. */
   readonly schedule_key?: string;
+  /** Whether the schedule wants its runs to be retried. */
+  readonly retry_runs?: boolean;
   readonly previous_run?: {
     readonly scheduled_for: string;
     readonly finished_at: string;

@@ -9,7 +9,7 @@ import type { WorkerLog } from "./log.ts";
 export interface Tally {
   claimed: number;
   succeeded: number;
-  /** Runs that failed and whose jobs will be retried. */
+  /** Runs that failed and whose jobs will be retried, or whose schedules continue. */
   retried: number;
   /** Runs that failed and whose jobs will not be retried: these are failed or dead. */
   failed: number;
@@ -26,6 +26,9 @@ const failureLines: Readonly<Record<EndStatus, readonly ["warn" | "error" | "inf
   canceled: ["info", "Job canceled"],
   succeeded: ["info", "Job succeeded"],
 };
+
+/** A failure ends the run of a schedule, but not the schedule, unless the schedule wants its runs to be retried. */
+const scheduleLine = ["warn", "Run failed, and its schedule continues"] as const;
 
 /** The error of a success that the database turned into a failure. Its response does not say why. */
 const refusedSuccess = {
@@ -79,8 +82,9 @@ export class Report {
   }
 
   #failed(run: Run, status: EndStatus): void {
-    const [level, message] = failureLines[status];
-    if (status === "queued") this.tally.retried += 1;
+    const continues = status === "failed" && run.job.schedule_key !== undefined && !run.job.retry_runs;
+    const [level, message] = continues ? scheduleLine : failureLines[status];
+    if (status === "queued" || continues) this.tally.retried += 1;
     else if (status !== "canceled") this.tally.failed += 1;
     const { name = null, message: error = null } = run.end?.error ?? {};
     this.#log.job(level, run, { error_name: name, error }, message);

@@ -18,6 +18,7 @@ import { Deadlines } from "./deadlines.ts";
 import { abortReasons, conclude, endRun, failure, noOutcome, type Outcome, refusal } from "./ending.ts";
 import type { HeldRuns } from "./held-runs.ts";
 import { callHandler, callThrough, type Item, type Middleware } from "./middleware.ts";
+import { Overruns } from "./overruns.ts";
 import type { Run, Verdict } from "./run.ts";
 import type { Slots } from "./slots.ts";
 
@@ -33,6 +34,8 @@ export interface RunnerParts {
   readonly middleware: readonly Middleware[];
   /** The time that a handler may continue after its signal was aborted. */
   readonly abortGraceMs: number;
+  /** Whether the schedule of a run that ignores its timeout waits for the handler. A tick ends before that. */
+  readonly waitsForOverruns: boolean;
 }
 
 export class Runner implements ContextServices {
@@ -42,11 +45,13 @@ export class Runner implements ContextServices {
   readonly #deadlines = new Deadlines();
   /** The runs whose handler call takes a slot, and how many runs of the same call are open. */
   readonly #open = new Map<Run, { left: number }>();
+  readonly #overruns: Overruns;
 
   constructor(parts: RunnerParts) {
     this.kernel = parts.kernel;
     this.log = parts.reporting.log;
     this.#parts = parts;
+    this.#overruns = new Overruns(parts.waitsForOverruns);
   }
 
   /** Takes over a claimed job. If the worker holds an earlier attempt of the job, that attempt is lost. */
@@ -125,6 +130,11 @@ export class Runner implements ContextServices {
   /** Aborts every open run because the worker shuts down. Handlers get `graceMs` to return. */
   abortAll(graceMs: number): void {
     for (const run of this.#open.keys()) this.#abort(run, abortReasons.shutdown(), graceMs);
+  }
+
+  /** Ends the runs whose handlers ignore their timeout: nothing will keep their leases. */
+  async endOverruns(): Promise<void> {
+    await Promise.all(this.#overruns.all.map((run) => this.#endAborted(run)));
   }
 
   stop(): void {
@@ -215,6 +225,7 @@ export class Runner implements ContextServices {
     const call = this.#open.get(run);
     if (call === undefined) return;
     this.#open.delete(run);
+    this.#overruns.delete(run);
     this.#deadlines.clear(run);
     try {
       if (run.state === "running") {
@@ -268,13 +279,32 @@ export class Runner implements ContextServices {
       this.#waitFor(run, this.#parts.abortGraceMs);
       return;
     }
-    const reason = run.aborted;
-    this.log.job(
-      "error",
-      run,
-      { reason: reason?.kind ?? null },
-      "The handler ignores its aborted signal; its slot becomes free while it continues",
-    );
-    void conclude(run, { thrown: reason }).then((verdict) => this.#end(run, verdict));
+    if (this.#overruns.accepts(run)) {
+      this.#waitForHandler(run);
+      return;
+    }
+    const reason = run.aborted?.kind ?? null;
+    if (!this.#overruns.has(run)) {
+      const message = "The handler ignores its aborted signal; its slot becomes free while it continues";
+      this.log.job("error", run, { reason }, message);
+    }
+    void this.#endAborted(run);
+  }
+
+  async #endAborted(run: Run): Promise<void> {
+    this.#end(run, await conclude(run, { thrown: run.aborted }));
+  }
+
+  /** Frees the slot of a run that has run into its timeout, and ends it when its handler returns, or at the latest. */
+  #waitForHandler(run: Run): void {
+    const call = this.#open.get(run);
+    if (call === undefined) return;
+    const message = "The handler ignores its timeout; its slot becomes free, and its schedule waits for it";
+    this.log.job("error", run, { reason: "timeout" }, message);
+    // The run no longer takes part in the slot of its call.
+    this.#open.set(run, { left: 0 });
+    this.#deadlines.set(run, this.#overruns.add(run), () => this.#giveUp(run));
+    call.left -= 1;
+    if (call.left === 0) this.#free(run.type);
   }
 }

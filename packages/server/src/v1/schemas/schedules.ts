@@ -1,6 +1,13 @@
 /** Recurring work. */
 import { z } from "@hono/zod-openapi";
-import { bounds, missedModes, overlapModes, scheduleKinds, scheduleOutcomes } from "@jobforge/sdk-ts";
+import {
+  bounds,
+  missedModes,
+  overlapModes,
+  scheduleKinds,
+  scheduleOrders,
+  scheduleOutcomes,
+} from "@jobforge/sdk-ts";
 import {
   Count,
   Id,
@@ -27,6 +34,10 @@ export const ScheduleOptions = z
     jitter: Interval.nullish(),
     dynamic: z.boolean().optional(),
     next_run_at: Time.nullish(),
+    first_run_at: Time.nullish(),
+    if_missing: z.boolean().optional(),
+    merge_payload: z.record(z.string(), Json).optional(),
+    reset_failures: z.boolean().optional(),
     reset: z.boolean().optional(),
     enabled: z.boolean().optional(),
     payload: Json.optional(),
@@ -57,6 +68,7 @@ export const Schedule = z
     enabled: z.boolean(),
     next_run_at: Time.nullable(),
     running_since: Time.nullable(),
+    waiting_since: Time.nullable(),
     last_run_at: Time.nullable(),
     last_status: z.string().nullable(),
     last_error: z.string().nullable(),
@@ -91,6 +103,11 @@ export const ScheduleQuery = z.strictObject({
   type: several(Type),
   enabled: Flag.optional(),
   failing: Flag.optional(),
+  due: Flag.optional(),
+  overdue: Flag.optional(),
+  running: Flag.optional(),
+  key_prefix: Key.optional(),
+  order: z.enum(scheduleOrders).optional(),
   cursor: Id.optional(),
 });
 
