@@ -1,5 +1,6 @@
 export { configureJobsTickDev, type JobsTickOptions, runJobsTickDev } from "./adapters/harmonyk.ts";
 export { type WorkerLoopOptions, workerLoop } from "./adapters/processing.ts";
+export type { RunError } from "./claiming/protocol.ts";
 export { workerTimeoutMs } from "./defaults.ts";
 export { JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";

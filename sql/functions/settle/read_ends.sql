@@ -24,7 +24,7 @@ begin
         p_status => case when x.problem is not null and r.status = 'succeeded' then 'failed' else r.status end,
         p_error => case
           when x.problem is not null and r.status = 'succeeded' then x.problem
-          when pg_column_size(r.error) > 65536 then jobforge.short_error(r.error)
+          when pg_column_size(r.error) > 65536 then jobforge.short_error(r.error, 8000) || '{"truncated": true}'
           else r.error
         end,
         p_result => case when x.problem is null then r.result end,
@@ -83,15 +83,6 @@ exception when sqlstate 'JF002' or sqlstate 'JF008' then
 when program_limit_exceeded or statement_too_complex then
   return '{"name": "InvalidResult", "message": "The result or the children are too large or nested too deeply"}';
 end $$;
-
--- Returns an error with only the texts that are stored of a long one: see jobforge.error_of. The text of the whole
--- error, which error_of measures, may be longer than Postgres can make.
-create or replace function jobforge.short_error(p_error jsonb) returns jsonb
-language sql immutable as $$
-  select coalesce(jsonb_object_agg(k.key, left(p_error ->> k.key, 8000)), '{}') || '{"truncated": true}'
-  from unnest(array['name', 'message', 'stack']) k(key)
-  where jsonb_typeof(p_error -> k.key) = 'string'
-$$;
 
 -- Returns whether an artifact_ref is longer than 4096 bytes. Null for null.
 create or replace function jobforge.is_long_ref(p_artifact_ref text) returns boolean

@@ -1,6 +1,6 @@
 /** Hooks: callbacks of the application for what happens to runs. A hook that throws is logged and changes nothing. */
-import type { JobContext } from "@jobforge/sdk-ts";
-import type { EndStatus } from "../claiming/protocol.ts";
+import { failureLine, type JobContext } from "@jobforge/sdk-ts";
+import type { EndStatus, RunError } from "../claiming/protocol.ts";
 import type { Run } from "../running/run.ts";
 import type { WorkerLog } from "./log.ts";
 
@@ -17,7 +17,11 @@ export interface RunEnded extends RunInfo {
 }
 
 export interface RunFailed extends RunEnded {
-  readonly error: { readonly name: string; readonly message: string };
+  /** What the handler threw, with its stack and its causes. */
+  readonly error: RunError & {
+    /** The message followed by the messages of the causes. */
+    readonly fullMessage: string;
+  };
 }
 
 export interface WorkerHooks {
@@ -71,8 +75,13 @@ export class Hooks {
 
   failed(run: Run, status: EndStatus): void {
     if (!this.has("onFailure") && !this.has("onDead")) return;
-    const { name = "Error", message = "" } = run.end?.error ?? {};
-    const failed = { ...this.#info(run), durationMs: run.durationMs, status, error: { name, message } };
+    const error = run.end?.error ?? { name: "Error", message: "" };
+    const failed = {
+      ...this.#info(run),
+      durationMs: run.durationMs,
+      status,
+      error: { ...error, fullMessage: failureLine(error) },
+    };
     this.#call("onFailure", (hooks) => hooks.onFailure?.(failed));
     if (status === "dead") this.#call("onDead", (hooks) => hooks.onDead?.(failed));
   }
