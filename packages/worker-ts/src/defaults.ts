@@ -66,6 +66,9 @@ export const lastSettleMs = 5_000;
 /** The time after a shutdown by signal in which the process may exit by itself; then it is ended. */
 export const exitDelayMs = 5_000;
 
+/** The time in which a process that dies settles and releases its runs. */
+export const crashMs = 3_000;
+
 // Ticks.
 
 /** The number of jobs that `tick()` runs. */

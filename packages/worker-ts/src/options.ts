@@ -20,7 +20,16 @@ import type { Middleware } from "./running/middleware.ts";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const maxIdBytes = 1024;
-const hookNames = ["onClaim", "onStart", "onSuccess", "onFailure", "onDead", "onStale"] as const;
+const hookNames = [
+  "onClaim",
+  "onStart",
+  "onSuccess",
+  "onFailure",
+  "onDead",
+  "onStale",
+  "onTrouble",
+  "onTroubleOver",
+] as const;
 
 export interface WorkerOptions {
   /** The handlers. The worker claims jobs of their types and no others. */
@@ -63,6 +72,12 @@ export interface WorkerOptions {
    * application's code. Default: as `LOG_STACKS` says (`1` or `0`), else true in a terminal.
    */
   readonly logStacks?: boolean | undefined;
+  /**
+   * What to do when an error that nobody handles is about to end the process, such as an unhandled rejection. True: the
+   * log names the job, the job fails, the other jobs are released, and then the process ends as Node ends it. If the
+   * application handles such errors itself, only the log names the job. Default: true for `run()`, otherwise false.
+   */
+  readonly handleCrashes?: boolean | undefined;
   readonly hooks?: WorkerHooks | undefined;
   /** Functions around every handler, the first one outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
@@ -83,6 +98,7 @@ export interface Settings {
   readonly prefetch: number;
   readonly logger: Logger | undefined;
   readonly logStacks: boolean;
+  readonly handleCrashes: boolean | undefined;
   readonly hooks: WorkerHooks;
   readonly middleware: readonly Middleware[];
 }
@@ -108,6 +124,10 @@ export function settingsOf(options: WorkerOptions): Settings {
     prefetch: requireWhole("prefetch", options.prefetch ?? defaultPrefetch, 0, 100_000),
     logger: options.logger === undefined ? undefined : requireLogger(options.logger),
     logStacks: requireBoolean("logStacks", options.logStacks ?? wantsStacks(options.logger)),
+    handleCrashes:
+      options.handleCrashes === undefined
+        ? undefined
+        : requireBoolean("handleCrashes", options.handleCrashes),
     hooks: requireHooks(options.hooks ?? {}),
     middleware: requireMiddleware(options.middleware ?? []),
   };

@@ -207,7 +207,7 @@ language sql stable as $$
   from (
     select jobforge.worker_types(w.info) as types
     from jobforge.workers w
-    where jobforge.is_alive(w.seen_at, p_now)
+    where jobforge.is_alive(w, p_now)
       and w.scope in (p_job.tenant_id, jobforge.all_tenants())
   ) w
 $$;

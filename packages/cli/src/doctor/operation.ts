@@ -73,7 +73,7 @@ export const workers: Check = {
   run: async ({ workers: known, types, health }) => {
     if (health === undefined) return notAllowed;
     const alive = known.filter((worker) => worker.status === "alive");
-    const gone = known.length - alive.length;
+    const gone = known.filter((worker) => worker.status === "gone").length;
     const waiting = types.reduce((sum, type) => sum + type.due, 0);
     if (alive.length === 0)
       return {

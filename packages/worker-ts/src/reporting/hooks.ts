@@ -37,6 +37,21 @@ export interface WorkerHooks {
   readonly onDead?: (job: RunFailed) => unknown;
   /** The lease was lost, or the database refused the run's end. The result was dropped. */
   readonly onStale?: (job: RunInfo) => unknown;
+  /**
+   * A call to the database failed. The worker retries until it succeeds. Called once, when the trouble begins.
+   */
+  readonly onTrouble?: (error: unknown, trouble: Trouble) => unknown;
+  /** Everything works again. */
+  readonly onTroubleOver?: (trouble: { readonly workerId: string; readonly durationMs: number }) => unknown;
+}
+
+/** Trouble with the database. */
+export interface Trouble {
+  readonly workerId: string;
+  /** What failed: settling and claiming, claiming alone, a heartbeat, or listening for notifications. */
+  readonly activity: "work" | "claim" | "heartbeat" | "listen";
+  /** The SQLSTATE, if the database reported one. */
+  readonly code: string | undefined;
 }
 
 export type HookName = keyof WorkerHooks;
@@ -88,6 +103,14 @@ export class Hooks {
 
   stale(run: Run): void {
     if (this.has("onStale")) this.#call("onStale", (hooks) => hooks.onStale?.(this.#info(run)));
+  }
+
+  trouble(error: unknown, trouble: Omit<Trouble, "workerId">): void {
+    this.#call("onTrouble", (hooks) => hooks.onTrouble?.(error, { workerId: this.#workerId, ...trouble }));
+  }
+
+  troubleOver(durationMs: number): void {
+    this.#call("onTroubleOver", (hooks) => hooks.onTroubleOver?.({ workerId: this.#workerId, durationMs }));
   }
 
   #call(name: HookName, call: (hooks: WorkerHooks) => unknown): void {

@@ -204,16 +204,22 @@ function timestamp(): string {
  */
 function bufferedOutput(): { write(line: string): void } {
   let lines = "";
+  let isExiting = false;
   const flush = (): void => {
     const written = lines;
     lines = "";
     if (written !== "") process.stdout.write(written);
   };
-  process.on("exit", flush);
+  process.on("exit", () => {
+    isExiting = true;
+    flush();
+  });
   return {
     write: (line) => {
-      if (lines === "") setImmediate(flush);
+      if (lines === "" && !isExiting) setImmediate(flush);
       lines += line;
+      // What other listeners log while the process exits.
+      if (isExiting) flush();
     },
   };
 }

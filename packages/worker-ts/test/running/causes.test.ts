@@ -53,7 +53,7 @@ test("with logStacks, a line has the stack of the error and of its causes", asyn
     throw new Error("outer", { cause: new RangeError("token=s3cr3t") });
   });
   await makeWorker(forge, { logger: log.logger, logStacks: true, handlers: [handler] }).tick();
-  const { stack } = log.lines.find(({ error_name }) => error_name === "Error") ?? {};
+  const stack = log.lines.find(({ error_name }) => error_name === "Error")?.["stack"];
   expect(stack).toMatch(/^Error: outer\n +at .*causes\.test\.ts/);
   expect(stack).toMatch(/\nCaused by: RangeError: token=\[redacted\]\n +at .*causes\.test\.ts/);
 });
