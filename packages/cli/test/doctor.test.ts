@@ -32,7 +32,7 @@ describe("jobforge doctor", () => {
     expect(examination.checks.map(({ name }) => name)).toEqual([
       ...["connection", "server", "migrations", "drift", "roles and grants", "row security"],
       ...["foreign objects", "api schema", "bindings", "time travel", "listen", "notify queue", "clock"],
-      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types"],
+      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types", "runs"],
     ]);
     const text = await run(["doctor"], { DATABASE_URL: db.url });
     expect(text.exitCode).toBe(0);
@@ -93,6 +93,12 @@ describe("jobforge doctor", () => {
     ],
     ["workers", "warning", "update jobforge.workers set seen_at = now() - interval '1 hour'"],
     ["types", "problem", `select jobforge_enqueue_job('${T}', 'orphan')`],
+    [
+      "runs",
+      "warning",
+      `select jobforge_enqueue_job('${T}', 'mail.send'), jobforge_claim_jobs('w1');
+       update jobforge.jobs set started_at = now() - interval '2 days', run_at = now() - interval '2 days'`,
+    ],
     [
       "types",
       "warning",

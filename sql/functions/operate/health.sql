@@ -1,8 +1,8 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
 -- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
--- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, and how full the queue
--- of notifications is. It returns nothing about a tenant. The caller decides what is a problem.
+-- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full the queue of
+-- notifications is, and which types have runs that take far longer than usual. It returns nothing about a tenant. The caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
@@ -64,6 +64,7 @@ begin
       where m.failures > 0),
     'stale_bindings', to_jsonb(stale_bindings()),
     'notify_queue', pg_notification_queue_usage(),
-    'outbox', (select count(*) from outbox))
+    'outbox', (select count(*) from outbox),
+    'long_runs', (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from long_runs(jobforge.now()) l))
   from installation i);
 end $$;

@@ -14,7 +14,7 @@ import {
   rowSecurity,
   timeTravel,
 } from "../doctor/installation.ts";
-import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
+import { longRuns, maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
 import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
@@ -37,7 +37,7 @@ const checks: readonly Check[] = [
     bindings,
     timeTravel,
   ],
-  ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
+  ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes, longRuns],
 ];
 
 export function doctorCommand(program: Command, cli: Cli): void {

@@ -50,6 +50,13 @@ export interface Health {
   /** How full the queue of notifications is, from 0 to 1. JobForge sends none from 0.5 on. */
   readonly notifyQueue: number;
   readonly outbox: number;
+  /** Types with runs that take far longer than usual. `usual_ms` is null if the type has run too seldom to know. */
+  readonly longRuns: readonly {
+    readonly type: string;
+    readonly runs: number;
+    readonly longest_ms: number;
+    readonly usual_ms: number | null;
+  }[];
 }
 
 export class Installation {
