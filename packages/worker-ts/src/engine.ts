@@ -74,7 +74,7 @@ import { version } from "./version.ts";
 export interface EngineMode {
   /** The number of jobs that a tick claims at most. A worker that runs until it is stopped has none. */
   readonly budget?: number;
-  /** Whether errors that nobody handles must be traced to the run that caused them. */
+  /** Whether uncaught errors must be traced to the run that caused them. */
   readonly handlesCrashes: boolean;
 }
 

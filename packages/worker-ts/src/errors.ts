@@ -33,7 +33,7 @@ const maxStackLength = 4000;
 const maxMessageLength = 4000;
 const maxMembers = 5;
 const maxDepth = 6;
-/** The texts of all causes and members together. With the error itself they stay below what the database keeps whole. */
+/** The texts of all causes and members together. With the error itself, the database keeps them whole. */
 const maxInnerLength = 5000;
 const maxInnerMessageLength = 1000;
 const maxInnerStackLength = 1500;

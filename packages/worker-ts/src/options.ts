@@ -73,7 +73,7 @@ export interface WorkerOptions {
    */
   readonly logStacks?: boolean | undefined;
   /**
-   * What to do when an error that nobody handles is about to end the process, such as an unhandled rejection. True: the
+   * What to do when an uncaught error is about to end the process, such as an unhandled rejection. True: the
    * log names the job, the job fails, the other jobs are released, and then the process ends as Node ends it. If the
    * application handles such errors itself, only the log names the job. Default: true for `run()`, otherwise false.
    */

@@ -2,7 +2,8 @@
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
 -- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
 -- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full the queue of
--- notifications is, and which types have runs that take far longer than usual. It returns nothing about a tenant. The caller decides what is a problem.
+-- notifications is, and which types have runs that take far longer than usual. It returns nothing about a tenant. The
+-- caller decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable

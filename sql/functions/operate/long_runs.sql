@@ -1,8 +1,8 @@
--- Returns the types with runs that take far longer than usual: over ten minutes, and over ten times as long as 95 of 100
--- runs of the type took in the last seven days. A type without 20 such runs is named when a run takes over a day. For
--- each type: how many runs, how long the longest has taken, and the usual time; null if that is not known. The longest
--- first, 100 types at most. Reads up to 10,000 running jobs, and up to 20,000 rows of usage if one of them is that old.
--- Locks nothing.
+-- Returns the types with runs that take far longer than usual: over ten minutes, and over ten times as long as 95 of
+-- 100 runs of the type took in the last seven days. A type without 20 such runs is named when a run takes over a day.
+-- For each type: how many runs, how long the longest has taken, and the usual time; null if that is not known. The
+-- longest first, 100 types at most. Reads up to 10,000 running jobs, and up to 20,000 rows of usage if one of them is
+-- that old. Locks nothing.
 create or replace function jobforge.long_runs(p_now timestamptz)
 returns table (type text, runs integer, longest_ms bigint, usual_ms bigint)
 language sql stable

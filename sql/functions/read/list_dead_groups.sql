@@ -1,6 +1,7 @@
 -- Returns failed and dead jobs by type and kind of error, the largest group first: what went wrong, how often, since
--- when, and for which tenants. The innermost cause of an error is its kind: see jobforge.error_group. Filters are those of a list; limit counts groups. Reads at most the newest 100,000
--- jobs. error_group is a filter of lists and bulk changes, so that a group can be listed, rescheduled or purged.
+-- when, and for which tenants. The innermost cause of an error is its kind: see jobforge.error_group. Filters are those
+-- of a list; limit counts groups. Reads at most the newest 100,000 jobs. error_group is a filter of lists and bulk
+-- changes, so that a group can be listed, rescheduled or purged.
 -- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null,
   p_filters jsonb default '{}')

@@ -3,10 +3,10 @@
 -- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
 -- jobs that the worker no longer holds, and when the next waiting job becomes due. A job that runs under this worker
 -- but is not in held goes back into the queue: at once if instance is new, because the process was restarted, or if the
--- worker stops; otherwise after ten seconds, because the response to a claim was lost. idle asks for a wake-up when jobs
--- of the types come. stopped says that this is the last heartbeat: the worker no longer counts as alive.
--- Each call also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role
--- concerns that tenant's jobs only, and locks no row that a call for another tenant needs.
+-- worker stops; otherwise after ten seconds, because the response to a claim was lost. idle asks for a wake-up when
+-- jobs of the types come. stopped says that this is the last heartbeat: the worker no longer counts as alive. Each call
+-- also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role concerns
+-- that tenant's jobs only, and locks no row that a call for another tenant needs.
 -- Who: workers, operators. JF007 if a tenant has a thousand workers with bound roles. Never waits.
 create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
 returns jsonb
@@ -102,9 +102,9 @@ begin
       jobforge.max_bound_workers()));
 end $$;
 
--- Records that a worker is alive or stops, and whether it wants wake-ups. Returns true when its instance is another than before.
--- Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of another worker
--- changes nothing of it, and neither waits for the other.
+-- Records that a worker is alive or stops, and whether it wants wake-ups. Returns true when its instance is another
+-- than before. Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of
+-- another worker changes nothing of it, and neither waits for the other.
 create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz)
 returns boolean
 language plpgsql as $$

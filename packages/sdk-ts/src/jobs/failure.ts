@@ -1,6 +1,6 @@
 /**
- * Texts for the error of a run: one line with the messages of its causes, and the whole with stacks. The database writes
- * the same line (full_message in job_errors.sql); a test gives both the same cases.
+ * Texts for the error of a run: one line with the messages of its causes, and the whole with stacks. The database
+ * writes the same line (full_message in job_errors.sql); a test gives both the same cases.
  */
 
 /** An error as it is stored. Clients in other languages may write other properties, so nothing but this is certain. */

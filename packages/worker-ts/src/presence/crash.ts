@@ -1,11 +1,11 @@
 /**
- * When an error that nobody handles is about to end the process, the log names the job whose handler caused it. Its run
- * fails with the error, the other runs are released, and the workers say that they stop: otherwise all these jobs would
- * wait for their leases to run out. Then the process ends as Node would have ended it: with the trace, and code 1.
+ * When an uncaught error is about to end the process, the log names the job whose handler caused it. Its run fails with
+ * the error, the other runs are released, and the workers say that they stop: otherwise all these jobs would wait for
+ * their leases to run out. Then the process ends as Node would have ended it: with the trace, and code 1.
  *
  * Node's rules stay as they are for an application that handles such errors itself: it has a listener for
- * `uncaughtException`, so the process goes on, and a log line names the job. A listener for `unhandledRejection` handles
- * rejections before they get here.
+ * `uncaughtException`, so the process goes on, and a log line names the job. A listener for `unhandledRejection`
+ * handles rejections before they get here.
  */
 import { inspect } from "node:util";
 import { crashMs } from "../defaults.ts";
@@ -71,7 +71,7 @@ async function die(culprits: readonly Run[], error: unknown): Promise<void> {
   process.exit(1);
 }
 
-/** A handler or other code called `process.exit()`. Nothing can be settled any more, but the log says what was lost. */
+/** A handler or other code called `process.exit()`. Nothing can be settled then, but the log says what was lost. */
 function onExit(code: number): void {
   if (isDying) return;
   const call = currentCall();

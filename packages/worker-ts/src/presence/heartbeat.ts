@@ -80,7 +80,7 @@ export class Heartbeat {
     return this.#next;
   }
 
-  /** Stops, after a last heartbeat which says that this worker stops, so that nobody counts on it any more. */
+  /** Stops, after a last heartbeat which says that this worker stops, so that it no longer counts as alive. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#onFirstResponse();

@@ -1,7 +1,6 @@
 /**
- * Which handler call the code that runs now belongs to. Node follows timers and promises, so an error that nobody
- * catches can be traced to its job. That makes promises a little slower before Node 24, so only workers that handle
- * crashes do it.
+ * Which handler call the code that runs now belongs to. Node follows timers and promises, so an uncaught error can be
+ * traced to its job. That makes promises a little slower before Node 24, so only workers that handle crashes do it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { WorkerLog } from "../reporting/log.ts";

@@ -34,7 +34,7 @@ export interface RunnerParts {
   readonly middleware: readonly Middleware[];
   /** The time that a handler may continue after its signal was aborted. */
   readonly abortGraceMs: number;
-  /** Whether errors that nobody handles must be traced to the run that caused them. */
+  /** Whether uncaught errors must be traced to the run that caused them. */
   readonly handlesCrashes: boolean;
 }
 

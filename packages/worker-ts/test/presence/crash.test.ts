@@ -1,4 +1,4 @@
-/** Errors that nobody handles: the log names the job, and the process settles what it can before it dies. */
+/** Uncaught errors: the log names the job, and the process settles what it can before it dies. */
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
