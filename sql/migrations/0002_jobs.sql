@@ -278,14 +278,16 @@ create table jobforge.outbox (
 create index outbox_by_tenant on jobforge.outbox (tenant_id, id);
 
 -- Workers that heartbeat as workers. A job's lease lives as long as the worker that holds it.
---   scope the tenant that the worker's role is bound to, or all ones. A bound worker keeps no other tenant's lease
---         alive
+--   scope      the tenant that the worker's role is bound to, or all ones. A bound worker keeps no other tenant's lease
+--              alive
+--   stopped_at when the worker said that it stops. Null while it runs, and after it crashed
 create table jobforge.workers (
   id         jobforge.worker_name not null,
   scope      uuid not null,
   instance   text collate "C",
   started_at timestamptz not null,
   seen_at    timestamptz not null,
+  stopped_at timestamptz,
   info       jsonb not null default '{}',
   primary key (id, scope)
 ) with (fillfactor = 50);

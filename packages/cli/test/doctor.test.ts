@@ -37,7 +37,7 @@ describe("jobforge doctor", () => {
     expect(examination.checks.map(({ name }) => name)).toEqual([
       ...["connection", "server", "migrations", "drift", "roles and grants", "row security"],
       ...["foreign objects", "api schema", "bindings", "time travel", "listen", "notify queue", "clock"],
-      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types", "schedules"],
+      ...["vacuum", "xmin", "partitions", "maintenance", "workers", "types", "schedules", "runs"],
     ]);
     const text = await run(["doctor"], { DATABASE_URL: db.url });
     expect(text.exitCode).toBe(0);
@@ -100,6 +100,12 @@ describe("jobforge doctor", () => {
     ["types", "problem", `select jobforge_enqueue_job('${T}', 'orphan')`],
     ["schedules", "problem", overdue("orphan")],
     ["schedules", "warning", overdue("mail.send")],
+    [
+      "runs",
+      "warning",
+      `select jobforge_enqueue_job('${T}', 'mail.send'), jobforge_claim_jobs('w1');
+       update jobforge.jobs set started_at = now() - interval '2 days', run_at = now() - interval '2 days'`,
+    ],
     [
       "types",
       "warning",

@@ -139,6 +139,33 @@ describe("jobforge jobs explain", () => {
 });
 
 describe("jobforge jobs show", () => {
+  test("shows the causes of an error in one line, and then its stacks", async ({ db }) => {
+    const id = await enqueue(db, "mail.send");
+    const error = {
+      name: "TypeError",
+      message: "fetch failed",
+      stack: "TypeError: fetch failed\n    at send (/app/mail.ts:3:5)",
+      cause: { name: "Error", message: "refused", stack: "Error: refused\n    at connect (node:net:1:1)" },
+    };
+    await db.query("select jobforge_complete_job(id, 'w', 'failed', $1) from jobforge_claim_jobs('w')", [
+      JSON.stringify(error),
+    ]);
+    const { stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url });
+    expect(stdout).toMatch(/^error +fetch failed: refused$/m);
+    expect(stdout).toMatch(/^ +1 +failed .*fetch failed: refused$/m);
+    expect(stdout.slice(stdout.indexOf("\nlast error")).split("\n")).toEqual([
+      "",
+      "last error",
+      "  TypeError: fetch failed",
+      "      at send (/app/mail.ts:3:5)",
+      "  Caused by: Error: refused",
+      "      at connect (node:net:1:1)",
+      "",
+    ]);
+    const listed = await run(["jobs", "list"], { DATABASE_URL: db.url });
+    expect(listed.stdout).toContain("fetch failed: refused");
+  });
+
   test("shows a job with its attempts and its result", async ({ db }) => {
     const id = await enqueue(db, "mail.send", T, { to: "ada" });
     await failOnce(db, "mail.send", "Mailbox full", true);

@@ -95,7 +95,7 @@ export const tokenRoles = [
 export type TokenRole = (typeof tokenRoles)[number];
 
 /** Whether a worker still sends heartbeats. */
-export const workerStatuses = ["alive", "gone"] as const;
+export const workerStatuses = ["alive", "stopped", "gone"] as const;
 export type WorkerStatus = (typeof workerStatuses)[number];
 
 /** The three kinds of schedules. */

@@ -30,6 +30,32 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
   expect([...row.matchAll(/>(\d+)</g)].map(([, count]) => Number(count))).toEqual([0, 2, 0, 0, 0, 0, 0]);
 });
 
+test("an error opens to show its stack and its causes, escaped", async ({ db }) => {
+  await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
+  await db.query("select jobforge_enqueue_job($1, 'mail')", [T]);
+  const cause = { name: "Error", message: evil, stack: `Error: ${evil}\n    at connect (net.ts:1:1)` };
+  const error = {
+    name: "TypeError",
+    message: "fetch failed",
+    stack: "TypeError: fetch failed\n    at send (a.ts:3:5)",
+    cause,
+  };
+  await db.query("select jobforge_complete_job(id, 'w', 'failed', $1) from jobforge_claim_jobs('w')", [
+    JSON.stringify(error),
+  ]);
+  const text = await (await http.request("/")).text();
+  const [, summary, trace] =
+    /<details id="[^"]+"><summary>(.*?)<\/summary><pre>([\s\S]*?)<\/pre>/.exec(text) ?? [];
+  const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
+  expect(summary).toBe(`fetch failed: ${escaped}`);
+  expect(trace?.split("\n")).toEqual([
+    "TypeError: fetch failed",
+    "    at send (a.ts:3:5)",
+    `Caused by: Error: ${escaped}`,
+    "    at connect (net.ts:1:1)",
+  ]);
+});
+
 test("the page runs its own script and style only", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   const response = await http.request("/");

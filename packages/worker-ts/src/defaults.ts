@@ -68,6 +68,9 @@ export const lastSettleMs = 5_000;
 /** The time after a shutdown by signal in which the process may exit by itself; then it is ended. */
 export const exitDelayMs = 5_000;
 
+/** The time in which a process that dies settles and releases its runs. */
+export const crashMs = 3_000;
+
 // Ticks.
 
 /** How often a tick looks again, in a row, for jobs that are due but were not claimed: for a third of a second. */

@@ -67,17 +67,24 @@ import { makeReporting } from "./reporting/reporting.ts";
 import { HeldRuns } from "./running/held-runs.ts";
 import { Overdue } from "./running/overdue.ts";
 import { Policies } from "./running/policies.ts";
+import type { Run } from "./running/run.ts";
 import { Runner } from "./running/runner.ts";
 import { Slots } from "./running/slots.ts";
 import { version } from "./version.ts";
+
+export interface EngineMode {
+  /** The number of jobs that a tick claims at most. A worker that runs until it is stopped has none. */
+  readonly budget?: number;
+  /** Whether uncaught errors must be traced to the run that caused them. */
+  readonly handlesCrashes: boolean;
+}
 
 export class Engine {
   readonly log: WorkerLog;
   readonly #parts: Parts;
 
-  /** With a `budget` it is the engine of a tick that claims at most this number of jobs. */
-  constructor(transport: Transport, settings: Settings, budget?: number) {
-    this.#parts = makeParts(transport, settings, budget);
+  constructor(transport: Transport, settings: Settings, mode: EngineMode) {
+    this.#parts = makeParts(transport, settings, mode);
     this.log = this.#parts.log;
   }
 
@@ -133,6 +140,22 @@ export class Engine {
     this.#parts.runner.abortAll(graceMs);
   }
 
+  /** The runs whose handlers are in progress. */
+  get openRuns(): readonly Run[] {
+    return this.#parts.runner.openRuns;
+  }
+
+  /**
+   * Ends all runs because the process dies: those that caused it fail with the error, all others are released. Resolves
+   * when the database has confirmed it.
+   */
+  async crash(culprits: readonly Run[], error: unknown): Promise<void> {
+    const drained = this.drain();
+    this.#parts.runner.crash(culprits, error);
+    await drained;
+    await this.close();
+  }
+
   /** Ends the engine, whatever is left. */
   async close(): Promise<void> {
     const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
@@ -164,7 +187,7 @@ interface Parts {
 }
 
 /** Creates the parts of a worker, each after those that it works with. */
-function makeParts(transport: Transport, settings: Settings, budget: number | undefined): Parts {
+function makeParts(transport: Transport, settings: Settings, { budget, handlesCrashes }: EngineMode): Parts {
   const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs } = settings;
   const types = settings.handlers.map(
     (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
@@ -173,7 +196,7 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
   const { log, meter, report } = reporting;
   const clock = new DatabaseClock();
   const kernel = new Kernel(transport, clock, settings, types);
-  const outage = new Outage(log);
+  const outage = new Outage(log, reporting.hooks);
   const held = new HeldRuns();
 
   const signal = new LoopSignal(() => loop.turn());
@@ -190,6 +213,7 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
     middleware,
     abortGraceMs,
     waitsForOverruns: !isTick,
+    handlesCrashes,
   });
   const overdue = new Overdue(slots, runner);
   const policies = new Policies(kernel, log, runner);

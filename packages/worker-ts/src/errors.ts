@@ -1,4 +1,5 @@
 /** The reasons of aborts, and how errors are reported to the database. */
+import { types } from "node:util";
 import type { RunError } from "./claiming/protocol.ts";
 
 /** The reason of a handler's aborted `signal`. */
@@ -30,21 +31,79 @@ export class RunOver extends Error {
 const maxNameLength = 200;
 const maxStackLength = 4000;
 const maxMessageLength = 4000;
+const maxMembers = 5;
+const maxDepth = 6;
+/** The texts of all causes and members together. With the error itself, the database keeps them whole. */
+const maxInnerLength = 5000;
+const maxInnerMessageLength = 1000;
+const maxInnerStackLength = 1500;
+/** The number of causes and members in total. */
+const maxInner = 10;
 
 /**
- * An error as JSON: name, message, stack, and the code and cause if there are any. Handles whatever was thrown:
+ * An error as JSON: name, message, stack, and code, cause and members if there are any. Handles whatever was thrown:
  * libraries put objects where strings belong, and an error that cannot be described must not keep its run from ending.
  */
 export function describeError(thrown: unknown): RunError {
-  if (!isError(thrown)) return { name: "NonError", message: clean(thrown).slice(0, maxMessageLength) };
-  const [stack, code, cause] = [part(thrown, "stack"), part(thrown, "code"), part(thrown, "cause")];
-  return {
-    name: clean(part(thrown, "name") ?? "Error").slice(0, maxNameLength),
-    message: clean(part(thrown, "message") ?? "").slice(0, maxMessageLength),
-    ...(typeof stack === "string" ? { stack: clean(stack).slice(0, maxStackLength) } : {}),
-    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
-    ...(isError(cause) ? { cause: clean(part(cause, "message") ?? "").slice(0, maxMessageLength) } : {}),
-  };
+  return new Description().of(thrown, 0);
+}
+
+/** The description of one error with its causes, which may be many, long or circular. */
+class Description {
+  readonly #seen = new Set<unknown>();
+  #length = maxInnerLength;
+
+  of(thrown: unknown, depth: number): RunError {
+    this.#seen.add(thrown);
+    if (!isError(thrown)) return { name: "NonError", message: this.#cut(thrown, maxMessageLength, depth) };
+    const [stack, code] = [part(thrown, "stack"), part(thrown, "code")];
+    return {
+      name: clean(part(thrown, "name") ?? "Error").slice(0, maxNameLength),
+      message: this.#cut(
+        part(thrown, "message") ?? "",
+        depth === 0 ? maxMessageLength : maxInnerMessageLength,
+        depth,
+      ),
+      ...(typeof stack === "string"
+        ? { stack: this.#cut(stack, depth === 0 ? maxStackLength : maxInnerStackLength, depth) }
+        : {}),
+      ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+      ...this.#causeOf(thrown, depth + 1),
+      ...this.#membersOf(thrown, depth + 1),
+    };
+  }
+
+  #causeOf(error: Error, depth: number): Pick<RunError, "cause"> {
+    const cause = part(error, "cause");
+    return cause !== undefined && cause !== null && this.#mayDescribe(cause, depth)
+      ? { cause: this.of(cause, depth) }
+      : {};
+  }
+
+  /** Only members that are errors: libraries also have lists of other things under this name. */
+  #membersOf(error: Error, depth: number): Pick<RunError, "errors" | "omittedErrors"> {
+    const members = part(error, "errors");
+    const errors = Array.isArray(members) ? members.filter(isError) : [];
+    const described: RunError[] = [];
+    for (const member of errors.slice(0, maxMembers)) {
+      if (this.#mayDescribe(member, depth)) described.push(this.of(member, depth));
+    }
+    if (described.length === 0) return {};
+    const omittedErrors = errors.length - described.length;
+    return { errors: described, ...(omittedErrors > 0 ? { omittedErrors } : {}) };
+  }
+
+  #mayDescribe(error: unknown, depth: number): boolean {
+    return depth <= maxDepth && this.#seen.size <= maxInner && !this.#seen.has(error);
+  }
+
+  /** The text, cut. What causes and members say is cut so that they all fit. */
+  #cut(value: unknown, length: number, depth: number): string {
+    if (depth === 0) return clean(value).slice(0, length);
+    const text = clean(value).slice(0, Math.min(length, this.#length));
+    this.#length -= text.length;
+    return text;
+  }
 }
 
 /** A string that Postgres can store in jsonb: no NUL, no half of a surrogate pair. Other values are described. */
@@ -54,16 +113,20 @@ export function clean(value: unknown): string {
     .replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 
+/** Also knows the errors of another realm, such as those of Jest and `node:vm`. */
 export function isError(value: unknown): value is Error {
   try {
-    return value instanceof Error;
+    return types.isNativeError(value) || value instanceof Error;
   } catch {
     return false;
   }
 }
 
 /** Reads a property that may be a getter, which may throw. */
-export function part(error: object, name: "name" | "message" | "stack" | "code" | "cause"): unknown {
+export function part(
+  error: object,
+  name: "name" | "message" | "stack" | "code" | "cause" | "errors",
+): unknown {
   try {
     return (error as Partial<Record<typeof name, unknown>>)[name];
   } catch {

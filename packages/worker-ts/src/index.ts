@@ -1,9 +1,10 @@
 export { configureJobsTickDev, type JobsTickOptions, runJobsTickDev } from "./adapters/harmonyk.ts";
 export { type WorkerLoopOptions, workerLoop } from "./adapters/processing.ts";
+export type { RunError } from "./claiming/protocol.ts";
 export { workerTimeoutMs } from "./defaults.ts";
 export { JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";
-export type { RunEnded, RunFailed, RunInfo, WorkerHooks } from "./reporting/hooks.ts";
+export type { RunEnded, RunFailed, RunInfo, Trouble, WorkerHooks } from "./reporting/hooks.ts";
 export type { Logger } from "./reporting/log.ts";
 export { type LatencyBin, latencyBins, type WorkerMetrics } from "./reporting/meter.ts";
 export type { Middleware } from "./running/middleware.ts";

@@ -15,12 +15,21 @@ import {
   maxHeartbeatMs,
 } from "./defaults.ts";
 import type { WorkerHooks } from "./reporting/hooks.ts";
-import type { Logger } from "./reporting/log.ts";
+import { type Logger, wantsStacks } from "./reporting/log.ts";
 import type { Middleware } from "./running/middleware.ts";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const maxIdBytes = 1024;
-const hookNames = ["onClaim", "onStart", "onSuccess", "onFailure", "onDead", "onStale"] as const;
+const hookNames = [
+  "onClaim",
+  "onStart",
+  "onSuccess",
+  "onFailure",
+  "onDead",
+  "onStale",
+  "onTrouble",
+  "onTroubleOver",
+] as const;
 
 export interface WorkerOptions {
   /** The handlers. The worker claims jobs of their types and no others. */
@@ -58,6 +67,17 @@ export interface WorkerOptions {
    * Receives the log lines. Default: JSON on standard output, formatted in a terminal, of level `LOG_LEVEL` or above.
    */
   readonly logger?: Logger | undefined;
+  /**
+   * Whether lines about failed runs have the whole stack, in the field `stack`. All of them name the first frame of the
+   * application's code. Default: as `LOG_STACKS` says (`1` or `0`), else true in a terminal.
+   */
+  readonly logStacks?: boolean | undefined;
+  /**
+   * What to do when an uncaught error is about to end the process, such as an unhandled rejection. True: the
+   * log names the job, the job fails, the other jobs are released, and then the process ends as Node ends it. If the
+   * application handles such errors itself, only the log names the job. Default: true for `run()`, otherwise false.
+   */
+  readonly handleCrashes?: boolean | undefined;
   readonly hooks?: WorkerHooks | undefined;
   /** Functions around every handler, the first one outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
@@ -77,6 +97,8 @@ export interface Settings {
   readonly batchSize: number;
   readonly prefetch: number;
   readonly logger: Logger | undefined;
+  readonly logStacks: boolean;
+  readonly handleCrashes: boolean | undefined;
   readonly hooks: WorkerHooks;
   readonly middleware: readonly Middleware[];
 }
@@ -101,6 +123,11 @@ export function settingsOf(options: WorkerOptions): Settings {
     batchSize: requireWhole("batchSize", options.batchSize ?? defaultBatchSize, 1, maxBatchSize),
     prefetch: requireWhole("prefetch", options.prefetch ?? defaultPrefetch, 0, 100_000),
     logger: options.logger === undefined ? undefined : requireLogger(options.logger),
+    logStacks: requireBoolean("logStacks", options.logStacks ?? wantsStacks(options.logger)),
+    handleCrashes:
+      options.handleCrashes === undefined
+        ? undefined
+        : requireBoolean("handleCrashes", options.handleCrashes),
     hooks: requireHooks(options.hooks ?? {}),
     middleware: requireMiddleware(options.middleware ?? []),
   };

@@ -1,8 +1,9 @@
 /** A worker claims, runs and settles the jobs of its types, until it is stopped. */
 import type { Transport } from "@jobforge/sdk-ts";
 import { defaultTickLimit, maxGraceMs } from "./defaults.ts";
-import { Engine } from "./engine.ts";
+import { Engine, type EngineMode } from "./engine.ts";
 import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
+import { guardProcess, leaveProcess } from "./presence/crash.ts";
 import { runUntilSignal, shutDown } from "./presence/shutdown.ts";
 import { Meter, type WorkerMetrics } from "./reporting/meter.ts";
 
@@ -30,6 +31,8 @@ export interface Worker extends AsyncDisposable {
   readonly id: string;
   /** The number of handler calls in progress. */
   readonly running: number;
+  /** Whether the worker works: from `start()`, `run()` or `tick()` until it has stopped. */
+  readonly isRunning: boolean;
   /** What the worker has measured since it was last started. Heartbeats carry the same numbers. */
   metrics(): WorkerMetrics;
   /** Starts to work. Resolves when the database knows the worker; while the database is down, it keeps trying. */
@@ -77,12 +80,20 @@ class JobWorker implements Worker {
     return this.#engine?.running ?? 0;
   }
 
+  get isRunning(): boolean {
+    return this.#engine !== undefined;
+  }
+
   metrics(): WorkerMetrics {
     return this.#lastEngine?.metrics() ?? new Meter().read();
   }
 
   async start(): Promise<void> {
-    const engine = this.#begin();
+    await this.#start(this.#settings.handleCrashes ?? false);
+  }
+
+  async #start(handlesCrashes: boolean): Promise<void> {
+    const engine = this.#begin({ handlesCrashes });
     engine.log.info(
       { types: this.#settings.handlers.map(({ definition }) => definition.type) },
       "Worker started",
@@ -100,7 +111,7 @@ class JobWorker implements Worker {
 
   async run(): Promise<void> {
     await runUntilSignal(
-      () => this.start(),
+      () => this.#start(this.#settings.handleCrashes ?? true),
       () => this.stop(),
       () => this.#hurry.now(),
       () => this.#ended,
@@ -109,13 +120,13 @@ class JobWorker implements Worker {
 
   async tick(options: { readonly limit?: number | undefined } = {}): Promise<TickSummary> {
     const limit = requireTickLimit(options.limit ?? defaultTickLimit);
-    const engine = this.#begin(limit);
+    const engine = this.#begin({ budget: limit, handlesCrashes: this.#settings.handleCrashes ?? false });
     try {
       await engine.runDue();
       return { ...engine.tally };
     } finally {
       await engine.close();
-      this.#engine = undefined;
+      this.#forget(engine);
     }
   }
 
@@ -123,14 +134,20 @@ class JobWorker implements Worker {
     await this.stop();
   }
 
-  #begin(budget?: number): Engine {
+  #begin(mode: EngineMode): Engine {
     if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is already running`);
-    this.#engine = new Engine(this.#transport, this.#settings, budget);
+    this.#engine = new Engine(this.#transport, this.#settings, mode);
+    if (mode.handlesCrashes) guardProcess(this.#engine);
     this.#lastEngine = this.#engine;
     this.#ended = new Promise((resolve) => {
       this.#onEnd = resolve;
     });
     return this.#engine;
+  }
+
+  #forget(engine: Engine): void {
+    leaveProcess(engine);
+    this.#engine = undefined;
   }
 
   async #end(engine: Engine, graceMs: number): Promise<void> {
@@ -140,7 +157,7 @@ class JobWorker implements Worker {
     try {
       await shutDown(engine, { graceMs, abortGraceMs: this.#settings.abortGraceMs, hurried });
     } finally {
-      this.#engine = undefined;
+      this.#forget(engine);
       this.#stopping = undefined;
       this.#onEnd();
     }

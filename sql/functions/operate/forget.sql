@@ -25,14 +25,14 @@ begin
     where f.since < p_now - interval '2 minutes'
       and not exists (
         select from jobforge.workers w
-        where w.id = f.worker_id and w.scope = f.scope and jobforge.is_alive(w.seen_at, p_now))
+        where w.id = f.worker_id and w.scope = f.scope and jobforge.is_alive(w, p_now))
     limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   delete from jobforge.workers w
   where (w.id, w.scope) in (
     select f.id, f.scope from jobforge.workers f
-    where f.seen_at < p_now - interval '1 day'
+    where f.seen_at < p_now - case when f.stopped_at is null then interval '1 day' else interval '1 hour' end
     limit p_limit for update skip locked);
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;

@@ -2,8 +2,9 @@
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
 -- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
 -- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full the queue of
--- notifications is, and how many schedules of types that are not paused are due (up to 1,000 of a type), since when. It
--- returns nothing about a tenant. The caller decides what is a problem.
+-- notifications is, how many schedules of types that are not paused are due (up to 1,000 of a type), since when, and
+-- which types have runs that take far longer than usual. It returns nothing about a tenant. The caller decides what is
+-- a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
@@ -69,6 +70,7 @@ begin
     'due_schedules', (
       select jsonb_build_object('count', coalesce(sum(d.due), 0), 'oldest_at', min(d.oldest_at))
       from unnest(due_schedules(null, false, jobforge.now())) d
-      where not is_paused('all', '', jobforge.now()) and not is_paused('type', d.type, jobforge.now())))
+      where not is_paused('all', '', jobforge.now()) and not is_paused('type', d.type, jobforge.now())),
+    'long_runs', (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from long_runs(jobforge.now()) l))
   from installation i);
 end $$;

@@ -110,7 +110,8 @@ begin
   if v_last in ('failed', 'lost') then
     return jsonb_build_array(jobforge.reason_for('retrying',
       format('Attempt %s of %s %s (%s); ', p_job.attempts - p_job.uncounted, p_job.max_attempts,
-          case v_last when 'lost' then 'was lost' else 'failed' end, coalesce(p_job.error ->> 'message', 'no error'))
+          case v_last when 'lost' then 'was lost' else 'failed' end,
+          coalesce(p_job.error ->> 'fullMessage', p_job.error ->> 'message', 'no error'))
         || case when p_job.run_at > p_now then 'tried again at ' || jobforge.time_text(p_job.run_at)
           else 'due again' end,
       v_details || jsonb_build_object('error', p_job.error)));
@@ -206,7 +207,7 @@ language sql stable as $$
   from (
     select jobforge.worker_types(w.info) as types
     from jobforge.workers w
-    where jobforge.is_alive(w.seen_at, p_now)
+    where jobforge.is_alive(w, p_now)
       and w.scope in (p_job.tenant_id, jobforge.all_tenants())
   ) w
 $$;
@@ -289,7 +290,8 @@ language sql stable as $$
         when 'crashed' then 'Dead since %1$s: its workers were lost three times in a row, the last time in attempt %2$s: %3$s'
         when 'expired' then 'Expired: it had not started at %4$s'
         else 'Canceled at %1$s' || coalesce(' by ' || c.actor, '') end,
-      jobforge.time_text(p_job.finished_at), p_job.attempts, coalesce(p_job.error ->> 'message', 'no error'),
+      jobforge.time_text(p_job.finished_at), p_job.attempts,
+      coalesce(p_job.error ->> 'fullMessage', p_job.error ->> 'message', 'no error'),
       jobforge.time_text(p_job.expires_at)),
     jsonb_build_object('reason', p_job.reason, 'finished_at', p_job.finished_at, 'attempts', p_job.attempts,
       'max_attempts', p_job.max_attempts, 'error', p_job.error, 'canceled_by', c.actor,

@@ -6,7 +6,7 @@ language sql stable as $$
   union
   select unnest(jobforge.worker_types(w.info))
   from jobforge.workers w
-  where w.scope = jobforge.all_tenants() and jobforge.is_alive(w.seen_at, p_now)
+  where w.scope = jobforge.all_tenants() and jobforge.is_alive(w, p_now)
 $$;
 
 -- Returns the label of each type in figures by type: its name, or '*' for the rest where there are more than 1,000

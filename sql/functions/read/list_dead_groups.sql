@@ -1,6 +1,7 @@
 -- Returns failed and dead jobs by type and kind of error, the largest group first: what went wrong, how often, since
--- when, and for which tenants. Filters are those of a list; limit counts groups. Reads at most the newest 100,000
--- jobs. error_group is a filter of lists and bulk changes, so that a group can be listed, rescheduled or purged.
+-- when, and for which tenants. The innermost cause of an error is its kind: see jobforge.error_group. Filters are those
+-- of a list; limit counts groups. Reads at most the newest 100,000 jobs. error_group is a filter of lists and bulk
+-- changes, so that a group can be listed, rescheduled or purged.
 -- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null,
   p_filters jsonb default '{}')
@@ -29,7 +30,7 @@ begin
     array_agg(distinct d.tenant_id), min(d.finished_at), max(d.finished_at), (array_agg(d.id order by d.id desc))[1]
   from (
     select a.id, a.tenant_id, a.type, a.finished_at, error_group(a.error) as error_group,
-      left(a.error ->> 'message', 500) as message
+      left(coalesce(a.error ->> 'fullMessage', a.error ->> 'message'), 500) as message
     from find_narrowed(p_tenant_id, v_filter) p
     cross join lateral (
       select * from archive f where f.id = p.id and f.finished_at = p.finished_at limit 1

@@ -55,7 +55,7 @@ begin
   ), alive as (
     select w.id, worker_types(w.info) as types
     from workers w
-    where is_alive(w.seen_at, v_now)
+    where is_alive(w, v_now)
       and (v_bound is null or w.scope in (v_bound, all_tenants()))
   ), named as (
     select n.type, n.label collate "C" as label

@@ -96,9 +96,9 @@ begin
       'run', (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from lengths r),
       'workers', jsonb_build_object(
         'alive', (select count(*) from workers w
-          where is_alive(w.seen_at, v_now) and w.scope = coalesce(bound_tenant(), w.scope)),
+          where is_alive(w, v_now) and w.scope = coalesce(bound_tenant(), w.scope)),
         'gone', (select count(*) from workers w
-          where not is_alive(w.seen_at, v_now) and w.scope = coalesce(bound_tenant(), w.scope))),
+          where not is_alive(w, v_now) and w.stopped_at is null and w.scope = coalesce(bound_tenant(), w.scope))),
       'reports', (
         select coalesce(jsonb_agg(jsonb_build_object('worker', concat_ws(' ', w.id, w.instance),
           'metrics', w.info -> 'metrics')), '[]')

@@ -162,7 +162,7 @@ begin
         else 'JOB_FAILED'
       end,
       'job', t.id::text,
-      left(t.last_error ->> 'message', 2000),
+      left(coalesce(t.last_error ->> 'fullMessage', t.last_error ->> 'message'), 2000),
       jsonb_build_object('type', t.type, 'attempts', t.attempts,
         'reason', reason(t.verdict, t.ended, t.retry, t.losses))
     from judged t
@@ -191,7 +191,7 @@ begin
       where not t.keep_history
         and (t.verdict in ('succeeded', 'canceled') or (t.verdict = 'failed' and t.schedule_goes_on))),
     (select array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, replace(t.verdict, 'dead', 'failed'),
-        t.last_error ->> 'message', t.next_run_at, t.next_run_at is not null)::schedule_end)
+        coalesce(t.last_error ->> 'fullMessage', t.last_error ->> 'message'), t.next_run_at, t.next_run_at is not null)::schedule_end)
       from judged t
       where t.schedule_id is not null and t.verdict <> 'queued'),
     case when v_limited then

@@ -16,10 +16,10 @@ language sql immutable parallel safe as $$
   select interval '1 minute'
 $$;
 
--- Returns whether a worker has heartbeaten within the worker timeout.
-create or replace function jobforge.is_alive(p_seen_at timestamptz, p_now timestamptz) returns boolean
+-- Returns whether a worker has heartbeaten within the worker timeout, and has not said that it stops.
+create or replace function jobforge.is_alive(p_worker jobforge.workers, p_now timestamptz) returns boolean
 language sql stable parallel safe as $$
-  select p_seen_at >= p_now - jobforge.worker_timeout()
+  select (p_worker).stopped_at is null and (p_worker).seen_at >= p_now - jobforge.worker_timeout()
 $$;
 
 -- Returns how many workers of one tenant may be registered, for roles that are bound to it.

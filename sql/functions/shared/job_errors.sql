@@ -1,6 +1,6 @@
 -- Returns the error that is stored with a job and its attempt: always an object with message and attemptedAt, at most
--- 16 kB and 200 values, and without secrets, whatever a handler reports. p_redact: the keys that the type's policy
--- lists.
+-- 16 kB and 200 values, and without secrets, whatever a handler reports. An error with causes also has fullMessage.
+-- p_redact: the keys that the type's policy lists.
 create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
 language sql immutable as $$
   with normal as (
@@ -14,35 +14,139 @@ language sql immutable as $$
     -- The first cut may split a secret, which is then not masked. The second cut is shorter and removes it.
     select case
         when jobforge.is_small(error) then jobforge.redact(error, p_redact)
-        else jsonb_strip_nulls(jsonb_build_object(
-          'name', left(jobforge.redact_text(left(jobforge.text_at(error, 'name'), 1000), p_redact), 200),
-          'message', left(jobforge.redact_text(left(jobforge.text_at(error, 'message'), 8000), p_redact), 2000),
-          'stack', left(jobforge.redact_text(left(jobforge.text_at(error, 'stack'), 8000), p_redact), 2000),
-          'truncated', true))
+        else jobforge.short_error(jobforge.redact(jobforge.short_error(error, 8000), p_redact), 2000)
+          || '{"truncated": true}'
       end as error
     from normal
   )
   select jsonb_build_object(
       'message', 'The handler failed without saying why',
       'attemptedAt', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    || jsonb_strip_nulls(error)
+    || jsonb_strip_nulls(error - 'fullMessage')
+    || case when error ?| array['cause', 'errors']
+        then jsonb_strip_nulls(jsonb_build_object(
+          'fullMessage', nullif(jobforge.full_message(error), error ->> 'message')))
+        else '{}' end
   from bounded
 $$;
 
--- Returns the value under a key as text; null if it may not be printed.
-create or replace function jobforge.text_at(p_document jsonb, p_key text) returns text
-language sql stable as $$
-  select case when jobforge.unprintable(p_document -> p_key) is null then p_document ->> p_key end
+-- Returns an error with the parts that are kept of a large one: name, message and stack, and of its causes and of the
+-- first three members of an AggregateError name and message. Texts have at most p_length characters, those of causes a
+-- quarter. Reads texts only, because the text of a large number may be longer than Postgres can make.
+create or replace function jobforge.short_error(p_error jsonb, p_length integer, p_depth integer default 0)
+returns jsonb
+language plpgsql immutable as $$
+declare
+  v_short jsonb := coalesce((
+    select jsonb_object_agg(k.key, left(p_error ->> k.key, k.length))
+    from (values ('name', p_length / 10), ('message', p_length), ('stack', case p_depth when 0 then p_length end))
+      k(key, length)
+    where jsonb_typeof(p_error -> k.key) = 'string' and k.length is not null), '{}');
+  v_length constant integer := case p_depth when 0 then p_length / 4 else p_length end;
+begin
+  if jsonb_typeof(p_error) = 'string' then
+    return to_jsonb(left(p_error #>> '{}', p_length));
+  elsif jsonb_typeof(p_error -> 'cause') in ('object', 'string') and p_depth < 5 then
+    v_short := v_short || jsonb_build_object('cause', jobforge.short_error(p_error -> 'cause', v_length, p_depth + 1));
+  end if;
+  if jsonb_typeof(p_error -> 'errors') = 'array' and p_depth < 3 then
+    v_short := v_short || jsonb_strip_nulls(jsonb_build_object('errors', (
+      select coalesce(jsonb_agg(jobforge.short_error(m.error, v_length, p_depth + 3) order by m.ord), '[]')
+      from jsonb_array_elements(p_error -> 'errors') with ordinality m(error, ord)
+      where m.ord <= 3 and jsonb_typeof(m.error) in ('object', 'string')),
+      'omittedErrors', nullif(
+        greatest(jsonb_array_length(p_error -> 'errors') - 3, 0) + jobforge.omitted_errors(p_error), 0)));
+  end if;
+  return v_short;
+end $$;
+
+-- Returns the message of an error followed by the messages of its causes, from the outermost to the innermost, such as
+-- "fetch failed: connect ECONNREFUSED 127.0.0.1:1". The members of an AggregateError follow its own message, the first
+-- three of them. A message that repeats a part of the text so far is left out. At most 2,000 characters.
+-- packages/worker-ts/src/errors.ts does the same for log lines; a test gives both the same cases.
+create or replace function jobforge.full_message(p_error jsonb, p_depth integer default 0) returns text
+language plpgsql immutable as $$
+declare
+  v_error jsonb := p_error;
+  v_text text := '';
+  v_part text;
+begin
+  for i in 1 .. 10 loop
+    foreach v_part in array array[
+      jobforge.own_message(v_error), case when p_depth < 3 then jobforge.member_messages(v_error, p_depth + 1) end]
+    loop
+      if v_part <> '' and strpos(v_text, v_part) = 0 then
+        v_text := case v_text when '' then v_part else v_text || ': ' || v_part end;
+      end if;
+    end loop;
+    v_error := v_error -> 'cause';
+    exit when v_error is null or jsonb_typeof(v_error) not in ('object', 'string');
+  end loop;
+  return left(v_text, 2000);
+end $$;
+
+-- Returns the message of an error itself. Some errors have none: then its code or its name, unless a cause or a member
+-- says more. Null for null.
+create or replace function jobforge.own_message(p_error jsonb) returns text
+language sql immutable parallel safe as $$
+  select case
+    when p_error is null then null
+    when jsonb_typeof(p_error) = 'string' then p_error #>> '{}'
+    when p_error ->> 'message' <> '' then p_error ->> 'message'
+    when p_error ?| array['cause', 'errors'] then ''
+    else coalesce(nullif(p_error ->> 'code', ''), p_error ->> 'name', '')
+  end
 $$;
 
--- Returns the group of an error: twelve hex digits that errors share when they differ only in ids, numbers and quoted
--- texts. So a thousand timeouts of a thousand hosts are one group. Null without an error.
+-- Returns the messages of the first three members of an AggregateError, as a list, and how many more there are; null
+-- without members. omittedErrors: members that the client has not sent.
+create or replace function jobforge.member_messages(p_error jsonb, p_depth integer) returns text
+language sql immutable as $$
+  select case when jsonb_typeof(p_error -> 'errors') = 'array' then (
+    select string_agg(jobforge.full_message(m.error, p_depth), '; ' order by m.ord) filter (where m.ord <= 3)
+        || case when max(m.ord) + jobforge.omitted_errors(p_error) > 3
+          then format('; and %s more', max(m.ord) + jobforge.omitted_errors(p_error) - 3) else '' end
+    from jsonb_array_elements(p_error -> 'errors') with ordinality m(error, ord)) end
+$$;
+
+-- Returns how many members of an AggregateError are not in the error, as omittedErrors says.
+create or replace function jobforge.omitted_errors(p_error jsonb) returns integer
+language sql immutable parallel safe as $$
+  select case when p_error ->> 'omittedErrors' ~ '^[0-9]{1,8}$' then (p_error ->> 'omittedErrors')::integer else 0 end
+$$;
+
+-- Returns the innermost cause of an error that has a message: the cause of its cause and so on, and of an
+-- AggregateError without a cause the first member. That is what the failures of different callers have in common.
+create or replace function jobforge.innermost_cause(p_error jsonb) returns jsonb
+language plpgsql immutable parallel safe as $$
+declare
+  v_error jsonb := p_error;
+  v_innermost jsonb := p_error;
+begin
+  for i in 1 .. 20 loop
+    v_error := coalesce(v_error -> 'cause', v_error -> 'errors' -> 0);
+    exit when v_error is null;
+    if jobforge.own_message(v_error) <> '' then
+      v_innermost := v_error;
+    end if;
+  end loop;
+  return v_innermost;
+end $$;
+
+-- Returns the group of an error: twelve hex digits that errors share when their innermost causes differ only in ids,
+-- numbers and quoted texts. So a thousand timeouts of a thousand hosts are one group, and calls that failed for
+-- different reasons are several. Null without an error.
 create or replace function jobforge.error_group(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select left(encode(sha256(convert_to(
-    coalesce(p_error ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(
-      left(p_error ->> 'message', 2000),
+    coalesce(e.cause ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(
+      left(jobforge.own_message(e.cause), 2000),
       '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
       '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),
       '[0-9]+([.,:][0-9]+)*', '?', 'g'), 'UTF8')), 'hex'), 12)
+  from (
+    select case when p_error ?| array['cause', 'errors'] then jobforge.innermost_cause(p_error) else p_error end
+      as cause
+    offset 0
+  ) e
 $$;

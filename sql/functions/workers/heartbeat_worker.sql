@@ -1,11 +1,12 @@
 -- Records the heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
---   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, metrics}
+--   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, stopped, metrics}
 -- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
 -- jobs that the worker no longer holds, and when the next waiting job becomes due. A job that runs under this worker
--- but is not in held goes back into the queue: at once if instance is new, because the process was restarted; otherwise
--- after ten seconds, because the response to a claim was lost. idle asks for a wake-up when jobs of the types come.
--- Each call also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role
--- concerns that tenant's jobs only, and locks no row that a call for another tenant needs.
+-- but is not in held goes back into the queue: at once if instance is new, because the process was restarted, or if the
+-- worker stops; otherwise after ten seconds, because the response to a claim was lost. idle asks for a wake-up when
+-- jobs of the types come. stopped says that this is the last heartbeat: the worker no longer counts as alive. Each call
+-- also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role concerns
+-- that tenant's jobs only, and locks no row that a call for another tenant needs.
 -- Who: workers, operators. JF007 if a tenant has a thousand workers with bound roles. Never waits.
 create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
 returns jsonb
@@ -40,7 +41,7 @@ begin
       where j.state = 'running'
         and j.worker_id = p_worker_id
         and (v_bound is null or (j.tenant_id = v_bound and j.bound))
-        and (v_new or j.started_at < v_now - heartbeat_interval())
+        and (v_new or v_info ->> 'stopped' = 'true' or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
       order by j.id
       for update skip locked), format('Worker %s no longer lists the job', p_worker_id), v_now);
@@ -76,8 +77,8 @@ language sql immutable as $$
     select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
 $$;
 
--- Raises JF007 if a tenant has as many registered workers as it may, after forgetting those that have been silent for
--- ten minutes. Workers whose role is not bound to a tenant are not limited. Never waits.
+-- Raises JF007 if a tenant has as many registered workers as it may, after forgetting those that have stopped or been
+-- silent for ten minutes. Workers whose role is not bound to a tenant are not limited. Never waits.
 create or replace function jobforge.require_worker_room(p_scope uuid, p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -92,7 +93,8 @@ begin
     where w.ctid = any (array(
       select g.ctid
       from jobforge.workers g
-      where g.scope = p_scope and g.seen_at < p_now - interval '10 minutes'
+      where g.scope = p_scope
+        and (g.stopped_at is not null or g.seen_at < p_now - interval '10 minutes')
       limit 100
       for update skip locked));
   end loop;
@@ -101,9 +103,9 @@ begin
       jobforge.max_bound_workers()));
 end $$;
 
--- Records that a worker is alive, and whether it wants wake-ups. Returns true when its instance is another than before.
--- Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of another worker
--- changes nothing of it, and neither waits for the other.
+-- Records that a worker is alive or stops, and whether it wants wake-ups. Returns true when its instance is another
+-- than before. Writes rows of the worker's own scope only, so a worker that is bound to a tenant and uses the name of
+-- another worker changes nothing of it, and neither waits for the other.
 create or replace function jobforge.register_worker(p_worker_id text, p_scope uuid, p_info jsonb, p_now timestamptz)
 returns boolean
 language plpgsql as $$
@@ -116,14 +118,16 @@ begin
   if not found then
     perform jobforge.require_worker_room(p_scope, p_now);
   end if;
-  insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, info)
-  values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now, p_info - 'instance')
+  insert into jobforge.workers as w (id, scope, instance, started_at, seen_at, stopped_at, info)
+  values (p_worker_id, p_scope, p_info ->> 'instance', p_now, p_now,
+    case when p_info ->> 'stopped' = 'true' then p_now end, p_info - array['instance', 'stopped'])
   on conflict (id, scope) do update
   set seen_at = excluded.seen_at,
+    stopped_at = excluded.stopped_at,
     info = excluded.info,
     instance = excluded.instance,
     started_at = case when v_known then w.started_at else excluded.started_at end;
-  if p_info ->> 'idle' = 'true' then
+  if p_info ->> 'idle' = 'true' and p_info ->> 'stopped' is distinct from 'true' then
     insert into jobforge.idle_workers (type, scope, worker_id, since)
     select distinct t.type, p_scope, p_worker_id, p_now
     from unnest(coalesce(jobforge.worker_types(p_info), array['*'])) t(type)

@@ -1,5 +1,6 @@
--- Returns the workers that heartbeat, the one seen last first. A worker is alive, or gone after the worker timeout (one
--- minute). It is forgotten after a day of silence. A role bound to a tenant sees the workers of that tenant.
+-- Returns the workers that heartbeat, the one seen last first. A worker is alive, stopped if it said so, or gone after
+-- the worker timeout (one minute) without a word. It is forgotten an hour after it stopped, or after a day of silence.
+-- A role bound to a tenant sees the workers of that tenant.
 -- Bounded by bytes (page_bytes): workers that were seen before those that fit are left out.
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_workers()
@@ -11,7 +12,7 @@ language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
   select w.id,
-    case when is_alive(w.seen_at, jobforge.now()) then 'alive' else 'gone' end,
+    case when w.stopped_at is not null then 'stopped' when is_alive(w, jobforge.now()) then 'alive' else 'gone' end,
     w.instance,
     nullif(w.scope, all_tenants()),
     w.started_at,

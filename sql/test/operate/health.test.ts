@@ -1,7 +1,7 @@
 /** jobforge_health: the health of the installation. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { expectError, type Sql, setPolicy, T } from "../support/kernel.ts";
+import { claim, complete, enqueue, expectError, type Sql, setPolicy, T } from "../support/kernel.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 
 describe("jobforge_health", () => {
@@ -43,6 +43,37 @@ describe("jobforge_health", () => {
     expect(await health(db)).toMatchObject({ lacks_shelf: true });
     await db.travel("90 days");
     expect((await health(db))["overdue_leaves"]).toBeGreaterThan(0);
+  });
+
+  test("shows types with runs that take far longer than usual", async ({ db }) => {
+    const longRuns = async (): Promise<unknown[]> =>
+      (await health(db))["long_runs"] as { type: string; runs: number; usual_ms: number | null }[];
+    for (let n = 0; n < 20; n += 1) await enqueue(db, { type: "quick" });
+    for (const { id } of await claim(db, "w1", { limit: 20 })) await complete(db, id);
+    await db.query("select jobforge_maintain()");
+    // The usual run of this type takes five minutes.
+    await db.query(`
+      insert into jobforge.usage
+      select '${T}', date_trunc('hour', now()), 'slow', 100, 100, 0, 0, 0, 0, 0, 0, 0, 30000000, '{}',
+        jobforge.histogram_of(array[jobforge.bin_of(300000)], array[100])`);
+    for (const type of ["quick", "quick", "slow", "new"]) await enqueue(db, { type });
+    await claim(db, "w2");
+    await db.travel("9 minutes");
+    expect(await longRuns()).toEqual([]);
+    await db.travel("11 minutes");
+    const [quick, ...others] = await longRuns();
+    expect(quick).toMatchObject({ type: "quick", runs: 2, usual_ms: expect.any(Number) });
+    expect(others).toEqual([]);
+    await db.travel("45 minutes");
+    expect(await longRuns()).toMatchObject([{ type: "quick" }]);
+    await db.travel("70 minutes");
+    expect(await longRuns()).toMatchObject([{ type: "quick" }, { type: "slow", runs: 1 }]);
+    await db.travel("25 hours");
+    expect(await longRuns()).toMatchObject([
+      { type: "new", runs: 1, usual_ms: null },
+      { type: "quick" },
+      { type: "slow" },
+    ]);
   });
 
   test("readers and operators may call it; tenants, workers and bound roles may not", async ({ db }) => {

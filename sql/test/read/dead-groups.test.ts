@@ -61,6 +61,40 @@ describe("the kind of an error", () => {
     expect(new Set(kinds).size).toBe(5);
   });
 
+  const kindOf = (db: Sql, error: object): Promise<string> =>
+    db.value<string>("select jobforge.error_group($1)", [JSON.stringify(error)]);
+  const fetchFailed = (cause: unknown): object => ({ name: "TypeError", message: "fetch failed", cause });
+  const refused = (address: string): object => ({
+    name: "Error",
+    message: `connect ECONNREFUSED ${address}`,
+  });
+
+  test("is the kind of the innermost cause", async ({ db }) => {
+    const kinds = [
+      await kindOf(db, fetchFailed(refused("127.0.0.1:1"))),
+      await kindOf(db, { message: "cannot pay", cause: fetchFailed(refused("10.1.2.3:443")) }),
+      await kindOf(db, refused("10.0.0.1:80")),
+      // Without a message of its own, an AggregateError says only what its first member says.
+      await kindOf(
+        db,
+        fetchFailed({ name: "AggregateError", message: "", errors: [refused("10.0.0.1:1"), {}] }),
+      ),
+    ];
+    expect(new Set(kinds).size).toBe(1);
+  });
+
+  test("tells failed calls apart by their cause", async ({ db }) => {
+    const kinds = [
+      await kindOf(db, fetchFailed(refused("127.0.0.1:1"))),
+      await kindOf(db, fetchFailed({ name: "Error", message: "getaddrinfo ENOTFOUND api.example" })),
+      await kindOf(db, fetchFailed({ name: "Error", message: "", code: "UND_ERR_SOCKET" })),
+      await kindOf(db, fetchFailed("a text")),
+      await kindOf(db, fetchFailed({})),
+    ];
+    expect(new Set(kinds).size).toBe(5);
+    expect(kinds[4]).toBe(await kindOf(db, fetchFailed(undefined)));
+  });
+
   test("is null without an error", async ({ db }) => {
     expect(await db.value("select jobforge.error_group(null)")).toBeNull();
   });
@@ -84,6 +118,18 @@ test("failed and dead jobs are grouped by type and kind of error, the largest gr
   ]);
   expect(found[0]).toMatchObject({ newest_job_id: newest, tenant_ids: [T, U] });
   expect(found[0]?.error_group).toBe(found[2]?.error_group);
+});
+
+test("a group of failures with one cause shows the messages of the causes", async ({ db }) => {
+  for (const cause of ["connect ECONNREFUSED 10.0.0.1:1", "connect ECONNREFUSED 10.0.0.2:2", "timed out"]) {
+    const { id } = await enqueue(db);
+    await claim(db);
+    await fail(db, id, { error: { message: "fetch failed", cause: { message: cause } }, retry: false });
+  }
+  expect(await groups(db)).toMatchObject([
+    { jobs: 2, message: "fetch failed: connect ECONNREFUSED 10.0.0.2:2" },
+    { jobs: 1, message: "fetch failed: timed out" },
+  ]);
 });
 
 test("filters restrict the jobs, and limit restricts the groups", async ({ db }) => {

@@ -63,6 +63,62 @@ test("a worker that sends heartbeats is listed with the information it reports",
   expect(Number(anew?.started_at)).toBeGreaterThan(Number(before?.started_at));
 });
 
+test("a worker that stops no longer counts as alive, at once and everywhere", async ({ db }) => {
+  const { id } = await enqueue(db, { type: "mail" });
+  const counted = async (): Promise<unknown> => ({
+    listed: (await workers(db)).map((worker) => worker.status),
+    types: await db.query("select workers from jobforge_list_types() where type = 'mail'"),
+    metrics: await db.value("select jobforge_metrics() -> 'workers'"),
+    explained: await db.value('select jobforge_explain_job($1, $2) @> \'[{"code": "no_worker"}]\'', [id, T]),
+    wakeUps: await db.value("select count(*)::int from jobforge.idle_workers"),
+  });
+  await workerHeartbeat(db, "w1", { types: ["mail"], instance: "one", idle: true });
+  expect(await counted()).toEqual({
+    listed: ["alive"],
+    types: [{ workers: 1 }],
+    metrics: { alive: 1, gone: 0 },
+    explained: false,
+    wakeUps: 1,
+  });
+  await workerHeartbeat(db, "w1", { types: ["mail"], instance: "one", idle: true, stopped: true });
+  expect(await counted()).toEqual({
+    listed: ["stopped"],
+    types: [{ workers: 0 }],
+    metrics: { alive: 0, gone: 0 },
+    explained: true,
+    wakeUps: 0,
+  });
+});
+
+test("a worker that starts again after a stop is alive", async ({ db }) => {
+  await workerHeartbeat(db, "w1", { instance: "one", stopped: true });
+  await workerHeartbeat(db, "w1", { instance: "two" });
+  expect(await workers(db)).toMatchObject([{ status: "alive", instance: "two" }]);
+});
+
+test("a worker that stops hands back the runs that it does not list, and keeps the leases of the others", async ({
+  db,
+}) => {
+  const [listed, unknown] = await enqueueAll(db, [{}, {}]);
+  await claimAll(db);
+  await workerHeartbeat(db, "w1", { instance: "one", held: held(listed), stopped: true });
+  expect(await find(db, unknown)).toMatchObject({ status: "queued" });
+  expect(await find(db, listed)).toMatchObject({ status: "running" });
+  await db.travel("61 seconds");
+  await db.query("select jobforge_maintain()");
+  expect(await find(db, listed)).toMatchObject({ status: "queued" });
+});
+
+test("a stopped worker is listed for an hour", async ({ db }) => {
+  await workerHeartbeat(db, "w1", { stopped: true });
+  await db.travel("59 minutes");
+  await db.query("select jobforge_maintain()");
+  expect(await workers(db)).toMatchObject([{ status: "stopped" }]);
+  await db.travel("61 minutes");
+  await db.query("select jobforge_maintain()");
+  expect(await workers(db)).toEqual([]);
+});
+
 test("a worker is gone after the worker timeout and deleted after a day", async ({ db }) => {
   const status = async (): Promise<string[]> => (await workers(db)).map((worker) => worker.status);
   await workerHeartbeat(db, "w1");

@@ -93,7 +93,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
         schema,
         ...(options.json ? ["--json"] : []),
       ],
-      env: { ...cli.process.env, DATABASE_URL: database.url },
+      env: { LOG_STACKS: "1", ...cli.process.env, DATABASE_URL: database.url },
       cwd,
       path: folder,
       signal,
@@ -140,7 +140,7 @@ function demoWorker(cli: Cli, forge: JobForge, output: Output): Worker {
       onSuccess: (run) => ended(run, style("green", "✓"), run.status),
       onFailure: (run) => {
         const then = run.status === "queued" ? "retry" : run.status;
-        ended(run, style("red", "✗"), `${plain(run.error.message)} → ${then}`);
+        ended(run, style("red", "✗"), `${plain(run.error.fullMessage)} → ${then}`);
       },
     },
   });

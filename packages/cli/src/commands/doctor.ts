@@ -14,7 +14,7 @@ import {
   rowSecurity,
   timeTravel,
 } from "../doctor/installation.ts";
-import { maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
+import { longRuns, maintenance, orphanTypes, partitions, workers } from "../doctor/operation.ts";
 import { overdueSchedules } from "../doctor/schedules.ts";
 import { clock, listening, notifyQueue, serverVersion, vacuum, xmin } from "../doctor/server.ts";
 import { exitCodes } from "../failures.ts";
@@ -39,7 +39,7 @@ const checks: readonly Check[] = [
     timeTravel,
   ],
   ...[listening, notifyQueue, clock, vacuum, xmin, partitions, maintenance, workers, orphanTypes],
-  overdueSchedules,
+  ...[overdueSchedules, longRuns],
 ];
 
 export function doctorCommand(program: Command, cli: Cli): void {

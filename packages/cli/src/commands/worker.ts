@@ -184,6 +184,7 @@ async function tick(cli: Cli, path: string, options: TickOptions): Promise<numbe
     if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
     const worker = createWorker(forge, {
       ...workerOptions(options, handlers),
+      handleCrashes: true,
       // Standard output is for the result.
       logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),
     });

@@ -26,7 +26,10 @@ export function workersCommand(program: Command, cli: Cli): void {
   onDatabase(
     addCommand(program, "workers", {
       summary: "List workers, the most recently seen first",
-      details: "A worker counts as gone after a minute of silence, and is removed from the list after a day.",
+      details: [
+        "A worker that was stopped is listed for an hour.",
+        "A worker counts as gone after a minute of silence, and is removed from the list after a day.",
+      ].join(" "),
       examples: [
         "jobforge workers",
         "jobforge workers --alive --json",

@@ -1,4 +1,4 @@
-/** Checks of the operation: partitions, maintenance, workers, types without a worker. */
+/** Checks of the operation: partitions, maintenance, workers, types without a worker, runs that do not end. */
 import { count, span } from "../output/values.ts";
 import type { Check } from "./check.ts";
 import { notAllowed } from "./check.ts";
@@ -73,7 +73,7 @@ export const workers: Check = {
   run: async ({ workers: known, types, health }) => {
     if (health === undefined) return notAllowed;
     const alive = known.filter((worker) => worker.status === "alive");
-    const gone = known.length - alive.length;
+    const gone = known.filter((worker) => worker.status === "gone").length;
     const waiting = types.reduce((sum, type) => sum + type.due, 0);
     if (alive.length === 0)
       return {
@@ -99,6 +99,29 @@ export const orphanTypes: Check = {
       advice:
         "Start a worker with a handler for the type, or cancel the jobs: jobforge jobs cancel --type TYPE",
       details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
+    };
+  },
+};
+
+export const longRuns: Check = {
+  name: "runs",
+  run: async ({ health }) => {
+    if (health === undefined) return notAllowed;
+    const { longRuns: found } = health;
+    const [worst] = found;
+    if (worst === undefined) return { verdict: "ok", message: "No run takes far longer than usual." };
+    const described = found.map(({ type, runs, longest_ms, usual_ms }) => {
+      const usual = usual_ms === null ? "" : `; usually up to ${span(usual_ms)}`;
+      return `${type} (${count(runs, "run")}, up to ${span(longest_ms)}${usual})`;
+    });
+    return {
+      verdict: "warning",
+      message: `Runs take far longer than usual: ${described.join(", ")}.`,
+      advice: [
+        `See jobforge jobs list --status running --type ${worst.type}. A handler that hangs holds its slot:`,
+        "cancel the job, and set a timeout for the type.",
+      ].join(" "),
+      details: found,
     };
   },
 };

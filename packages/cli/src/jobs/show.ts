@@ -1,5 +1,5 @@
 /** `jobforge jobs show`: shows everything about one job. */
-import type { Job, JobAttempt } from "@jobforge/sdk-ts";
+import { failureTrace, type Job, type JobAttempt } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Output } from "../output/output.ts";
@@ -64,7 +64,12 @@ const attemptColumns: readonly Column<JobAttempt>[] = [
     align: "right",
   },
   { title: "worker", value: (attempt) => attempt.workerId, shrinks: true },
-  { title: "error", value: (attempt) => attempt.error?.message, shrinks: true, tone: () => "red" },
+  {
+    title: "error",
+    value: ({ error }) => error?.fullMessage ?? error?.message,
+    shrinks: true,
+    tone: () => "red",
+  },
 ];
 
 function describe(output: Output, { job, attempts, result, artifactRef }: Shown): string {
@@ -102,5 +107,13 @@ function describe(output: Output, { job, attempts, result, artifactRef }: Shown)
       : [`${style("bold", name.padEnd(12))}${name === "status" ? value : plain(value)}`],
   );
   const table = attempts.length === 0 ? "" : `\n${output.table(attempts, attemptColumns)}`;
-  return `${job.id}\n${lines.join("\n")}\n${table}`;
+  return `${job.id}\n${lines.join("\n")}\n${table}${traceOf(job, output)}`;
+}
+
+/** The whole last error: its stack, and the stacks of its causes. Nothing if the message says it all. */
+function traceOf({ error }: Job, { style }: Output): string {
+  if (error === undefined) return "";
+  const lines = failureTrace(error).split("\n");
+  if (lines.length === 1) return "";
+  return `\n${style("bold", "last error")}\n${lines.map((line) => `  ${style("red", plain(line))}\n`).join("")}`;
 }

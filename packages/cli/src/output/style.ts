@@ -48,6 +48,7 @@ const tones: Readonly<Record<Status, Tone>> = {
   deferred: "yellow",
   released: "gray",
   alive: "green",
+  stopped: "dim",
   gone: "red",
 };
 

@@ -52,6 +52,13 @@ export interface Health {
   readonly outbox: number;
   /** Schedules that are due and of which no worker has made a job; at most 1,000 of a type. Without paused types. */
   readonly dueSchedules: { readonly count: number; readonly oldest_at: string | null };
+  /** Types with runs that take far longer than usual. `usual_ms` is null if the type has run too seldom to know. */
+  readonly longRuns: readonly {
+    readonly type: string;
+    readonly runs: number;
+    readonly longest_ms: number;
+    readonly usual_ms: number | null;
+  }[];
 }
 
 export class Installation {

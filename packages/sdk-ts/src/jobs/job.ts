@@ -48,6 +48,7 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly cancelRequested: boolean;
   /** The error of the last failed or lost run. */
   readonly error: JobFailure | undefined;
+  /** The message of that error, followed by the messages of its causes. */
   readonly lastError: string | undefined;
   readonly resultId: string | undefined;
   readonly costCents: number | undefined;
@@ -64,9 +65,14 @@ export interface Job<D extends JobDefinition = JobDefinition> {
 /** A job of one of several definitions; `type` says which. */
 export type JobOf<D extends JobDefinition> = D extends JobDefinition ? Job<D> : never;
 
-/** The error of a failed run. Handlers may add properties. */
+/**
+ * The error of a failed run. An error of a handler in JavaScript has a `name`, and a `stack`, `code`, `cause` and
+ * `errors` (of an AggregateError) where the thrown error has them. Handlers may add properties.
+ */
 export interface JobFailure {
   readonly message: string;
+  /** The message followed by the messages of the causes. Absent if there is nothing to add. */
+  readonly fullMessage?: string;
   readonly attemptedAt: string;
   readonly [key: string]: unknown;
 }

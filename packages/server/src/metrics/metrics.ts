@@ -133,7 +133,11 @@ export class Metrics {
     });
     this.#waitSeries = this.#series((labels) => this.#wait.remove(labels));
     this.#runSeries = this.#series((labels) => this.#run.remove(labels));
-    this.#workers = gauge("workers", "Workers by heartbeat: alive, or gone for up to one day", ["status"]);
+    this.#workers = gauge(
+      "workers",
+      "Workers by heartbeat: alive, or gone for up to one day without having stopped",
+      ["status"],
+    );
     this.#maintenance = gauge(
       "maintenance_failures",
       "How often a maintenance task has failed in a row; 0 after a success",

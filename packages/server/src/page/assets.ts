@@ -8,12 +8,14 @@ table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
 caption { font-weight: 600; text-align: start; }
 th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); padding: .25rem .75rem .25rem 0; text-align: start; vertical-align: top; }
 td { overflow-wrap: anywhere; }
+summary { cursor: pointer; }
+pre { font-size: .8rem; max-width: 40rem; overflow-x: auto; white-space: pre-wrap; }
 .number { font-variant-numeric: tabular-nums; }
 `;
 
 /**
  * Removes the token from the address, because the browser has it as a cookie. When something has changed, fetches the
- * page again, at most once a second, and replaces its main part.
+ * page again, at most once a second, and replaces its main part. Errors that are open stay open.
  */
 export const script: string = `
 if (location.search !== "") history.replaceState(null, "", location.pathname);
@@ -25,6 +27,7 @@ async function show() {
   const response = await fetch(location.href);
   if (!response.ok) return;
   const next = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const { id } of document.querySelectorAll("details[open]")) next.getElementById(id)?.setAttribute("open", "");
   document.querySelector("main").replaceWith(next.querySelector("main"));
 }
 stream.addEventListener("changed", () => { due ??= setTimeout(show, 1000); });

@@ -1,6 +1,7 @@
 /**
  * The page at `/`: live counts, schedules and recent jobs that the caller may see. The template escapes every value.
  */
+import { type ErrorParts, failureTrace } from "@jobforge/sdk-ts";
 import { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { ApiSession } from "../calls.ts";
@@ -31,6 +32,7 @@ interface Job {
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly last_error: string | null;
+  readonly error: ErrorParts | null;
 }
 
 interface Schedule {
@@ -146,9 +148,16 @@ function jobs(contents: Contents): Markup {
 <caption>Recent jobs, newest first</caption>
 <thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error", "Id"])}</tr></thead>
 <tbody>
-${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td>${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td>${job.last_error ?? ""}</td><td>${job.id}</td></tr>`)}
+${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td>${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td>${lastError(job)}</td><td>${job.id}</td></tr>`)}
 </tbody>
 </table>`;
+}
+
+/** The last error in one line, which opens to show its stack and its causes. */
+function lastError({ id, attempts, last_error, error }: Job): Markup | string {
+  const trace = error === null ? "" : failureTrace(error);
+  if (!trace.includes("\n")) return last_error ?? "";
+  return html`<details id="${`${id}/${attempts}`}"><summary>${last_error}</summary><pre>${trace}</pre></details>`;
 }
 
 /** The word for a job's status on the page. A queued job may wait for its time or for a retry. */

@@ -46,9 +46,16 @@ export interface RunEnd {
   readonly children?: readonly unknown[] | undefined;
 }
 
+/** The error of a run. `cause` and the members of an AggregateError (`errors`) have the same form. */
 export interface RunError {
   readonly name: string;
   readonly message: string;
+  readonly stack?: string | undefined;
+  readonly code?: string | number | undefined;
+  readonly cause?: RunError | undefined;
+  readonly errors?: readonly RunError[] | undefined;
+  /** The number of members that were left out. */
+  readonly omittedErrors?: number | undefined;
   readonly [detail: string]: unknown;
 }
 

@@ -30,6 +30,8 @@ export class Heartbeat {
   /** Whether the worker wants to be notified, and whether the database knows. */
   #wantsNotifications = false;
   #isMarked = false;
+  /** Whether the database counts this worker as alive. */
+  #isKnown = false;
   #onFirstResponse: () => void = () => undefined;
 
   constructor(parts: HeartbeatParts) {
@@ -78,13 +80,16 @@ export class Heartbeat {
     return this.#next;
   }
 
-  /** Stops, after a last heartbeat which says that this worker no longer needs to be notified. */
+  /** Stops, after a last heartbeat which says that this worker stops, so that it no longer counts as alive. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#onFirstResponse();
     clearTimeout(this.#timer);
     await this.#current;
-    if (this.#isMarked && this.#parts.outage.isOver) await this.mark(false);
+    await this.#next;
+    if (!this.#isKnown || this.#parts.outage.isFailing("heartbeat")) return;
+    this.#wantsNotifications = false;
+    await this.beat();
   }
 
   #send(): Promise<boolean> {
@@ -100,9 +105,11 @@ export class Heartbeat {
     const { kernel, outage, held, meter, runner, everyMs, about } = this.#parts;
     const idle = this.#wantsNotifications;
     try {
-      const info = { ...about, idle, held: held.keys(), metrics: meter.report() };
+      const stopped = this.#isStopped ? { stopped: true } : {};
+      const info = { ...about, ...stopped, idle, held: held.keys(), metrics: meter.report() };
       const response = await kernel.heartbeat(info);
       this.#isMarked = idle;
+      this.#isKnown = true;
       this.#onFirstResponse();
       outage.worked("heartbeat");
       this.#schedule(everyMs * (0.9 + Math.random() / 10));

@@ -3,20 +3,24 @@
  * one log line. The outage is over when every activity that failed works again, with another line. In between nothing
  * is logged, however often calls fail.
  */
+import { failureLine } from "@jobforge/sdk-ts";
 import { firstRetryDelayMs, maxRetryDelayMs } from "../defaults.ts";
-import { sqlState } from "../errors.ts";
+import { describeError, sqlState } from "../errors.ts";
+import type { Hooks } from "../reporting/hooks.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 
 export type Activity = "work" | "claim" | "heartbeat" | "listen";
 
 export class Outage {
   readonly #log: WorkerLog;
+  readonly #hooks: Hooks;
   /** The activities that fail now, and how often in a row. */
   readonly #failing = new Map<Activity, number>();
   #since = 0;
 
-  constructor(log: WorkerLog) {
+  constructor(log: WorkerLog, hooks: Hooks) {
     this.#log = log;
+    this.#hooks = hooks;
   }
 
   get isOver(): boolean {
@@ -31,11 +35,12 @@ export class Outage {
   failed(activity: Activity, error: unknown): number {
     if (this.#failing.size === 0) {
       this.#since = performance.now();
-      const message = error instanceof Error ? error.message : String(error);
+      const code = sqlState(error);
       this.#log.error(
-        { activity, error: message, code: sqlState(error) ?? null },
+        { activity, error: failureLine(describeError(error)), code: code ?? null },
         "Database trouble: retrying until it is over",
       );
+      this.#hooks.trouble(error, { activity, code });
     }
     const times = this.#failing.get(activity) ?? 0;
     this.#failing.set(activity, times + 1);
@@ -45,7 +50,9 @@ export class Outage {
   /** Notes that the activity works. */
   worked(activity: Activity): void {
     if (this.#failing.size === 0 || !this.#failing.delete(activity) || this.#failing.size > 0) return;
-    this.#log.info({ duration_ms: Math.round(performance.now() - this.#since) }, "Database trouble is over");
+    const durationMs = Math.round(performance.now() - this.#since);
+    this.#log.info({ duration_ms: durationMs }, "Database trouble is over");
+    this.#hooks.troubleOver(durationMs);
   }
 
   /** The activity has stopped, so it no longer counts as failing. */

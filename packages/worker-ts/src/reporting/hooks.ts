@@ -1,6 +1,6 @@
 /** Hooks: callbacks of the application for what happens to runs. A hook that throws is logged and changes nothing. */
-import type { JobContext } from "@jobforge/sdk-ts";
-import type { EndStatus } from "../claiming/protocol.ts";
+import { failureLine, type JobContext } from "@jobforge/sdk-ts";
+import type { EndStatus, RunError } from "../claiming/protocol.ts";
 import type { Run } from "../running/run.ts";
 import type { WorkerLog } from "./log.ts";
 
@@ -17,7 +17,11 @@ export interface RunEnded extends RunInfo {
 }
 
 export interface RunFailed extends RunEnded {
-  readonly error: { readonly name: string; readonly message: string };
+  /** What the handler threw, with its stack and its causes. */
+  readonly error: RunError & {
+    /** The message followed by the messages of the causes. */
+    readonly fullMessage: string;
+  };
 }
 
 export interface WorkerHooks {
@@ -33,6 +37,21 @@ export interface WorkerHooks {
   readonly onDead?: (job: RunFailed) => unknown;
   /** The lease was lost, or the database refused the run's end. The result was dropped. */
   readonly onStale?: (job: RunInfo) => unknown;
+  /**
+   * A call to the database failed. The worker retries until it succeeds. Called once, when the trouble begins.
+   */
+  readonly onTrouble?: (error: unknown, trouble: Trouble) => unknown;
+  /** Everything works again. */
+  readonly onTroubleOver?: (trouble: { readonly workerId: string; readonly durationMs: number }) => unknown;
+}
+
+/** Trouble with the database. */
+export interface Trouble {
+  readonly workerId: string;
+  /** What failed: settling and claiming, claiming alone, a heartbeat, or listening for notifications. */
+  readonly activity: "work" | "claim" | "heartbeat" | "listen";
+  /** The SQLSTATE, if the database reported one. */
+  readonly code: string | undefined;
 }
 
 export type HookName = keyof WorkerHooks;
@@ -71,14 +90,27 @@ export class Hooks {
 
   failed(run: Run, status: EndStatus): void {
     if (!this.has("onFailure") && !this.has("onDead")) return;
-    const { name = "Error", message = "" } = run.end?.error ?? {};
-    const failed = { ...this.#info(run), durationMs: run.durationMs, status, error: { name, message } };
+    const error = run.end?.error ?? { name: "Error", message: "" };
+    const failed = {
+      ...this.#info(run),
+      durationMs: run.durationMs,
+      status,
+      error: { ...error, fullMessage: failureLine(error) },
+    };
     this.#call("onFailure", (hooks) => hooks.onFailure?.(failed));
     if (status === "dead") this.#call("onDead", (hooks) => hooks.onDead?.(failed));
   }
 
   stale(run: Run): void {
     if (this.has("onStale")) this.#call("onStale", (hooks) => hooks.onStale?.(this.#info(run)));
+  }
+
+  trouble(error: unknown, trouble: Omit<Trouble, "workerId">): void {
+    this.#call("onTrouble", (hooks) => hooks.onTrouble?.(error, { workerId: this.#workerId, ...trouble }));
+  }
+
+  troubleOver(durationMs: number): void {
+    this.#call("onTroubleOver", (hooks) => hooks.onTroubleOver?.({ workerId: this.#workerId, durationMs }));
   }
 
   #call(name: HookName, call: (hooks: WorkerHooks) => unknown): void {

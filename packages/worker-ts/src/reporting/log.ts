@@ -3,11 +3,13 @@
  * trace_id, job_id, job_type, tenant_id, attempt_no, message, duration_ms. No line contains a payload or a result, and
  * secrets are masked.
  */
-import type { JobLogger } from "@jobforge/sdk-ts";
+import { failureLine, failureTrace, type JobLogger } from "@jobforge/sdk-ts";
 import { pino } from "pino";
-import pretty from "pino-pretty";
+import type { RunError } from "../claiming/protocol.ts";
+import { ownFrame } from "../error-frames.ts";
 import { clean, describeError, isError, part } from "../errors.ts";
 import type { Run } from "../running/run.ts";
+import { humanOutput } from "./human.ts";
 import { redactor } from "./redact.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
@@ -24,15 +26,19 @@ const noJob = {
   duration_ms: null,
 };
 
+const noError = { error_name: null, error: null, error_at: null };
+
 /** Writes log lines. Whatever the logger throws, jobs go on. */
 export class WorkerLog {
   readonly #sink: Logger;
   readonly #workerId: string;
+  readonly #showsStacks: boolean;
   #hasFailed = false;
 
-  constructor(sink: Logger, workerId: string) {
+  constructor(sink: Logger, workerId: string, showsStacks: boolean) {
     this.#sink = sink;
     this.#workerId = workerId;
+    this.#showsStacks = showsStacks;
   }
 
   isEnabled(level: Level): boolean {
@@ -71,6 +77,21 @@ export class WorkerLog {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
+  failure(level: Level, run: Run, error: RunError | undefined, message: string): void {
+    this.job(level, run, error === undefined ? noError : this.errorFields(error), message);
+  }
+
+  /** The fields for an error. */
+  errorFields(error: RunError): object {
+    return {
+      error_name: error.name,
+      error: failureLine(error),
+      error_at: ownFrame(error) ?? null,
+      ...(this.#showsStacks ? { stack: failureTrace(error) } : {}),
+    };
   }
 
   /** The logger for a handler. Its lines have the run's fields, and how long the run has taken so far. */
@@ -143,6 +164,13 @@ export function defaultLogger(): Logger {
   return shared;
 }
 
+/** Whether lines about failed runs have the whole stack, unless the option `logStacks` says so. */
+export function wantsStacks(logger: Logger | undefined): boolean {
+  const { LOG_STACKS } = process.env;
+  if (LOG_STACKS !== undefined && LOG_STACKS !== "") return /^(?:1|true)$/i.test(LOG_STACKS);
+  return logger === undefined && process.stdout.isTTY === true;
+}
+
 const levels = new Set(["trace", "debug", "info", "warn", "error", "fatal", "silent"]);
 
 function createLogger(): Logger {
@@ -154,22 +182,7 @@ function createLogger(): Logger {
     timestamp,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (process.stdout.isTTY) {
-    const ignore = "trace_id,tenant_id,worker_id";
-    const formatted = pretty({ messageKey: "message", timestampKey: "timestamp", ignore, sync: true });
-    return pino(options, { write: (line) => void formatted.write(withoutControls(line)) });
-  }
-  return pino(options, bufferedOutput());
-}
-
-/**
- * Replaces control characters, and those that change the direction of text, in the texts of a JSON line, because data
- * of others must not manipulate the terminal. Line breaks and tabs stay.
- */
-export function withoutControls(line: string): string {
-  const escapesAndUnsafe =
-    /\\(?:u[0-9a-f]{4}|.)|[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gi;
-  return line.replaceAll(escapesAndUnsafe, (found) => (/^\\["\\/nt]$/.test(found) ? found : " "));
+  return pino(options, process.stdout.isTTY ? humanOutput() : bufferedOutput());
 }
 
 let stampedAt = 0;
@@ -191,16 +204,22 @@ function timestamp(): string {
  */
 function bufferedOutput(): { write(line: string): void } {
   let lines = "";
+  let isExiting = false;
   const flush = (): void => {
     const written = lines;
     lines = "";
     if (written !== "") process.stdout.write(written);
   };
-  process.on("exit", flush);
+  process.on("exit", () => {
+    isExiting = true;
+    flush();
+  });
   return {
     write: (line) => {
-      if (lines === "") setImmediate(flush);
+      if (lines === "" && !isExiting) setImmediate(flush);
       lines += line;
+      // What other listeners log while the process exits.
+      if (isExiting) flush();
     },
   };
 }

@@ -111,7 +111,15 @@ export class Redactor {
 
   #error(error: Error, depth: number): Record<string, unknown> {
     const { name, message, stack, cause } = error;
-    const parts = { type: name, message, stack, ...(cause === undefined ? {} : { cause }) };
+    const { errors } = error as { readonly errors?: unknown };
+    const parts = {
+      type: name,
+      message,
+      stack,
+      ...(cause === undefined ? {} : { cause }),
+      // The members of an AggregateError are not enumerable.
+      ...(errors === undefined ? {} : { errors }),
+    };
     return this.fields(Object.assign(parts, error), depth);
   }
 }

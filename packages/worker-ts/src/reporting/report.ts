@@ -86,8 +86,7 @@ export class Report {
     const [level, message] = continues ? scheduleLine : failureLines[status];
     if (status === "queued" || continues) this.tally.retried += 1;
     else if (status !== "canceled") this.tally.failed += 1;
-    const { name = null, message: error = null } = run.end?.error ?? {};
-    this.#log.job(level, run, { error_name: name, error }, message);
+    this.#log.failure(level, run, run.end?.error, message);
     this.#hooks.failed(run, status);
   }
 

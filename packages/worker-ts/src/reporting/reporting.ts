@@ -14,8 +14,8 @@ export interface Reporting {
   readonly spans: Spans;
 }
 
-export function makeReporting({ id, logger, hooks: functions }: Settings): Reporting {
-  const log = new WorkerLog(logger ?? defaultLogger(), id);
+export function makeReporting({ id, logger, logStacks, hooks: functions }: Settings): Reporting {
+  const log = new WorkerLog(logger ?? defaultLogger(), id, logStacks);
   const hooks = new Hooks(functions, log, id);
   const meter = new Meter();
   return {

@@ -14,6 +14,7 @@ import type { HandledType } from "../handled-type.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import type { Reporting } from "../reporting/reporting.ts";
 import { type ContextServices, RunContext } from "./context.ts";
+import { callAs } from "./current.ts";
 import { Deadlines } from "./deadlines.ts";
 import { abortReasons, conclude, endRun, failure, noOutcome, type Outcome, refusal } from "./ending.ts";
 import type { HeldRuns } from "./held-runs.ts";
@@ -36,6 +37,8 @@ export interface RunnerParts {
   readonly abortGraceMs: number;
   /** Whether the schedule of a run that ignores its timeout waits for the handler. A tick ends before that. */
   readonly waitsForOverruns: boolean;
+  /** Whether uncaught errors must be traced to the run that caused them. */
+  readonly handlesCrashes: boolean;
 }
 
 export class Runner implements ContextServices {
@@ -141,6 +144,19 @@ export class Runner implements ContextServices {
     this.#deadlines.stop();
   }
 
+  /** The runs whose handlers are in progress. */
+  get openRuns(): readonly Run[] {
+    return [...this.#open.keys()];
+  }
+
+  /** The process dies: the runs that caused it fail with the error, and the others are released. */
+  crash(culprits: readonly Run[], error: unknown): void {
+    for (const run of this.openRuns) {
+      run.abort(abortReasons.shutdown());
+      this.#end(run, culprits.includes(run) ? failure(error) : { status: "released" });
+    }
+  }
+
   // From the start of a handler call to the end of its runs.
 
   /** Calls the handler for one run, or for a batch of runs of one type. */
@@ -179,7 +195,11 @@ export class Runner implements ContextServices {
     const { middleware } = this.#parts;
     const call = (): Promise<readonly Outcome[]> =>
       middleware.length === 0 ? callHandler(handler, items) : callThrough(middleware, handler, items);
-    const outcomes = await (first.trace === undefined ? call() : first.trace.run(call));
+    const traced = (): Promise<readonly Outcome[]> =>
+      first.trace === undefined ? call() : first.trace.run(call);
+    const outcomes = await (this.#parts.handlesCrashes
+      ? callAs({ runs: called, log: this.log }, traced)
+      : traced());
     for (const [place, run] of called.entries()) {
       await this.#returned(run, outcomes[place] ?? noOutcome(), runs.length);
     }

@@ -1,7 +1,7 @@
 /** Trouble with the database: nothing is lost, no call is repeated in a tight loop, and the log reports it once. */
 import { defineJob, JobForge, sleep } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
-import { createWorker } from "../../src/index.ts";
+import { createWorker, type Trouble } from "../../src/index.ts";
 import { backoff } from "../../src/presence/outage.ts";
 import { Happening, until } from "../support/happening.ts";
 import { enqueueMany, statuses, untilFinished, untilMarked } from "../support/jobs.ts";
@@ -23,9 +23,17 @@ test("a run that ends while the database is down is settled afterwards, and the 
   const handle = await forge.enqueue(job, {}, { tenantId: T });
   const [started, gate] = [new Happening(), new Happening()];
   const log = keptLog();
+  const reported = { begun: new Happening<Trouble>(), over: new Happening<{ durationMs: number }>() };
   const observed = observedClaims(forge);
   await using worker = createWorker(observed.forge, {
     logger: log.logger,
+    hooks: {
+      onTrouble: (error, trouble) => {
+        expect(error).toBeInstanceOf(Error);
+        reported.begun.now(trouble);
+      },
+      onTroubleOver: reported.over.now,
+    },
     handlers: [
       job.handle(async () => {
         started.now();
@@ -58,6 +66,8 @@ test("a run that ends while the database is down is settled afterwards, and the 
   expect((await forge.get(handle.id, { tenantId: T }))?.attempts).toBe(1);
   await until(() => recoveries(log.lines).length > 0);
   expect(troubles(log.lines)).toHaveLength(1);
+  expect(reported.begun.values).toMatchObject([{ workerId: worker.id, activity: expect.any(String) }]);
+  expect(reported.over.values).toMatchObject([{ workerId: worker.id, durationMs: expect.any(Number) }]);
   expect(troubles(log.lines)[0]).toMatchObject({ level: "error", error: expect.stringMatching(/./) });
   expect(recoveries(log.lines)).toHaveLength(1);
 });

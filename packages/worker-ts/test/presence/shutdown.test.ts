@@ -198,6 +198,20 @@ test("run() resolves when the worker is stopped before the database has responde
   await running;
 });
 
+test("a worker that was stopped does not count as alive, and starts again under its name", async ({
+  forge,
+}) => {
+  const worker = makeWorker(forge, { handlers: [noop.handle(() => undefined)] });
+  const status = async (): Promise<string[]> => (await forge.workers.list()).map(({ status }) => status);
+  expect(worker.isRunning).toBe(false);
+  await worker.start();
+  expect([worker.isRunning, await status()]).toEqual([true, ["alive"]]);
+  await worker.stop();
+  expect([worker.isRunning, await status()]).toEqual([false, ["stopped"]]);
+  await worker.start();
+  expect(await status()).toEqual(["alive"]);
+});
+
 test("a stopped worker is no longer notified", async ({ db, forge }) => {
   const log = keptLog();
   const worker = await startWorker(forge, { logger: log.logger, handlers: [noop.handle(() => undefined)] });

@@ -3,7 +3,7 @@ import { defineJob } from "@jobforge/sdk-ts";
 import { pino } from "pino";
 import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { withoutControls } from "../../src/reporting/log.ts";
+import { humanLine, withoutControls } from "../../src/reporting/human.ts";
 import { version } from "../../src/version.ts";
 import { startProcess } from "../support/child.ts";
 import { until } from "../support/happening.ts";
@@ -171,4 +171,24 @@ test("what a terminal gets has no control characters of the data, and the same t
   const { msg, time: _, level: __, ...fields } = JSON.parse(lines[0] ?? "") as Record<string, unknown>;
   expect(JSON.stringify([msg, Object.keys(fields)])).not.toMatch(/\\u00|\\[bfr]|[\u007f-\u009f\u202e]/);
   expect(Object.values(fields)).toEqual([[msg, 'kept\ttab\nline \\u001b "q" é']]);
+});
+
+test("what a terminal gets has no empty fields, and a stack line by line", () => {
+  const line = { message: "Worker started", job_id: null, duration_ms: null, types: ["a"], level: "info" };
+  expect(JSON.parse(humanLine(JSON.stringify(line)))).toEqual({
+    message: "Worker started",
+    types: ["a"],
+    level: "info",
+  });
+  const failed = {
+    message: "Job failed",
+    job_id: "x",
+    error: "no",
+    error_at: "f",
+    stack: "Error: no\n    at f",
+  };
+  expect(JSON.parse(humanLine(JSON.stringify(failed)))).toEqual({
+    message: "Job failed\n    Error: no\n        at f",
+    job_id: "x",
+  });
 });

@@ -56,7 +56,10 @@ test("whatever a handler throws fails its run, with as much detail as possible, 
   expect(errors.get("an object without a prototype")).toMatchObject({ name: "NonError" });
   expect(errors.get("no name")).toMatchObject({ name: "Error", message: "x" });
   expect(errors.get("a stack that is not a string")).not.toHaveProperty("stack");
-  expect(errors.get("a cause whose message is not a string")).toMatchObject({ message: "x", cause: "7" });
+  expect(errors.get("a cause whose message is not a string")).toMatchObject({
+    message: "x",
+    cause: { name: "Error", message: "7" },
+  });
   expect(errors.get("a symbol")).toMatchObject({ name: "NonError", message: "Symbol(odd)" });
 });
 

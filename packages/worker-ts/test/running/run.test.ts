@@ -84,7 +84,7 @@ test("what a handler throws is stored, and the job is retried", async ({ db, for
     name: "TypeError",
     message: "no such\uFFFD address",
     code: "EADDR",
-    cause: "550",
+    cause: { name: "Error", message: "550" },
   });
 });
 
