@@ -51,8 +51,9 @@ export type {
   RescheduleResult,
 } from "./jobs/steer.ts";
 export type { WaitOptions } from "./jobs/wait.ts";
-export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
+export { checkResult, JsonText, maxPayloadBytes, resultForm, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";
+export { type Aliases, suggest } from "./suggest.ts";
 export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
 export type { ScheduleSync } from "./sync/schedules.ts";
 export type { SyncOptions } from "./sync/sync.ts";

@@ -9,8 +9,7 @@ import type {
   ScheduleOf,
   ScheduleOptions,
 } from "../define/schedule.ts";
-import { checkValue } from "../define/schema.ts";
-import { payloadJson } from "../enqueue/prepare.ts";
+import { checkPayload } from "../enqueue/payload.ts";
 import type { Job, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
 import { fromRow, toKeys } from "../rows.ts";
@@ -67,10 +66,7 @@ export class Schedules {
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
     checkDates(changes);
-    if (changes.payload !== undefined) {
-      await checkValue(job.input, changes.payload, "payload");
-      payloadJson(changes.payload, "payload");
-    }
+    if (changes.payload !== undefined) await checkPayload(job.input, changes.payload, "payload").checked;
     return steer(this.#transport, "jobforge_update_schedule", job, key, tenant, {
       p_changes: toKeys(changes),
     });

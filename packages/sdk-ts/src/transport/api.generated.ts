@@ -27,7 +27,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_delete_schedule: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text" } },
   jobforge_disable_schedule: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text" } },
   jobforge_enable_schedule: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text" } },
-  jobforge_enqueue_job: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_payload: "jsonb", p_idempotency_key: "text", p_run_at: "timestamptz", p_max_attempts: "integer", p_priority: "integer", p_dedupe_key: "text", p_dedupe_mode: "text", p_tags: "text[]", p_subject: "text", p_concurrency_key: "text", p_expires_at: "timestamptz", p_traceparent: "text", p_notify: "boolean" } },
+  jobforge_enqueue_job: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_payload: "jsonb", p_idempotency_key: "text", p_run_at: "timestamptz", p_max_attempts: "integer", p_priority: "integer", p_dedupe_key: "text", p_dedupe_mode: "text", p_tags: "text[]", p_subject: "text", p_concurrency_key: "text", p_expires_at: "timestamptz", p_traceparent: "text", p_notify: "boolean", p_delay_ms: "bigint" } },
   jobforge_enqueue_jobs: { returns: "json", parameters: { p_tenant_id: "uuid", p_jobs: "jsonb", p_notify: "boolean", p_partial: "boolean" } },
   jobforge_ensure_schedule: { returns: "json", parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text", p_options: "jsonb" } },
   jobforge_explain_job: { returns: "json", parameters: { p_job_id: "uuid", p_tenant_id: "uuid" } },
