@@ -11,7 +11,7 @@
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
-export type { JobContext, JobLogger } from "./define/context.ts";
+export type { JobContext, JobLogger, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
 export type * from "./define/definition.ts";
@@ -33,7 +33,7 @@ export type {
   Schedules,
   TransactionSchedules,
 } from "./groups/schedules.ts";
-export type { TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
+export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
@@ -57,6 +57,7 @@ export { type Aliases, suggest } from "./suggest.ts";
 export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
 export type { ScheduleSync } from "./sync/schedules.ts";
 export type { SyncOptions } from "./sync/sync.ts";
+export { tenantId, tenantNamespace, tenantOf } from "./tenant-id.ts";
 export { type HttpOptions, httpTransport } from "./transport/http.ts";
 export type { PgClient, PgPool, PgPoolOptions } from "./transport/postgres/pg.ts";
 export { type PostgresOptions, postgresTransport, type SqlExecutor } from "./transport/postgres/transport.ts";

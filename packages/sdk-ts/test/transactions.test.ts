@@ -52,7 +52,7 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     expect(again.outcome).toBe("created");
   });
 
-  test("an enqueue that nobody awaits ends with the transaction", async ({ db }) => {
+  test("an enqueue that is not awaited ends with the transaction", async ({ db }) => {
     const { library, forge } = await prepare(db);
     const pending: Promise<unknown>[] = [];
     const failing = library.transact(async (tx) => {

@@ -248,13 +248,13 @@ describe("an enqueue", () => {
     ["zzz", "Known options", { zzz: 1 }],
     ["delayMs", "", { delayMs: 1, runAt: new Date(0) }],
     ["delayMs", "", { delayMs: -1 }],
-  ])("with the unknown or wrong option %s is told %s", async ([field, hint, given]) => {
+  ])("with the unknown or wrong option %s gets the hint %s", async ([field, hint, given]) => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });
-    const error = await refusal(() => forge.enqueue(cleanUp, {}, { ...options, ...wrong(given) }));
+    const error = await refusal(() => forge.enqueue(cleanUp, {}, { ...options, ...(given as object) }));
     expect(error).toMatchObject({ code: "JF002", field, message: expect.stringContaining(field) });
     expect(error.hint ?? "").toContain(hint);
-    const many = [{ job: cleanUp, input: {}, ...wrong(given) }];
+    const many = [{ job: cleanUp, input: {}, ...(given as object) }];
     expect(await refusal(() => forge.enqueueMany(many, options))).toMatchObject({
       field: `jobs[0].${field}`,
     });
@@ -268,13 +268,15 @@ describe("an enqueue", () => {
       field: "options",
       hint: expect.stringContaining("tenantId"),
     });
-    expect(await refusal(() => forge.enqueue(wrong("any.job"), {}, options))).toMatchObject({
+    expect(await refusal(() => forge.enqueue(wrong("any.job"), wrong({}), options))).toMatchObject({
       field: "job",
       hint: expect.stringContaining('defineJob({ type: "any.job" })'),
     });
-    expect(await refusal(() => forge.enqueue(wrong(undefined), {}, options))).toMatchObject({ field: "job" });
+    expect(await refusal(() => forge.enqueue(wrong(undefined), wrong({}), options))).toMatchObject({
+      field: "job",
+    });
     expect(
-      await refusal(() => forge.enqueue(wrong(cleanUp.handle(async () => 1)), {}, options)),
+      await refusal(() => forge.enqueue(wrong(cleanUp.handle(async () => 1)), wrong({}), options)),
     ).toMatchObject({ field: "job", message: expect.stringContaining("handler") });
     expect(await refusal(() => forge.enqueueMany([wrong(null)], options))).toMatchObject({
       field: "jobs[0]",

@@ -1,6 +1,6 @@
 -- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
--- replaced. With p_delay_ms, the job is due so many milliseconds from now, on the database's clock.
+-- replaced. With p_delay_ms, the job is due p_delay_ms milliseconds from now, on the database's clock.
 -- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs or of types is used up.
 -- Waits only for another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(

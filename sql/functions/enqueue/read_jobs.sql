@@ -1,5 +1,5 @@
--- Returns the jobs of a JSON array, in order. A delay_ms counts from p_now. Raises JF002, which names the first job that
--- is not an object, or has an unknown key or a value of the wrong kind.
+-- Returns the jobs of a JSON array, in order. A delay_ms counts from p_now. Raises JF002, which names the first job
+-- that is not an object, or has an unknown key or a value of the wrong kind.
 create or replace function jobforge.read_jobs(p_jobs jsonb, p_now timestamptz) returns jobforge.new_job[]
 language plpgsql as $$
 declare
@@ -56,7 +56,8 @@ exception when data_exception or invalid_parameter_value then
   perform jobforge.fail_unreadable(p_jobs, p_now, sqlerrm);
 end $$;
 
--- Returns the first key of a job whose value must be a text and is not, or delay_ms if it is not valid. One expression, so that Postgres inlines it.
+-- Returns the first key of a job whose value must be a text and is not, or delay_ms if it is not valid. One expression,
+-- so that Postgres inlines it.
 create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
 language sql immutable as $$
   select case
@@ -89,7 +90,7 @@ language sql immutable as $$
   select format('delay_ms must be a whole number from 0 to %s, without run_at', jobforge.max_delay_ms())
 $$;
 
--- Returns the time that is so many milliseconds after p_now. Null for null, and for a delay that is not valid.
+-- Returns the time that is p_delay_ms milliseconds after p_now. Null for null, and for a delay that is not valid.
 create or replace function jobforge.delayed(p_now timestamptz, p_delay_ms bigint) returns timestamptz
 language sql immutable as $$
   select case when p_delay_ms between 0 and jobforge.max_delay_ms()
