@@ -141,7 +141,7 @@ describe("a token", () => {
       [tenantId("org_123"), ["org_123", tenantId("org_123")]],
       [tenantId(42), [42, "42"]],
     ];
-    for (const [tenant] of spellings) await db.query("select jobforge_enqueue_job($1, $1::text)", [tenant]);
+    for (const [tenant] of spellings) await db.query("select jobforge_enqueue_job($1, $2)", [tenant, tenant]);
     for (const [tenant, claims] of spellings)
       for (const claim of claims)
         for (const named of [{ tenant_id: claim }, { app_metadata: { tenant_id: claim } }]) {
