@@ -46,7 +46,12 @@ async function setUp(ask: Ask, role: string): Promise<void> {
     p_policy: { retention_days: 7, audit_action: "SENT", base_ms: 1500 },
   });
   await ask("get_policy", { p_type: "a" });
-  await ask("set_tenant", { p_tenant_id: tenant, p_settings: { max_pending: 1000, weight: 2 } });
+  await ask("set_tenant", {
+    p_tenant_id: tenant,
+    p_settings: { label: "org_123", max_pending: 1000, weight: 2 },
+  });
+  await ask("list_tenants", {});
+  await ask("tenant_id", { p_text: "org_123" });
   await ask("set_limit", { p_scope: "key", p_key: "*", p_max_running: 5 });
   await ask("set_limit", { p_scope: "type", p_key: "rated", p_rate: 7, p_per: "90 seconds", p_burst: 3 });
   await ask("bind_role", { p_role: role, p_tenant_id: null });

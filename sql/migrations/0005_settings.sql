@@ -227,6 +227,7 @@ create table jobforge.type_starts (
 create index type_starts_bucket on jobforge.type_starts (bucket, at);
 
 -- Settings of tenants.
+--   label          what people call the tenant, such as the id that the application uses; null: only its uuid
 --   max_pending    the quota: how many jobs the tenant may have queued and running; null: any number
 --   max_types      how many different types the tenant may use; null: jobforge.default_max_types()
 --   max_schedules  how many schedules the tenant may have; null: jobforge.default_max_schedules()
@@ -235,6 +236,7 @@ create index type_starts_bucket on jobforge.type_starts (bucket, at);
 --   counted_at     when pending_deltas was last corrected to add up to the jobs that exist; null: not yet
 create table jobforge.tenants (
   tenant_id      uuid primary key,
+  label          text check (octet_length(label) between 1 and 1024),
   max_pending    integer check (max_pending between 0 and 1000000000),
   max_types      integer check (max_types between 1 and 1000000),
   max_schedules  integer check (max_schedules between 0 and 1000000),

@@ -68,6 +68,8 @@ language sql stable as $$
     ('jobforge_stats', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_metrics', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_set_tenant', 'api', '{jobforge_operator}'),
+    ('jobforge_list_tenants', 'api', '{jobforge_reader,jobforge_operator}'),
+    ('jobforge_tenant_id', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator,jobforge_reader}'),
     ('jobforge_get_tenant', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_count_live', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_report_usage', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),

@@ -12,6 +12,7 @@ import { migrateCommand } from "./commands/migrate.ts";
 import { schedulesCommands } from "./commands/schedules.ts";
 import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
+import { tenantsCommands } from "./commands/tenants.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
@@ -29,6 +30,7 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   schedulesCommands,
   typesCommands,
   gatesCommands,
+  tenantsCommands,
   workersCommand,
   statsCommand,
   tokenCommands,

@@ -71,6 +71,12 @@ const examples: Readonly<Record<string, Example>> = {
   },
   stats: { args: of("stats"), shows: /1 succeeded; 1 failed or dead/ },
   tick: { args: ({ handlers }) => ["tick", handlers], shows: /No jobs were due/ },
+  "tenants list": { args: of("tenants", "list"), shows: /1{8}-1111/ },
+  "tenants set": {
+    args: of("tenants", "set", "org_123", "--label", "org_123", "--max-pending", "5", "--weight", "2"),
+    shows: /label +org_123\npending +0 of 5[\s\S]*weight +2/,
+  },
+  "tenants show": { args: of("tenants", "show", T), shows: /label +none\npending +no quota/ },
   "token create": {
     args: of("token", "create", "mine", "--role", "jobforge_reader"),
     shows: /jf_[0-9a-f]{8}_/,

@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define/definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
 import type { PolicyChanges } from "./groups/policies.ts";
+import { type Aliases, suggest } from "./suggest.ts";
 import { type Bounds, bounds, dedupeModes, retryPresets } from "./words.ts";
 
 /** The tenant of work that belongs to no tenant. */
@@ -20,17 +21,71 @@ function refuse(field: string, message: string, hint?: string): never {
   throw new InvalidArgumentError(`Invalid argument: ${field} ${message}`, { field, hint });
 }
 
-export function checkUuid(value: unknown, field: string): void {
-  if (typeof value !== "string" || !uuid.test(value)) refuse(field, "must be a uuid");
+export function checkUuid(value: unknown, field: string, hint?: string): void {
+  if (typeof value !== "string" || !uuid.test(value)) refuse(field, "must be a uuid", hint);
+}
+
+/** Returns a value that must be an object. Plain JavaScript may pass anything. */
+export function requireObject<T>(value: T, field: string, hint: string): T {
+  if (typeof value !== "object" || value === null)
+    refuse(field, `must be an object, not ${describe(value)}`, hint);
+  return value;
+}
+
+function describe(value: unknown): string {
+  return typeof value === "string" ? "a text" : value === null ? "null" : typeof value;
+}
+
+/** Refuses options that do not exist, and names the one that was probably meant. */
+export function checkKnown(
+  options: object,
+  known: readonly string[],
+  { at = "", aliases = {}, what = "option" }: { at?: string; aliases?: Aliases; what?: string } = {},
+): void {
+  for (const name of Object.keys(options))
+    if (!known.includes(name) && (options as Record<string, unknown>)[name] !== undefined)
+      refuse(`${at}${name}`, `is not a known ${what}`, suggest(name, known, aliases));
 }
 
 export function checkTenant(tenantId: unknown, field = "tenantId"): void {
   if (tenantId === undefined || tenantId === null)
-    throw new TenantRequiredError(undefined, {
+    throw new TenantRequiredError(`${field} is required`, {
       field,
-      hint: `Pass the tenant's uuid, or globalTenant (${globalTenant}) for work that belongs to no tenant.`,
+      hint:
+        `Pass the tenant's uuid, or tenantId("org_123") for an id of another form, or globalTenant (${globalTenant}) ` +
+        "for work that belongs to no tenant.",
     });
-  checkUuid(tenantId, field);
+  checkUuid(
+    tenantId,
+    field,
+    `If your tenants have ids of another form, pass tenantId(${inCode(tenantId)}), which is always the same uuid.`,
+  );
+}
+
+/** The value as a program would write it, if that is short. */
+function inCode(value: unknown): string {
+  const isShort =
+    (typeof value === "string" && value !== "" && value.length <= 40) || typeof value === "number";
+  return isShort ? JSON.stringify(value) : '"org_123"';
+}
+
+/** Checks a definition that defineJob may not have created. */
+export function checkDefinitionOf(job: unknown, at = ""): void {
+  if (typeof job === "string")
+    refuse(
+      `${at}job`,
+      `must be a definition, not the text ${JSON.stringify(job.slice(0, 200))}`,
+      `Define the job once with defineJob({ type: ${JSON.stringify(job.slice(0, 200))} }), and pass the definition.`,
+    );
+  if (typeof job !== "object" || job === null)
+    refuse(
+      `${at}job`,
+      `must be a definition, not ${describe(job)}`,
+      "Pass what defineJob({ type }) returns.",
+    );
+  if ("definition" in job && !("type" in job))
+    refuse(`${at}job`, "must be a definition, not a handler", "Pass what defineJob({ type }) returns.");
+  checkType((job as { type?: unknown }).type, `${at}type`);
 }
 
 export function checkType(type: unknown, field = "type"): void {
@@ -80,9 +135,47 @@ export function checkTags(tags: unknown, field: string): void {
 export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: unknown, at = ""): void {
   checkTenant(tenantId, `${at}tenantId`);
   checkGiven(options, at, enqueueChecks);
-  const { runAt, expiresAt } = options;
+  const { runAt, delayMs, expiresAt } = options;
+  if (runAt !== undefined && delayMs !== undefined)
+    refuse(`${at}delayMs`, "must not be given together with runAt");
   if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
     refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
+}
+
+/** What other job libraries call the options of an enqueue. */
+const enqueueAliases: Aliases = {
+  delay: "Did you mean delayMs?",
+  in: "Did you mean delayMs?",
+  delayseconds: "Did you mean delayMs? It counts milliseconds.",
+  maxretries: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
+  retries: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
+  retrylimit: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
+  attempts: "maxAttempts",
+  retry: "Did you mean maxAttempts? The waits between retries are in the definition: defineJob({ retry }).",
+  backoff: "The waits between retries are in the definition: defineJob({ retry }).",
+  tenant: "tenantId",
+  orgid: "tenantId",
+  at: "runAt",
+  startafter: "Did you mean runAt, or delayMs?",
+  scheduledfor: "runAt",
+  jobid: "idempotencyKey",
+  jobkey: "dedupeKey",
+  singletonkey: "dedupeKey",
+  uniquekey: "Did you mean dedupeKey (one live job), or idempotencyKey (one job for good)?",
+  jobkeymode: "dedupeMode",
+  queuename: "Did you mean concurrencyKey? Jobs are routed by the type of their definition.",
+  queue: "Jobs are routed by the type of their definition; there are no other queues.",
+  timeout: "The timeout is in the definition: defineJob({ timeoutMs }).",
+  timeoutms: "The timeout is in the definition: defineJob({ timeoutMs }).",
+  cron: "Recurring work is a schedule: forge.schedules.ensure(job, key, { cron }).",
+  repeat: "Recurring work is a schedule: forge.schedules.ensure(job, key, { every }).",
+  payload: "The payload is the second argument: enqueue(job, input, options).",
+  input: "The input is the second argument: enqueue(job, input, options).",
+};
+
+/** Refuses options of an enqueue that do not exist. */
+export function checkOptionNames(options: object, at = ""): void {
+  checkKnown(options, enqueueOptionNames, { at, aliases: enqueueAliases });
 }
 
 type Check = (value: unknown, field: string) => unknown;
@@ -119,12 +212,13 @@ export function checkOneOf(value: unknown, field: string, allowed: readonly stri
     refuse(field, `must be one of ${allowed.join(", ")}`);
 }
 
-const enqueueChecks: { readonly [K in keyof EnqueueOptions]?: Check } = {
+const enqueueChecks: { readonly [K in Exclude<keyof EnqueueOptions, "tenantId">]-?: Check } = {
   idempotencyKey: checkText,
   dedupeKey: checkText,
   subject: checkText,
   concurrencyKey: checkText,
   runAt: checkDate,
+  delayMs: within(bounds.delayMs),
   expiresAt: checkDate,
   tags: checkTags,
   maxAttempts: checkMaxAttempts,
@@ -132,6 +226,8 @@ const enqueueChecks: { readonly [K in keyof EnqueueOptions]?: Check } = {
   traceparent: checkTraceparent,
   dedupeMode: checkDedupeMode,
 };
+
+const enqueueOptionNames: readonly string[] = ["tenantId", ...Object.keys(enqueueChecks)];
 
 function within(allowed: Bounds): Check {
   return (value, field) => checkRange(value, field, allowed);

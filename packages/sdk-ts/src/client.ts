@@ -6,12 +6,13 @@ import {
   checkTags,
   checkTenant,
   checkUuid,
+  requireObject,
 } from "./arguments.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
-import { checkValue } from "./define/schema.ts";
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
-import { jobArguments, payloadJson, prepareJob } from "./enqueue/prepare.ts";
+import { checkPayload } from "./enqueue/payload.ts";
+import { jobArguments, prepareJob } from "./enqueue/prepare.ts";
 import { traced } from "./enqueue/telemetry.ts";
 import type { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
@@ -108,20 +109,28 @@ export class JobForgeClient {
 
   /**
    * Enqueues one job and returns a handle with its outcome: `created`, `existing` (another job has the key and is
-   * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first.
+   * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first. In a
+   * transaction, the call is sent before this method returns, unless the schema is asynchronous.
    */
   async enqueue<D extends JobDefinition>(
     job: D,
     input: JobInput<D>,
     options: EnqueueOptions,
   ): Promise<EnqueuedJob<D>> {
-    const prepared = await prepareJob(job, input, await traced(options));
-    const follows = this.#waker !== undefined && !this.#waker.leads(job.type);
-    const row = await this.transport.call<{ id: string; outcome: EnqueueOutcome; status: string | null }>(
-      "jobforge_enqueue_job",
-      { ...jobArguments(prepared), p_notify: follows ? false : undefined },
+    requireObject(
+      options,
+      "options",
+      'Pass at least { tenantId }, such as { tenantId: tenantId("org_123") }.',
     );
-    if (follows) this.#waker?.follow(job.type, options.runAt);
+    const ready = prepareJob(job, input, traced(options));
+    // No await in the usual case: in a transaction, the call must be sent before the caller can end it.
+    const prepared = ready instanceof Promise ? await ready : ready;
+    const follows = this.#waker !== undefined && !this.#waker.leads(job.type);
+    const row = await this.transport.call<EnqueuedRow>("jobforge_enqueue_job", {
+      ...jobArguments(prepared),
+      p_notify: follows ? false : undefined,
+    });
+    if (follows) this.#waker?.follow(job.type, dueOf(options, row));
     const { outcome, ...columns } = row;
     return new EnqueuedJob<D>(this.#root ?? this, job, {
       id: row.id,
@@ -163,7 +172,11 @@ export class JobForgeClient {
     shared: Partial<EnqueueOptions>,
     partial: boolean,
   ): Promise<(EnqueuedJob | undefined)[]> {
-    const prepared = await prepareJobs(jobs, await traced(shared));
+    const ready = prepareJobs(
+      jobs,
+      traced(requireObject(shared, "shared", "Pass options such as { tenantId }.")),
+    );
+    const prepared = ready instanceof Promise ? await ready : ready;
     const outcomes = await enqueuePrepared(this.transport, prepared, partial);
     return outcomes.map((each, index) => {
       if (each.outcome === "rejected") return undefined;
@@ -264,10 +277,7 @@ export class JobForgeClient {
     if (priority !== undefined) checkPriority(priority, "priority");
     if (tags !== undefined) checkTags(tags, "tags");
     if (runAt !== undefined) checkDate(runAt, "runAt");
-    if (payload !== undefined) {
-      await checkValue(reference.job?.input, payload, "payload");
-      payloadJson(payload, "payload");
-    }
+    if (payload !== undefined) await checkPayload(reference.job?.input, payload, "payload").checked;
     const row = await this.#ofJob<object>("jobforge_update_job", id, reference, {
       p_changes: toKeys({ payload, priority, tags, runAt }),
     });
@@ -309,6 +319,18 @@ export class TransactionClient extends JobForgeClient {
     super(transport, parts);
     this.schedules = new TransactionSchedules(transport);
   }
+}
+
+interface EnqueuedRow {
+  readonly id: string;
+  readonly outcome: EnqueueOutcome;
+  readonly status: string | null;
+  readonly run_at?: string;
+}
+
+/** When an enqueued job is due; undefined for now. */
+function dueOf({ runAt, delayMs }: EnqueueOptions, { run_at }: EnqueuedRow): Date | undefined {
+  return delayMs === undefined || run_at === undefined ? runAt : new Date(run_at);
 }
 
 function checkReference(id: string, { tenantId }: OfTenant): void {

@@ -11,7 +11,7 @@
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
-export type { JobContext, JobLogger } from "./define/context.ts";
+export type { JobContext, JobLogger, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
 export type * from "./define/definition.ts";
@@ -46,7 +46,7 @@ export type {
   Schedules,
   TransactionSchedules,
 } from "./groups/schedules.ts";
-export type { TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
+export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
@@ -65,11 +65,13 @@ export type {
   RescheduleResult,
 } from "./jobs/steer.ts";
 export type { WaitOptions } from "./jobs/wait.ts";
-export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
+export { checkResult, JsonText, maxPayloadBytes, resultForm, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";
+export { type Aliases, suggest } from "./suggest.ts";
 export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
 export type { ScheduleSync } from "./sync/schedules.ts";
 export type { SyncOptions } from "./sync/sync.ts";
+export { tenantId, tenantNamespace, tenantOf } from "./tenant-id.ts";
 export { type HttpOptions, httpTransport } from "./transport/http.ts";
 export type { PgClient, PgPool, PgPoolOptions } from "./transport/postgres/pg.ts";
 export { type PostgresOptions, postgresTransport, type SqlExecutor } from "./transport/postgres/transport.ts";

@@ -1,10 +1,11 @@
 /** The client that an application creates: over Postgres or HTTP, with the transactions of the application. */
-import { checkTimeout } from "./arguments.ts";
+import { checkKnown, checkTimeout, requireObject } from "./arguments.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
 import { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { DoneSignals } from "./jobs/wait.ts";
 import { type HttpOptions, httpTransport } from "./transport/http.ts";
+import { isClient } from "./transport/postgres/pg.ts";
 import {
   type PostgresOptions,
   postgresTransport,
@@ -81,8 +82,43 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
   }
 }
 
+const optionNames: readonly string[] = [
+  "database",
+  "url",
+  "token",
+  "pool",
+  "poolMode",
+  "schema",
+  "timeoutMs",
+  "nameTenant",
+  "apiKey",
+  "headers",
+  "fetch",
+];
+
+const optionAliases: Readonly<Record<string, string>> = {
+  connectionstring: "database",
+  databaseurl: "database",
+  connection: "database",
+  db: "database",
+  client: "database",
+  apischema: "schema",
+  timeout: "timeoutMs",
+  max: "Pass options of pg.Pool as pool, such as { database, pool: { max: 20 } }.",
+  ssl: "Pass options of pg.Pool as pool, such as { database, pool: { ssl: true } }.",
+};
+
+const optionsHint = "Pass { database: process.env.DATABASE_URL }, or { url, token } to use HTTP.";
+
 function transportOf(options: JobForgeOptions): Transport {
+  requireObject(options, "options", optionsHint);
+  if (isClient(options))
+    throw new InvalidArgumentError("Invalid argument: options must not be a pool or client itself", {
+      field: "options",
+      hint: "Pass it as { database: pool }.",
+    });
   if ("transport" in options) return options.transport;
+  checkKnown(options, optionNames, { aliases: optionAliases });
   if (options.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
   if ("url" in options) return httpTransport(options);
   const { database } = options;

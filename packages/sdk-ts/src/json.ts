@@ -3,6 +3,7 @@
  * already done.
  */
 import { InvalidArgumentError, PayloadTooLargeError } from "./errors.ts";
+import { type Inspection, inspect } from "./losses.ts";
 
 /** The kernel's limit for payloads and results. */
 export const maxPayloadBytes: number = 1024 * 1024;
@@ -19,10 +20,21 @@ export class JsonText {
 }
 
 /**
- * A value as JSON text. Refuses values that would be lost or would fail in the database, and names their place:
- * undefined, BigInt, cycles, NUL characters, unpaired surrogates, and text over the size limit.
+ * A value as JSON text. Refuses values that would be lost or would fail in the database, and names their place: Map,
+ * Set, Error, NaN, functions, symbols, BigInt, cycles, NUL characters, unpaired surrogates, and text over the size
+ * limit. Properties that are undefined are left out.
  */
 export function toJson(value: unknown, field: string, maxBytes: number = maxPayloadBytes): JsonText {
+  return toCheckedJson(value, field, maxBytes).json;
+}
+
+/** What `toJson` does. `changes` says whether the JSON form differs from the value. */
+export function toCheckedJson(
+  value: unknown,
+  field: string,
+  maxBytes: number = maxPayloadBytes,
+): { readonly json: JsonText; readonly changes: boolean } {
+  const { changes } = refuseLoss(value, field, "refuse");
   const text = stringify(value, field);
   if (hasUnstorable(text)) {
     const place = findPlace(
@@ -40,7 +52,40 @@ export function toJson(value: unknown, field: string, maxBytes: number = maxPayl
     throw new PayloadTooLargeError(`Payload too large: ${field} is over ${describeBytes(maxBytes)}`, {
       field,
     });
-  return new JsonText(text);
+  return { json: new JsonText(text), changes };
+}
+
+/**
+ * The result of a handler as its readers get it, which is its JSON form. Refuses a result that JSON would not keep,
+ * and names the place. Functions and symbols are dropped: they are not data.
+ */
+export function resultForm(result: unknown, field: string): unknown {
+  const { changes } = checkResult(result, field);
+  return changes && result !== undefined ? JSON.parse(toStorableJson(result, field).text) : result;
+}
+
+/** Refuses a result or progress value that JSON would not keep: Map, Set, Error, Promise, NaN, an invalid Date. */
+export function checkResult(value: unknown, field: string): Inspection {
+  return refuseLoss(value, field, "drop");
+}
+
+function refuseLoss(value: unknown, field: string, code: "refuse" | "drop"): Inspection {
+  const inspection = inspectIfPossible(value, code);
+  const { loss } = inspection;
+  if (loss === undefined) return inspection;
+  throw new InvalidArgumentError(`${field}${loss.place} cannot be written as JSON: ${loss.reason}`, {
+    field: `${field}${loss.place}`,
+    hint: loss.hint,
+  });
+}
+
+/** Leaves a cycle, which overflows the stack, and a getter that throws to JSON.stringify, which reports them. */
+function inspectIfPossible(value: unknown, code: "refuse" | "drop"): Inspection {
+  try {
+    return inspect(value, code);
+  } catch {
+    return { loss: undefined, changes: true };
+  }
 }
 
 /**
@@ -66,8 +111,6 @@ function hasUnstorable(text: string): boolean {
 }
 
 function stringify(value: unknown, field: string): string {
-  if (value instanceof Map || value instanceof Set)
-    throw unserialisable(field, `a ${value.constructor.name} would be stored as {}`);
   let text: string | undefined;
   try {
     text = JSON.stringify(value);

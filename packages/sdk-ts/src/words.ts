@@ -157,6 +157,8 @@ export const bounds = {
   batchSize: { min: 1, max: 1000 },
   priority: { min: -1_000_000, max: 1_000_000, default: 0 },
   maxAttempts: { min: 1, max: 100_000 },
+  /** How long an enqueue can put its job off: ten years. */
+  delayMs: { min: 0, max: 315_360_000_000 },
   /** Waits between retries. */
   retryMs: { min: 0, max: 31_536_000_000 },
   retryFactor: { min: 1, max: 100 },

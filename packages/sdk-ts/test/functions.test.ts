@@ -6,6 +6,7 @@ interface ApiFunction {
   readonly name: string;
   readonly parameters: readonly { readonly name: string; readonly type: string }[];
   readonly returns: { readonly type: string; readonly rows: boolean };
+  readonly callers: readonly string[];
 }
 
 const api: { readonly functions: readonly ApiFunction[] } = JSON.parse(
@@ -18,25 +19,30 @@ const returns: Readonly<Record<string, string>> = {
   text: "text",
   timestamptz: "timestamptz",
   void: "void",
+  uuid: "uuid",
 };
 
 function generated(): string {
-  const lines = api.functions.map(({ name, parameters, returns: { type, rows } }) => {
+  const lines = api.functions.map(({ name, parameters, callers, returns: { type, rows } }) => {
     const kind = rows ? "rows" : returns[type];
     if (kind === undefined) throw new Error(`${name} returns ${type}, which clients cannot read yet`);
     const listed = parameters.map((each) => `${each.name}: "${each.type}"`).join(", ");
-    return `  ${name}: { returns: "${kind}", parameters: {${listed === "" ? "" : ` ${listed} `}} },`;
+    const roles = callers.map((role) => `"${role}"`).join(", ");
+    const given = listed === "" ? "" : ` ${listed} `;
+    return `  ${name}: { returns: "${kind}", callers: [${roles}], parameters: {${given}} },`;
   });
   return `/** Written from sql/api.json by \`npm run golden\`. Do not edit. */
 
 /**
  * What a call returns: one JSON value; rows, which clients get as an array of objects; a JSON document as a text, which
- * clients get parsed; a time; or nothing.
+ * clients get parsed; a time; a uuid; or nothing.
  */
-export type ApiReturns = "json" | "rows" | "text" | "timestamptz" | "void";
+export type ApiReturns = "json" | "rows" | "text" | "timestamptz" | "uuid" | "void";
 
 interface Signature {
   readonly returns: ApiReturns;
+  /** The roles that may call it. */
+  readonly callers: readonly string[];
   /** Names with SQL types. */
   readonly parameters: Readonly<Record<string, string>>;
 }

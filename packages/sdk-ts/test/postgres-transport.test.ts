@@ -195,10 +195,35 @@ describe("connections", () => {
       code: "28P01",
       retryable: false,
     });
+    const silent = open({ database: db.url.replace(/(\/\/\w+):[^@]*@/, "$1@") });
+    await expect(silent.call("jobforge_list_gates", {})).rejects.toMatchObject({
+      name: "ConnectionError",
+      code: "28P01",
+      message: expect.stringContaining("The password is missing"),
+      hint: expect.stringContaining("PGPASSWORD"),
+      retryable: false,
+    });
+    const unknown = open({ database: "postgres://u:p@nowhere.invalid/none" });
+    await expect(unknown.call("jobforge_list_gates", {})).rejects.toMatchObject({
+      name: "ConnectionError",
+      hint: expect.stringContaining("Percent-encode"),
+    });
     const nowhere = open({ database: "postgres://127.0.0.1:1/none" });
     await expect(nowhere.call("jobforge_list_gates", {})).rejects.toMatchObject({
       name: "ConnectionError",
       retryable: true,
+    });
+  });
+
+  test("whose login lacks a role get an error that names it", async ({ db }) => {
+    const { url } = await db.createLogin("jobforge_worker");
+    const transport = open({ database: url });
+    await expect(transport.call("jobforge_search_jobs", { p_filters: {} })).rejects.toMatchObject({
+      name: "ForbiddenError",
+      hint: expect.stringContaining("jobforge_operator"),
+    });
+    await expect(transport.call("jobforge_list_gates", {})).rejects.toMatchObject({
+      hint: expect.stringContaining("jobforge_operator or jobforge_reader"),
     });
   });
 

@@ -210,6 +210,7 @@ describe("in a transaction", () => {
       await tx.schedules.setEnabled(cleanUp, "all", false, ofT);
       await client.query("commit");
       expect(await waiting).toMatchObject({ enabled: false, priority: 5 });
+      await client.query("begin");
       await expect(tx.schedules.lock(cleanUp, "gone", ofT)).rejects.toThrow(ScheduleNotFoundError);
     } finally {
       await client.end();

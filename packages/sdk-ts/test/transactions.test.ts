@@ -52,6 +52,19 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
     expect(again.outcome).toBe("created");
   });
 
+  test("an enqueue that is not awaited ends with the transaction", async ({ db }) => {
+    const { library, forge } = await prepare(db);
+    const pending: Promise<unknown>[] = [];
+    const failing = library.transact(async (tx) => {
+      pending.push(forge.with(tx).enqueue(sendMail, mail, { tenantId: T }));
+      pending.push(forge.with(tx).enqueueMany([{ job: sendMail, input: mail }], { tenantId: T }));
+      throw new Error("changed my mind");
+    });
+    await expect(failing).rejects.toThrow("changed my mind");
+    await Promise.allSettled(pending);
+    expect(await db.query(rows)).toEqual([{ orders: 0, jobs: 0 }]);
+  });
+
   test("texts, JSON and arrays pass unchanged", async ({ db }) => {
     const { library, forge } = await prepare(db);
     const awkward = `it's "quoted" \\ back\\\\slash $1 $2 ? ?? :name {a,b} %s -- /* ü 𝄞 \n\t ' \u0001`;
@@ -124,6 +137,68 @@ describe.each(Object.entries(libraries))("in a transaction of %s", (_, open: Ope
       expect(() => forge.with(whole as Transaction)).toThrow(InvalidArgumentError);
   });
 });
+
+describe("a pg client", () => {
+  const count = "select count(*)::int from jobforge_jobs";
+
+  test("gets the call in the same tick, so that a forgotten await commits or rolls back with the rest", async ({
+    db,
+  }) => {
+    const forge = new JobForge({ database: db.url });
+    onTestFinished(() => forge.close());
+    const { client } = await db.connect();
+    for (const [end, jobs] of [
+      ["rollback", 0],
+      ["commit", 3],
+    ] as const) {
+      await client.query("begin");
+      const first = forge.with(client).enqueue(sendMail, mail, { tenantId: T });
+      const second = forge.with(client).enqueueMany([mail, mail].map(asNew), { tenantId: T });
+      await client.query(end);
+      await Promise.all([first, second]);
+      expect(await db.value(count)).toBe(jobs);
+    }
+  });
+
+  test("without a transaction is refused, and its next transaction is not", async ({ db }) => {
+    const forge = new JobForge({ database: db.url });
+    onTestFinished(() => forge.close());
+    const { client } = await db.connect();
+    const outside = (): Promise<unknown> => forge.with(client).enqueue(sendMail, mail, { tenantId: T });
+    const refusal = { code: "25P01", field: "tx", hint: expect.stringContaining("Begin") };
+    await expect(outside()).rejects.toMatchObject(refusal);
+    await client.query("begin");
+    await outside();
+    await client.query("rollback");
+    await expect(outside()).rejects.toMatchObject(refusal);
+    // A transaction that begins before the call's turn comes counts.
+    const [, enqueued] = await Promise.all([client.query("begin"), outside(), client.query("commit")]);
+    expect(enqueued).toMatchObject({ outcome: "created" });
+    expect(await db.value(count)).toBe(1);
+  });
+
+  test("can be used without a transaction as the database of a JobForge", async ({ db }) => {
+    const { client } = await db.connect();
+    const forge = new JobForge({ database: client });
+    await forge.enqueue(sendMail, mail, { tenantId: T });
+    expect(await db.value(count)).toBe(1);
+  });
+
+  test("in a failed transaction gets the error of Postgres", async ({ db }) => {
+    const forge = new JobForge({ database: db.url });
+    onTestFinished(() => forge.close());
+    const { client } = await db.connect();
+    await client.query("begin");
+    await expect(client.query("select 1 / 0")).rejects.toThrow("division by zero");
+    await expect(forge.with(client).enqueue(sendMail, mail, { tenantId: T })).rejects.toMatchObject({
+      code: "25P02",
+    });
+  });
+});
+
+function asNew(input: typeof mail): { job: typeof sendMail; input: typeof mail } {
+  return { job: sendMail, input };
+}
 
 test("any other library can be adapted in one line", async ({ db }) => {
   const forge = new JobForge({ database: db.url });

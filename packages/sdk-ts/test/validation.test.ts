@@ -113,9 +113,19 @@ describe("an enqueue", () => {
     const { transport } = recorder();
     const error = await refusal(() => new JobForge({ transport }).enqueue(cleanUp, {}, wrong({})));
     expect(error).toBeInstanceOf(TenantRequiredError);
+    expect(error.message).toBe("tenantId is required");
     expect(error.hint).toContain("00000000-0000-0000-0000-000000000000");
   });
 
+  class Hidden {
+    readonly #value = 1;
+    get(): number {
+      return this.#value;
+    }
+  }
+  async function fetchUser(): Promise<object> {
+    return {};
+  }
   const cycle: Record<string, unknown> = { a: { list: [{}] } };
   cycle["a"] = { list: [1, cycle] };
   const shared = { same: true };
@@ -126,15 +136,25 @@ describe("an enqueue", () => {
     ["payload", null, "Pass {}"],
     ["payload", () => 1, "plain JSON"],
     ["payload", Symbol("x"), "plain JSON"],
-    ["payload", new Map([["a", 1]]), "plain JSON"],
-    ["payload", new Set([1]), "plain JSON"],
+    ["payload", new Map([["a", 1]]), "Object.fromEntries"],
+    ["payload", new Set([1]), "[...set]"],
     ["payload", 1n, "plain JSON"],
     ["payload", { toJSON: () => null }, "Pass {}"],
-    ["payload", Number.NaN, "Pass {}"],
+    ["payload", Number.NaN, "finite number"],
     ["payload", deep, "plain JSON"],
     ["payload", deepWithNul, "base64"],
     ["payload.lines[1].price", { lines: [{ price: 1 }, { price: 2n }] }, "plain JSON"],
     ["payload.a.list[1]", cycle, "plain JSON"],
+    ["payload.seen", { seen: new Set([1]) }, "[...set]"],
+    ["payload.rows[0].scores", { rows: [{ scores: new Map() }] }, "Object.fromEntries"],
+    ["payload.cause", { cause: Object.assign(new Error("boom"), { code: 7 }) }, "error.message"],
+    ["payload.average", { average: 0 / 0 }, "finite number"],
+    ["payload.list[1]", { list: [1, Number.POSITIVE_INFINITY] }, "finite number"],
+    ["payload.onDone", { onDone: () => 1 }, "plain JSON"],
+    ["payload.kind", { kind: Symbol("x") }, "plain JSON"],
+    ["payload.user", { user: fetchUser() }, "Await"],
+    ["payload.secret", { secret: new Hidden() }, "plain JSON"],
+    ["payload.at", { at: new Date("soon") }, "valid Date"],
     ["payload.text", { shared, again: shared, text: "a\u0000b" }, "base64"],
     ["payload.half", { half: "\ud83d" }, "base64"],
     ["payload", { "key\u0000": 1 }, "base64"],
@@ -143,6 +163,128 @@ describe("an enqueue", () => {
     const error = await refusal(() => new JobForge({ transport }).enqueue(cleanUp, input, options));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error).toMatchObject({ field, hint: expect.stringContaining(hint) });
+    expect(calls).toEqual([]);
+  });
+
+  test("keeps what has a JSON form of its own", async () => {
+    const { transport, calls } = recorder();
+    class Money {
+      readonly #cents = 250;
+      toJSON(): string {
+        return (this.#cents / 100).toFixed(2);
+      }
+    }
+    class Point {
+      x = 1;
+      readonly hidden = undefined;
+    }
+    const bare: Record<string, unknown> = Object.assign(Object.create(null), { a: [null] });
+    const input = {
+      at: new Date(0),
+      url: new URL("https://a.b"),
+      money: new Money(),
+      point: new Point(),
+      bare,
+    };
+    const boxed = [Object(1), Object(""), Object(true), {}, [], undefined];
+    await new JobForge({ transport }).enqueue(cleanUp, { ...input, boxed }, options);
+    expect(calls[0]?.args["p_payload"]).toMatchObject({ text: JSON.stringify({ ...input, boxed }) });
+  });
+
+  test("checks the JSON form of the input, because that is what the handler gets", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    const dated = defineJob({
+      type: "dated",
+      input: z.object({ items: z.array(z.object({ at: z.date() })) }),
+    });
+    const given = { items: [{ at: new Date(0) }] };
+    expect(await refusal(() => forge.enqueue(dated, given, options))).toMatchObject({
+      field: "payload.items[0].at",
+      hint: expect.stringContaining("z.coerce.date()"),
+    });
+    const later = defineJob({ type: "later", input: z.object({ at: z.date().refine(async () => true) }) });
+    expect(await refusal(() => forge.enqueue(later, { at: new Date(0) }, options))).toMatchObject({
+      hint: expect.stringContaining("z.coerce.date()"),
+    });
+    expect(
+      await refusal(() => forge.update(T, { payload: given }, { tenantId: T, job: dated })),
+    ).toMatchObject({
+      field: "payload.items[0].at",
+    });
+    const coerced = defineJob({
+      type: "coerced",
+      input: z.object({ at: z.coerce.date() }),
+      subject: ({ at }) => String(at.getUTCFullYear()),
+    });
+    await forge.enqueue(coerced, { at: new Date(0) }, options);
+    expect(calls).toMatchObject([
+      { args: { p_subject: "1970", p_payload: { text: '{"at":"1970-01-01T00:00:00.000Z"}' } } },
+    ]);
+  });
+
+  test("with a dedupe mode needs a key, unless the definition leaves this input without one", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    const debounced: EnqueueOptions = { ...options, dedupeMode: "debounce" };
+    expect(await refusal(() => forge.enqueue(cleanUp, {}, debounced))).toMatchObject({
+      field: "dedupeMode",
+      hint: expect.stringContaining("dedupeKey"),
+    });
+    const sometimes = defineJob({ type: "a", dedupe: () => undefined });
+    await forge.enqueue(sometimes, {}, debounced);
+    await forge.enqueue(cleanUp, {}, { ...debounced, dedupeKey: "k" });
+    expect(calls.map(({ args }) => args["p_dedupe_mode"])).toEqual([undefined, "debounce"]);
+  });
+
+  test.for<[string, string, unknown]>([
+    ["delay", "delayMs", { delay: 5 }],
+    ["maxRetries", "maxAttempts", { maxRetries: 3 }],
+    ["max_attempts", "maxAttempts", { max_attempts: 3 }],
+    ["prioriy", "priority", { prioriy: 3 }],
+    ["tenant", "tenantId", { tenant: "a" }],
+    ["jobKey", "dedupeKey", { jobKey: "a" }],
+    ["cron", "schedules.ensure", { cron: "* * * * *" }],
+    ["zzz", "Known options", { zzz: 1 }],
+    ["delayMs", "", { delayMs: 1, runAt: new Date(0) }],
+    ["delayMs", "", { delayMs: -1 }],
+  ])("with the unknown or wrong option %s gets the hint %s", async ([field, hint, given]) => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    const error = await refusal(() => forge.enqueue(cleanUp, {}, { ...options, ...(given as object) }));
+    expect(error).toMatchObject({ code: "JF002", field, message: expect.stringContaining(field) });
+    expect(error.hint ?? "").toContain(hint);
+    const many = [{ job: cleanUp, input: {}, ...(given as object) }];
+    expect(await refusal(() => forge.enqueueMany(many, options))).toMatchObject({
+      field: `jobs[0].${field}`,
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test("from plain JavaScript without options, or with a text for the definition, says what to pass", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    expect(await refusal(() => forge.enqueue(cleanUp, {}, wrong(undefined)))).toMatchObject({
+      field: "options",
+      hint: expect.stringContaining("tenantId"),
+    });
+    expect(await refusal(() => forge.enqueue(wrong("any.job"), wrong({}), options))).toMatchObject({
+      field: "job",
+      hint: expect.stringContaining('defineJob({ type: "any.job" })'),
+    });
+    expect(await refusal(() => forge.enqueue(wrong(undefined), wrong({}), options))).toMatchObject({
+      field: "job",
+    });
+    expect(
+      await refusal(() => forge.enqueue(wrong(cleanUp.handle(async () => 1)), wrong({}), options)),
+    ).toMatchObject({ field: "job", message: expect.stringContaining("handler") });
+    expect(await refusal(() => forge.enqueueMany([wrong(null)], options))).toMatchObject({
+      field: "jobs[0]",
+    });
+    expect(await refusal(() => forge.enqueue(cleanUp, {}, { tenantId: "org_123" }))).toMatchObject({
+      field: "tenantId",
+      hint: expect.stringContaining('tenantId("org_123")'),
+    });
     expect(calls).toEqual([]);
   });
 
@@ -368,4 +510,36 @@ describe("a bound handler", () => {
     });
     await expect(thrower.run(items([{}]))).rejects.toThrow("at once");
   });
+});
+
+test.for<[string, unknown, string]>([
+  ["options", undefined, "DATABASE_URL"],
+  ["options", "postgres://localhost/db", "database"],
+  ["options", { query: () => undefined, connect: () => undefined }, "{ database: pool }"],
+  ["database", {}, "DATABASE_URL"],
+  ["connectionString", { connectionString: "postgres://localhost/db" }, "database"],
+  ["shema", { database: "postgres://localhost/db", shema: "a" }, "schema"],
+  ["database", { database: "http://localhost:4470" }, "{ url, token }"],
+  ["database", { database: "mysql://localhost/db" }, "postgres://"],
+  ["database", { database: "jdbc:postgresql://localhost/db" }, "jdbc"],
+  ["database", { database: "host=localhost dbname=db" }, "postgres://"],
+  ["database", { database: "postgres://u:p#ss@localhost/db" }, "Percent-encode"],
+  ["database", { database: "postgres://u:p@ss/word@localhost/db" }, "Percent-encode"],
+  ["database", { database: "postgres://u:p?ss@localhost/db" }, "Percent-encode"],
+])("a JobForge with wrong options names %s: %o", async ([field, given, hint]) => {
+  const error = await refusal(() => new JobForge(wrong(given)));
+  expect(error).toMatchObject({ code: "JF002", field, hint: expect.stringContaining(hint) });
+  expect(`${error.message} ${error.hint}`).not.toMatch(/p[#?@]ss/);
+});
+
+test.for([
+  "postgres://localhost/db",
+  "postgresql://u:p%40ss@[::1]:5432/db?sslmode=disable",
+  "postgres://u:p@ss@localhost/db",
+  "postgres:///db?host=/var/run/postgresql",
+  "postgres://u:p@/db?host=/tmp",
+  "socket:/tmp/?db=a",
+  "/var/run/postgresql db",
+])("the database URL %s is accepted", (database) => {
+  expect(() => new JobForge({ database })).not.toThrow();
 });

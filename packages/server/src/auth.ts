@@ -2,7 +2,7 @@
  * Finds out who is calling. A token is a JWT, signed with a shared secret or by a key of a JWKS, as Supabase issues
  * them, or one of JobForge's own keys. The database decides what the caller may do.
  */
-import { type ClientRole, clientRoles } from "@jobforge/sdk-ts";
+import { type ClientRole, clientRoles, tenantOf as tenantNamedBy } from "@jobforge/sdk-ts";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Caller, type Credential, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
@@ -210,25 +210,25 @@ function callerOf(claims: JWTPayload): Caller {
   const role = clientRoles.find((each) => each === named);
   if (role === undefined)
     throw forbidden(`The token's role must be one of ${clientRoles.join(", ")} or authenticated`);
-  return { role, tenantId: tenantOf(role, claims), claims };
+  const tenantId = tenantOf(role, claims);
+  // The kernel reads the same tenant from the claims. In this form, all routes and the kernel see one spelling of it.
+  return { role, tenantId, claims: tenantId === undefined ? claims : { ...claims, tenant_id: tenantId } };
 }
 
-/** The forms of a UUID that Postgres accepts. */
-const uuidPattern = /^\{?[0-9a-f]{4}(-?[0-9a-f]{4}){7}\}?$/i;
-
 /**
- * The tenant in the claims, read as the kernel reads it: tenant_id, else app_metadata.tenant_id. The kernel accepts a
+ * The tenant in the claims, read as the kernel reads it: tenant_id, else app_metadata.tenant_id. An id that is not a
+ * UUID is mapped as everywhere. The kernel accepts a
  * claimed tenant only for jobforge_app. A worker or operator token with any tenant is refused: it would act for all
  * tenants, which its issuer did not intend.
  */
 function tenantOf(role: ClientRole, claims: JWTPayload): string | undefined {
   const { app_metadata: metadata } = claims as { app_metadata?: { tenant_id?: unknown } | null };
-  const tenantId = claims["tenant_id"] ?? metadata?.tenant_id ?? undefined;
-  if (tenantId === undefined) return undefined;
+  const claim = claims["tenant_id"] ?? metadata?.tenant_id ?? undefined;
+  if (claim === undefined) return undefined;
   if (role !== "jobforge_app" && role !== "jobforge_tenant")
     throw forbidden(`A token of ${role} acts for all tenants, so it must not name one`);
-  if (typeof tenantId !== "string" || !uuidPattern.test(tenantId))
-    throw forbidden("The token's tenant_id is not a UUID");
+  const tenantId = tenantNamedBy(claim);
+  if (tenantId === undefined) throw forbidden("The token's tenant_id is not the id of a tenant");
   return tenantId;
 }
 

@@ -1,6 +1,8 @@
 /** Authentication: which tokens are accepted, and whom they act for. */
+
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
+import { tenantId } from "@jobforge/sdk-ts";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect } from "vitest";
 import { serveJson } from "../../../test/serve-json.ts";
@@ -122,17 +124,36 @@ describe("a token", () => {
     }
   });
 
-  test("must name its tenant by a UUID, if it names one", async ({ http }) => {
+  test("must name a tenant, if it names one, and only where its role may", async ({ http }) => {
     const status = async (claims: Claims): Promise<number> =>
       (await http.request("/rest/v1/jobforge_jobs", { token: await sign(claims) })).status;
-    for (const tenant of [5, 0, false, "", "x", `${T}x`, {}, [T]])
+    for (const tenant of [1.5, 2 ** 53, false, "", " ", "undefined", "null", "x".repeat(1025), {}, [T]])
       for (const role of ["jobforge_operator", "jobforge_app", "authenticated"])
         for (const claims of [{ tenant_id: tenant }, { app_metadata: { tenant_id: tenant } }])
           expect([role, claims, await status({ role, ...(claims as object) })]).toEqual([role, claims, 403]);
     for (const role of ["jobforge_operator", "jobforge_app"])
       expect(await status({ role, ...({ tenant_id: null } as object), app_metadata: null })).toBe(200);
-    for (const tenant of [T.toUpperCase(), `{${T}}`, T.replaceAll("-", "")])
-      expect([tenant, await status({ role: "jobforge_app", tenant_id: tenant })]).toEqual([tenant, 200]);
+  });
+
+  test("acts for one tenant at every route, however the tenant's id is written", async ({ db, http }) => {
+    const spellings: [tenant: string, claims: unknown[]][] = [
+      [T, [T, T.toUpperCase(), `{${T}}`, T.replaceAll("-", "")]],
+      [tenantId("org_123"), ["org_123", tenantId("org_123")]],
+      [tenantId(42), [42, "42"]],
+    ];
+    for (const [tenant] of spellings) await db.query("select jobforge_enqueue_job($1, $2)", [tenant, tenant]);
+    for (const [tenant, claims] of spellings)
+      for (const claim of claims)
+        for (const named of [{ tenant_id: claim }, { app_metadata: { tenant_id: claim } }]) {
+          const token = await sign({ role: "authenticated", ...(named as object) });
+          const body = { p_tenant_id: tenant };
+          const rows = await http.request("/rest/v1/jobforge_jobs?select=type", { token });
+          expect([claim, await rows.json()]).toEqual([claim, [{ type: tenant }]]);
+          const call = await http.request("/rest/v1/rpc/jobforge_list_jobs", { token, body });
+          expect([claim, call.status]).toEqual([claim, 200]);
+          const page = await http.request("/v1/jobs", { token });
+          expect([claim, await page.json()]).toMatchObject([claim, { items: [{ type: tenant }] }]);
+        }
   });
 
   test("may be sent in the header apikey, as Supabase clients do", async ({ http }) => {

@@ -1,7 +1,7 @@
 /** A worker's options, and the checks of their values. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import type { JobHandler } from "@jobforge/sdk-ts";
+import { type JobHandler, suggest } from "@jobforge/sdk-ts";
 import {
   defaultAbortGraceMs,
   defaultBatchSize,
@@ -106,6 +106,7 @@ export interface Settings {
 /** The options with their defaults. Throws a TypeError or RangeError that names the invalid option. */
 export function settingsOf(options: WorkerOptions): Settings {
   if (!isObject(options)) throw new TypeError("options must be an object with handlers");
+  requireKnown(options);
   const { handlers, maxPerType = {} } = options;
   requireHandlers(handlers);
   requireMaxPerType(maxPerType, handlers);
@@ -133,12 +134,73 @@ export function settingsOf(options: WorkerOptions): Settings {
   };
 }
 
+/** Every option. The type makes sure that none is missing. */
+const optionNames = Object.keys({
+  handlers: true,
+  concurrency: true,
+  maxPerType: true,
+  id: true,
+  tenantId: true,
+  listen: true,
+  pollMs: true,
+  heartbeatMs: true,
+  graceMs: true,
+  abortGraceMs: true,
+  batchSize: true,
+  prefetch: true,
+  logger: true,
+  hooks: true,
+  middleware: true,
+} satisfies Record<keyof WorkerOptions, true>);
+
+/** What other libraries call these options. */
+const aliases: Readonly<Record<string, string>> = {
+  handler: "handlers",
+  jobs: "handlers",
+  tasklist: "handlers",
+  parallelism: "concurrency",
+  maxconcurrency: "concurrency",
+  teamsize: "concurrency",
+  pollinterval: "pollMs",
+  pollingintervalseconds: "Did you mean pollMs? It counts milliseconds.",
+  graceperiod: "graceMs",
+  shutdowntimeout: "graceMs",
+  name: "id",
+  workerid: "id",
+  tenant: "tenantId",
+  log: "logger",
+  types: "A worker claims the types of its handlers, and no others.",
+  timeoutms: "The timeout is in the definition: defineJob({ timeoutMs }).",
+  timeout: "The timeout is in the definition: defineJob({ timeoutMs }).",
+  retry: "Retries are in the definition: defineJob({ retry }).",
+  database:
+    "The database is an option of the JobForge: createWorker(new JobForge({ database }), { handlers }).",
+};
+
+function requireKnown(options: Readonly<Record<string, unknown>>): void {
+  for (const name of Object.keys(options)) {
+    if (!optionNames.includes(name) && options[name] !== undefined) {
+      throw new TypeError(`${name} is not an option of a worker. ${suggest(name, optionNames, aliases)}`);
+    }
+  }
+}
+
+const handlersExample = "such as [sendMail.handle(async (input) => { … })]";
+
 function requireHandlers(handlers: readonly JobHandler[]): void {
-  if (!Array.isArray(handlers) || handlers.length === 0) {
+  if (!Array.isArray(handlers)) {
+    throw new TypeError(`handlers must be an array of handlers, ${handlersExample}`);
+  }
+  if (handlers.length === 0) {
     throw new TypeError("handlers must contain at least one handler: a worker runs nothing else");
   }
   const seen = new Set<string>();
   for (const [place, handler] of handlers.entries()) {
+    if (typeof handler === "function") {
+      throw new TypeError(
+        `handlers[${place}] is a function without a definition: bind it with definition.handle(…), ${handlersExample}`,
+      );
+    }
     if (!isHandler(handler)) {
       throw new TypeError(`handlers[${place}] must be a handler, as returned by a definition's handle()`);
     }
@@ -179,7 +241,9 @@ function requireId(id: string): string {
 
 function requireTenant(tenantId: string | undefined): string | undefined {
   if (tenantId !== undefined && (typeof tenantId !== "string" || !uuidPattern.test(tenantId))) {
-    throw new TypeError("tenantId must be a UUID");
+    throw new TypeError(
+      'tenantId must be a UUID. For ids of another form, pass tenantId("org_123") of @jobforge/sdk-ts',
+    );
   }
   return tenantId;
 }

@@ -54,6 +54,18 @@ describe("an invalid option is a TypeError or RangeError that names it", () => {
   });
 });
 
+test.each<[string, object]>([
+  ["Did you mean concurrency?", { concurency: 5 }],
+  ["Did you mean pollMs?", { pollInterval: 5 }],
+  ["Did you mean graceMs?", { grace_ms: 5 }],
+  ["defineJob({ timeoutMs })", { timeoutMs: 5 }],
+  ["handlers must be an array", { handlers: { "mail.send": () => 1 } }],
+  ["definition.handle(…)", { handlers: [() => 1] }],
+  ['tenantId("org_123")', { tenantId: "org_123" }],
+])("a mistake is met with what to do: %s", (advice, options) => {
+  expect(() => make(options)).toThrow(advice);
+});
+
 test("an id has at most 1024 bytes", () => {
   expect(() => make({ id: "ä".repeat(513) })).toThrow(
     new RangeError("id must not be longer than 1024 bytes"),

@@ -1,6 +1,6 @@
 -- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
--- replaced.
+-- replaced. With p_delay_ms, the job is due p_delay_ms milliseconds from now, on the database's clock.
 -- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs or of types is used up.
 -- Waits only for another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(
@@ -18,7 +18,8 @@ create or replace function :"api_schema".jobforge_enqueue_job(
   p_concurrency_key text default null,
   p_expires_at timestamptz default null,
   p_traceparent text default null,
-  p_notify boolean default true
+  p_notify boolean default true,
+  p_delay_ms bigint default null
 ) returns jsonb
 language plpgsql
 security definer
@@ -31,13 +32,17 @@ declare
   v_now timestamptz := jobforge.now();
   v_job new_job := new_job(
     p_id => new_id(), p_type => p_type, p_payload => p_payload, p_idempotency_key => p_idempotency_key,
-    p_run_at => p_run_at, p_max_attempts => p_max_attempts, p_priority => p_priority, p_dedupe_key => p_dedupe_key,
-    p_dedupe_mode => p_dedupe_mode, p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key,
-    p_expires_at => p_expires_at, p_traceparent => p_traceparent);
+    p_run_at => coalesce(p_run_at, delayed(v_now, p_delay_ms)), p_max_attempts => p_max_attempts,
+    p_priority => p_priority, p_dedupe_key => p_dedupe_key, p_dedupe_mode => p_dedupe_mode,
+    p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key, p_expires_at => p_expires_at,
+    p_traceparent => p_traceparent);
   v_made record;
   v_columns jsonb;
 begin
   perform require_tenant(p_tenant_id);
+  if p_delay_ms is not null and not is_delay(to_jsonb(p_delay_ms), to_jsonb(p_run_at)) then
+    perform fail_argument('delay_ms', delay_problem());
+  end if;
   if problem_with(v_job, v_now) is not null then
     perform require_valid(array[v_job], v_now, false);
   end if;

@@ -30,7 +30,7 @@ begin
   elsif jsonb_array_length(p_jobs) > 50000 then
     perform fail_argument('jobs', 'more than 50000 jobs in one call', 'Split them over several calls.');
   end if;
-  v_jobs := read_jobs(p_jobs);
+  v_jobs := read_jobs(p_jobs, v_now);
   perform require_valid(v_jobs, v_now, true);
   v_types := array(select j.type from unnest(v_jobs) j group by j.type order by min(j.ord));
   v_fitting_types := types_that_fit(p_tenant_id, v_types);

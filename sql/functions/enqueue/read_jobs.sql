@@ -1,11 +1,11 @@
--- Returns the jobs of a JSON array, in order. Raises JF002, which names the first job that is not an object, or has an
--- unknown key or a value of the wrong kind.
-create or replace function jobforge.read_jobs(p_jobs jsonb) returns jobforge.new_job[]
+-- Returns the jobs of a JSON array, in order. A delay_ms counts from p_now. Raises JF002, which names the first job
+-- that is not an object, or has an unknown key or a value of the wrong kind.
+create or replace function jobforge.read_jobs(p_jobs jsonb, p_now timestamptz) returns jobforge.new_job[]
 language plpgsql as $$
 declare
   v_known constant text[] := array[
     'type', 'payload', 'idempotency_key', 'run_at', 'max_attempts', 'priority', 'dedupe_key', 'dedupe_mode', 'tags',
-    'subject', 'concurrency_key', 'expires_at', 'traceparent'];
+    'subject', 'concurrency_key', 'expires_at', 'traceparent', 'delay_ms'];
   v_bad record;
 begin
   select e.ord - 1 as index, jsonb_typeof(e.job) as kind,
@@ -25,7 +25,10 @@ begin
       format('job %s: must be a JSON object', v_bad.index));
   elsif found and v_bad.key is null then
     perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.wrong),
-      format('job %s: %s must %s', v_bad.index, v_bad.wrong, jobforge.kind_of_key(v_bad.wrong)));
+      format('job %s: %s', v_bad.index, case v_bad.wrong
+        when 'delay_ms' then jobforge.delay_problem()
+        else format('%s must %s', v_bad.wrong, jobforge.kind_of_key(v_bad.wrong))
+      end));
   elsif found then
     perform jobforge.fail_argument(format('jobs[%s].%s', v_bad.index, v_bad.key),
       format('job %s: unknown key %s', v_bad.index, v_bad.key),
@@ -36,26 +39,26 @@ begin
       p_ord => r.ord::integer, p_id => jobforge.new_id(), p_type => r.type,
       -- jsonb_to_recordset reads a payload of JSON null as absent, but it is a payload.
       p_payload => coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload'),
-      p_idempotency_key => r.idempotency_key, p_run_at => r.run_at, p_max_attempts => r.max_attempts,
-      p_priority => r.priority, p_dedupe_key => r.dedupe_key, p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
+      p_idempotency_key => r.idempotency_key, p_run_at => coalesce(r.run_at, jobforge.delayed(p_now, r.delay_ms)),
+      p_max_attempts => r.max_attempts, p_priority => r.priority, p_dedupe_key => r.dedupe_key, p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
       p_subject => r.subject, p_concurrency_key => r.concurrency_key, p_expires_at => r.expires_at,
       p_traceparent => r.traceparent)
     from rows from (jsonb_to_recordset(p_jobs) as (
       type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
       dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,
-      traceparent text)) with ordinality as r(
+      traceparent text, delay_ms bigint)) with ordinality as r(
       type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
-      concurrency_key, expires_at, traceparent, ord));
+      concurrency_key, expires_at, traceparent, delay_ms, ord));
 exception when data_exception or invalid_parameter_value then
   if jsonb_array_length(p_jobs) = 1 then
     perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);
   end if;
-  perform jobforge.fail_unreadable(p_jobs, sqlerrm);
+  perform jobforge.fail_unreadable(p_jobs, p_now, sqlerrm);
 end $$;
 
--- Returns the first key of a job, other than the payload, whose value is of the wrong kind. The values become texts,
--- numbers and times later. A value of the wrong kind would be printed for that, whatever its size. One expression, so
--- that Postgres inlines it.
+-- Returns the first key of a job, other than the payload, whose value is of the wrong kind, or delay_ms if it is not
+-- valid. The values become texts, numbers and times later. A value of the wrong kind would be printed for that,
+-- whatever its size. One expression, so that Postgres inlines it.
 create or replace function jobforge.key_of_wrong_kind(p_job jsonb) returns text
 language sql immutable as $$
   select case
@@ -72,6 +75,7 @@ language sql immutable as $$
     when jsonb_typeof(p_job -> 'priority') in ('array', 'object') then 'priority'
     when jsonb_typeof(p_job -> 'tags') not in ('array', 'null')
       or jsonb_path_exists(p_job -> 'tags', 'strict $[*] ? (@.type() != "string")', silent => true) then 'tags'
+    when not jobforge.is_delay(p_job -> 'delay_ms', p_job -> 'run_at') then 'delay_ms'
   end
 $$;
 
@@ -86,8 +90,34 @@ language sql immutable as $$
   end
 $$;
 
+-- Returns whether a delay is a whole number of milliseconds up to ten years, and not given together with a time. True
+-- for null and for what is not given. One expression, so that Postgres inlines it.
+create or replace function jobforge.is_delay(p_delay jsonb, p_run_at jsonb) returns boolean
+language sql immutable as $$
+  select p_delay is null or case jsonb_typeof(p_delay)
+    when 'null' then true
+    when 'number' then p_delay::numeric between 0 and jobforge.max_delay_ms()
+      and p_delay::numeric = trunc(p_delay::numeric) and coalesce(p_run_at, 'null') = 'null'
+    else false
+  end
+$$;
+
+-- Returns what the error of an invalid delay says.
+create or replace function jobforge.delay_problem() returns text
+language sql immutable as $$
+  select format('delay_ms must be a whole number from 0 to %s, without run_at', jobforge.max_delay_ms())
+$$;
+
+-- Returns the time that is p_delay_ms milliseconds after p_now. Null for null, and for a delay that is not valid.
+create or replace function jobforge.delayed(p_now timestamptz, p_delay_ms bigint) returns timestamptz
+language sql immutable as $$
+  select case when p_delay_ms between 0 and jobforge.max_delay_ms()
+    then p_now + p_delay_ms * interval '1 millisecond'
+  end
+$$;
+
 -- Finds the job of an array that could not be read, and raises JF002, which names it.
-create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_message text) returns void
+create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_now timestamptz, p_message text) returns void
 language plpgsql as $$
 declare
   v_job jsonb;
@@ -97,7 +127,7 @@ begin
     select e.job, e.ord - 1 from jsonb_array_elements(p_jobs) with ordinality e(job, ord) order by e.ord
   loop
     begin
-      perform jobforge.read_jobs(jsonb_build_array(v_job));
+      perform jobforge.read_jobs(jsonb_build_array(v_job), p_now);
     exception when sqlstate 'JF002' then
       perform jobforge.fail_argument(format('jobs[%s]', v_index), format('job %s: %s', v_index, p_message));
     end;

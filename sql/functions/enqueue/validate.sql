@@ -27,6 +27,8 @@ language sql stable as $$
     when not jobforge.is_key(p_job.dedupe_key) then array['dedupe_key', 'dedupe_key must have 1 to 1024 bytes']
     when p_job.dedupe_mode <> all (jobforge.dedupe_modes())
       then array['dedupe_mode', 'dedupe_mode must be ' || jobforge.one_of(jobforge.dedupe_modes())]
+    when p_job.dedupe_key is null and p_job.dedupe_mode <> 'skip'
+      then array['dedupe_mode', format('dedupe_mode %s needs a dedupe_key', p_job.dedupe_mode)]
     when not jobforge.is_key(p_job.subject) then array['subject', 'subject must have 1 to 1024 bytes']
     when not jobforge.is_key(p_job.concurrency_key)
       then array['concurrency_key', 'concurrency_key must have 1 to 1024 bytes']

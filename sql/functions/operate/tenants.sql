@@ -1,15 +1,15 @@
--- Sets the settings of a tenant: max_pending, the number of jobs it may have queued and running (null: unlimited);
--- max_types, the number of different types it may use (null: 1,000); max_schedules, the number of schedules it may have
--- (null: 10,000); and weight, the number of turns it gets where other tenants get one (1 to 100). Keys that are not
--- given stay as they are. Returns {tenant_id, max_pending, max_types, max_schedules, weight}. A new quota counts from
--- its commit on; existing jobs stay.
+-- Sets the settings of a tenant: label, a text by which people know it (null: none); max_pending, the number of jobs it
+-- may have queued and running (null: unlimited); max_types, the number of different types it may use (null: 1,000);
+-- max_schedules, the number of schedules it may have (null: 10,000); and weight, the number of turns it gets where
+-- other tenants get one (1 to 100). Keys that are not given stay as they are. Returns {tenant_id, label, max_pending,
+-- max_types, max_schedules, weight}. A new quota counts from its commit on; existing jobs stay.
 -- Who: operators. JF002 for an unknown key or a value out of range.
 create or replace function :"api_schema".jobforge_set_tenant(p_tenant_id uuid, p_settings jsonb) returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
-  v_known constant text[] := array['max_pending', 'max_types', 'max_schedules', 'weight'];
+  v_known constant text[] := array['label', 'max_pending', 'max_types', 'max_schedules', 'weight'];
   v_now timestamptz := jobforge.now();
   v_unknown text;
   v_tenant tenants;
@@ -25,6 +25,8 @@ begin
   if found then
     perform fail_argument(v_unknown, format('unknown setting %s', v_unknown), 'Known settings: '
       || array_to_string(v_known, ', ') || '.');
+  elsif jsonb_typeof(p_settings -> 'label') not in ('string', 'null') or not is_key(p_settings ->> 'label') then
+    perform fail_argument('label', 'label must be a text of 1 to 1024 bytes, or null for none');
   elsif not setting_is_between(p_settings -> 'max_pending', 0, 1000000000) then
     perform fail_argument('max_pending',
       'max_pending must be a whole number from 0 to 1000000000, or null for no quota');
@@ -36,11 +38,13 @@ begin
   elsif p_settings -> 'weight' = 'null' or not setting_is_between(p_settings -> 'weight', 1, 100) then
     perform fail_argument('weight', 'weight must be a whole number from 1 to 100');
   end if;
-  insert into tenants as t (tenant_id, max_pending, max_types, max_schedules, weight, updated_at, updated_by)
-  values (p_tenant_id, (p_settings ->> 'max_pending')::integer, (p_settings ->> 'max_types')::integer,
-    (p_settings ->> 'max_schedules')::integer, coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
+  insert into tenants as t (tenant_id, label, max_pending, max_types, max_schedules, weight, updated_at, updated_by)
+  values (p_tenant_id, p_settings ->> 'label', (p_settings ->> 'max_pending')::integer,
+    (p_settings ->> 'max_types')::integer, (p_settings ->> 'max_schedules')::integer,
+    coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
   on conflict (tenant_id) do update
-  set max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
+  set label = case when p_settings ? 'label' then excluded.label else t.label end,
+    max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
     max_types = case when p_settings ? 'max_types' then excluded.max_types else t.max_types end,
     max_schedules = case when p_settings ? 'max_schedules' then excluded.max_schedules else t.max_schedules end,
     weight = case when p_settings ? 'weight' then excluded.weight else t.weight end,
@@ -53,7 +57,7 @@ begin
   returning * into v_tenant;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (v_now, p_tenant_id, v_tenant.updated_by, 'TENANT_SET', 'tenant', p_tenant_id::text, p_settings);
-  return jsonb_build_object('tenant_id', p_tenant_id, 'max_pending', v_tenant.max_pending,
+  return jsonb_build_object('tenant_id', p_tenant_id, 'label', v_tenant.label, 'max_pending', v_tenant.max_pending,
     'max_types', coalesce(v_tenant.max_types, default_max_types()),
     'max_schedules', coalesce(v_tenant.max_schedules, default_max_schedules()), 'weight', v_tenant.weight);
 end $$;
@@ -68,9 +72,9 @@ language sql immutable as $$
   end
 $$;
 
--- Returns the settings of a tenant: {tenant_id, max_pending, pending, max_types, types, max_schedules, weight}. pending
--- is counted only for tenants with that quota. types, the number of types in use, is counted up to one more than
--- max_types.
+-- Returns the settings of a tenant: {tenant_id, label, max_pending, pending, max_types, types, max_schedules, weight}.
+-- pending is counted only for tenants with that quota. types, the number of types in use, is counted up to one more
+-- than max_types.
 -- Who: the tenant itself, readers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_tenant(p_tenant_id uuid) returns jsonb
 language plpgsql
@@ -83,11 +87,74 @@ begin
     perform require_tenant(v_tenant_id);
   end if;
   return (
-    select jsonb_build_object('tenant_id', v_tenant_id, 'max_pending', t.max_pending,
+    select jsonb_build_object('tenant_id', v_tenant_id, 'label', t.label, 'max_pending', t.max_pending,
       'pending', t.max_pending - room_of(v_tenant_id), 'max_types', m.max_types,
       'types', cardinality(types_of(v_tenant_id, m.max_types + 1)),
       'max_schedules', coalesce(t.max_schedules, default_max_schedules()), 'weight', coalesce(t.weight, 1))
     from (values (v_tenant_id)) i(tenant_id)
     left join tenants t on t.tenant_id = i.tenant_id
     cross join lateral (select coalesce(t.max_types, default_max_types()) as max_types) m);
+end $$;
+
+-- Returns the tenants that have settings or use a type, ordered by their ids: at most p_limit (1 to 1,000) after the
+-- tenant p_after. seen_at is about when the tenant last enqueued a job. A role that is bound to a tenant sees only that
+-- tenant.
+-- Who: operators, readers. JF002 for a limit out of range. Locks nothing. Reads one row of the types of each tenant to
+-- find the next tenant, and the types of the tenants that it returns.
+create or replace function :"api_schema".jobforge_list_tenants(p_after uuid default null, p_limit integer default 100)
+returns table (
+  tenant_id uuid, label text, max_pending integer, max_types integer, max_schedules integer, weight integer,
+  seen_at timestamptz
+)
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off as $$
+declare
+  v_bound uuid := bound_tenant();
+  v_from uuid := coalesce(v_bound, p_after, '00000000-0000-0000-0000-000000000000');
+begin
+  if p_limit is null or not p_limit between 1 and 1000 then
+    perform fail_argument('limit', 'limit must be between 1 and 1000');
+  end if;
+  return query
+  with recursive users(tenant_id) as (
+    (select y.tenant_id from tenant_types y
+    where y.tenant_id >= v_from and y.tenant_id is distinct from p_after
+    order by y.tenant_id limit 1)
+    union all
+    select (select y.tenant_id from tenant_types y where y.tenant_id > u.tenant_id order by y.tenant_id limit 1)
+    from users u
+    where u.tenant_id is not null
+  ), found(tenant_id) as (
+    (select u.tenant_id from users u where u.tenant_id is not null limit p_limit)
+    union
+    (select t.tenant_id from tenants t
+    where t.tenant_id >= v_from and t.tenant_id is distinct from p_after
+    order by t.tenant_id limit p_limit)
+  )
+  select f.tenant_id, t.label, t.max_pending, coalesce(t.max_types, default_max_types()),
+    coalesce(t.max_schedules, default_max_schedules()), coalesce(t.weight, 1),
+    (select max(y.seen_at) from tenant_types y where y.tenant_id = f.tenant_id)
+  from (select f.tenant_id from found f order by f.tenant_id limit p_limit) f
+  left join tenants t on t.tenant_id = f.tenant_id
+  where v_bound is null or f.tenant_id = v_bound
+  order by f.tenant_id;
+end $$;
+
+-- Returns the tenant for an id that an application uses, such as org_123. It is always the same uuid, in SQL, in the
+-- SDKs and for the claims of a JWT. A uuid stays what it is.
+-- Who: every client. JF002 for a text that names no tenant. Reads nothing.
+create or replace function :"api_schema".jobforge_tenant_id(p_text text) returns uuid
+language plpgsql immutable parallel safe
+security definer
+set search_path = jobforge, pg_temp as $$
+declare
+  v_tenant_id uuid := tenant_of_text(p_text);
+begin
+  if v_tenant_id is null then
+    perform fail_argument('text', 'text must be the id of a tenant, of 1 to 1024 bytes');
+  end if;
+  return v_tenant_id;
 end $$;

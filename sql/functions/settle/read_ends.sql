@@ -98,7 +98,7 @@ begin
   elsif jsonb_array_length(p_children) = 0 then
     return null;
   end if;
-  v_jobs := jobforge.read_jobs(p_children);
+  v_jobs := jobforge.read_jobs(p_children, p_now);
   perform jobforge.require_valid(v_jobs, p_now, true);
   return v_jobs;
 end $$;

@@ -87,6 +87,12 @@ language sql immutable parallel safe as $$
   select array['skip', 'replace', 'debounce']
 $$;
 
+-- Returns the longest delay that an enqueue may give its job: ten years.
+create or replace function jobforge.max_delay_ms() returns bigint
+language sql immutable parallel safe as $$
+  select 315360000000
+$$;
+
 -- Joins words for a message: "skip, replace or debounce".
 create or replace function jobforge.one_of(p_words text[]) returns text
 language sql stable parallel safe as $$

@@ -13,14 +13,16 @@ language sql stable parallel safe as $$
 $$;
 
 -- Returns the tenant that the claims of a JWT name: tenant_id, or else app_metadata.tenant_id. Never user_metadata,
--- which users can edit. Null when it is malformed.
+-- which users can edit. An id that is not a uuid is mapped like every id of a tenant; see tenant_ids.sql. Null when it
+-- is malformed.
 create or replace function jobforge.claimed_tenant(p_claims text) returns uuid
 language plpgsql immutable parallel safe as $$
 declare
   v_claims jsonb;
 begin
   v_claims := p_claims::jsonb;
-  return jobforge.uuid_or_null(coalesce(v_claims ->> 'tenant_id', v_claims -> 'app_metadata' ->> 'tenant_id'));
+  return jobforge.tenant_of_claim(
+    coalesce(nullif(v_claims -> 'tenant_id', 'null'), v_claims -> 'app_metadata' -> 'tenant_id'));
 exception when data_exception then
   return null;
 end $$;

@@ -19,7 +19,7 @@ import {
 } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
-import { choice, collect, readSpan, readTime, wholeNumber } from "../output/values.ts";
+import { choice, collect, readSpan, readTenant, readTime, wholeNumber } from "../output/values.ts";
 
 interface EnqueueOptions extends CommonOptions {
   readonly tenant: string;
@@ -49,7 +49,12 @@ export function enqueueCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "the tenant of the job; the nil UUID is the global tenant", globalTenant)
+    .option(
+      "--tenant <id>",
+      "the tenant of the job, such as org_123 or a UUID; the nil UUID is the global tenant",
+      readTenant,
+      globalTenant,
+    )
     .option("--run-at <time>", "when to run it, such as 2026-01-31T12:00:00Z", (given) =>
       readTime(given, "ahead"),
     )

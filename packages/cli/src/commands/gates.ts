@@ -14,7 +14,7 @@ import {
 import { exitCodes, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
 import type { Column } from "../output/table.ts";
-import { ago, count, readTime } from "../output/values.ts";
+import { ago, count, readTenant, readTime } from "../output/values.ts";
 
 interface GateOptions extends CommonOptions {
   readonly all?: boolean;
@@ -78,7 +78,7 @@ function scoped(command: Command): Command {
   return onDatabase(command)
     .option("--all", "everything")
     .option("--type <type>", "the jobs of a type")
-    .option("--tenant <uuid>", "the jobs of a tenant");
+    .option("--tenant <id>", "the jobs of a tenant, such as org_123 or a UUID", readTenant);
 }
 
 async function pause(cli: Cli, options: GateOptions): Promise<number> {

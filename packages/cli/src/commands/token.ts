@@ -12,7 +12,7 @@ import {
 } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Column } from "../output/table.ts";
-import { ago, choice, readTime } from "../output/values.ts";
+import { ago, choice, readTenant, readTime } from "../output/values.ts";
 import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
 
 interface CreateOptions extends CommonOptions {
@@ -49,7 +49,7 @@ export function tokenCommands(program: Command, cli: Cli): void {
     }),
   )
     .requiredOption("--role <role>", `the role of the key: ${choice(tokenRoles)}`)
-    .option("--tenant <uuid>", "the tenant of a key with the role jobforge_app")
+    .option("--tenant <id>", "the tenant of a key with the role jobforge_app", readTenant)
     .option("--expires <time>", "when the key expires: a time, or a time span such as 90d", (given) =>
       readTime(given, "ahead"),
     )

@@ -16,7 +16,7 @@ import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { endWithParent, runWatched } from "../handlers/watch.ts";
-import { collect, count, readSpan, wholeNumber } from "../output/values.ts";
+import { collect, count, readSpan, readTenant, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
 
@@ -97,7 +97,7 @@ function withHandlers(command: Command): Command {
       wholeNumber("--concurrency", { min: 1, max: 100_000 }),
     )
     .option("--types <types>", "run only these types, separated by commas", collect)
-    .option("--tenant <uuid>", "run only the jobs of this tenant")
+    .option("--tenant <id>", "run only the jobs of this tenant", readTenant)
     .option("--id <name>", "the worker's name (default: host, process and a random part)")
     .option("--sync", "first write the definitions to the policies of their types; needs jobforge_operator");
 }

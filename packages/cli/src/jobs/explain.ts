@@ -1,9 +1,11 @@
 /** `jobforge jobs explain`: shows why a job is not running, or how it finished. */
+
 import type { JobReason } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
+import { readTenant } from "../output/values.ts";
 import { findJob } from "./find.ts";
 
 interface ExplainOptions extends CommonOptions {
@@ -25,7 +27,7 @@ export function explainCommand(jobs: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "the tenant of the job (default: found by the id, for operators)")
+    .option("--tenant <id>", "the tenant of the job (default: found by the id, for operators)", readTenant)
     .action(action(cli, (id: string, options: ExplainOptions) => explain(cli, id, options)));
 }
 

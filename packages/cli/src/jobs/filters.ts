@@ -9,7 +9,7 @@ import {
 } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { collect, readText, readTime } from "../output/values.ts";
+import { collect, readTenant, readText, readTime } from "../output/values.ts";
 
 export interface FilterOptions {
   readonly tenant?: string;
@@ -37,7 +37,9 @@ const severalTimes = "repeat it or separate values by commas";
 export function withFilters(command: Command): Command {
   const time = (given: string): Date => readTime(given, "back");
   const filters = [
-    new Option("--tenant <uuid>", "jobs of this tenant (default: of all tenants, for operators)"),
+    new Option("--tenant <id>", "jobs of this tenant (default: of all tenants, for operators)").argParser(
+      readTenant,
+    ),
     new Option(
       "--status <status>",
       `jobs with this status: ${jobStatuses.join(", ")}; ${severalTimes}`,

@@ -6,7 +6,7 @@ import type { Output } from "../output/output.ts";
 import { toneOf } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, span } from "../output/values.ts";
+import { ago, readTenant, span } from "../output/values.ts";
 import { findJob } from "./find.ts";
 import { redactor } from "./redact.ts";
 
@@ -24,7 +24,7 @@ export function showCommand(jobs: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "the tenant of the job (default: found by the id, for operators)")
+    .option("--tenant <id>", "the tenant of the job (default: found by the id, for operators)", readTenant)
     .action(action(cli, (id: string, options: ShowOptions) => show(cli, id, options)));
 }
 

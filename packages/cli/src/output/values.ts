@@ -1,5 +1,5 @@
 /** Formats times, time spans and numbers for people, and parses them as people type them. */
-import type { Bounds } from "@jobforge/sdk-ts";
+import { type Bounds, tenantOf } from "@jobforge/sdk-ts";
 import { UsageError } from "../failures.ts";
 
 const units = [
@@ -70,6 +70,20 @@ export function wholeNumber(name: string, { min, max }: Bounds): (given: string)
       throw new UsageError(`${name} must be a whole number from ${min} to ${max}, not "${given}".`);
     return value;
   };
+}
+
+/**
+ * Parses the id of a tenant: a uuid, or an id that the application uses, such as org_123. Refuses a text that looks
+ * like a uuid with a mistake in it, because it would be another tenant.
+ */
+export function readTenant(given: string): string {
+  const found = tenantOf(given);
+  const isUuid = found?.replaceAll("-", "") === given.replaceAll(/[-{}]/g, "").toLowerCase();
+  if (found === undefined || (!isUuid && /^[0-9a-f]+(-[0-9a-f]*){3,}$/i.test(given)))
+    throw new UsageError(
+      `"${given}" is not a valid tenant. Use a UUID, or an id of your application such as org_123.`,
+    );
+  return found;
 }
 
 /** Lists words for people: `skip, replace or debounce`. */

@@ -5,7 +5,7 @@ import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase
 import { exitCodes, UsageError } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, wholeNumber } from "../output/values.ts";
+import { ago, collect, readTenant, wholeNumber } from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly tenant?: string;
@@ -49,7 +49,7 @@ export function listCommand(schedules: Command, cli: Cli): void {
       examples: ["jobforge schedules list", "jobforge schedules list --type fetch_feed --failing --json"],
     }),
   )
-    .option("--tenant <uuid>", "schedules of this tenant (default: of all tenants)")
+    .option("--tenant <id>", "schedules of this tenant (default: of all tenants)", readTenant)
     .option("--type <type>", "schedules of this type; repeat the option or separate types by commas", collect)
     .option("--enabled", "only enabled schedules")
     .option("--disabled", "only disabled schedules")

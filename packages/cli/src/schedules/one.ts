@@ -2,7 +2,7 @@
 import { globalTenant, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type CommonOptions, onDatabase } from "../command.ts";
-import { ago } from "../output/values.ts";
+import { ago, readTenant } from "../output/values.ts";
 
 export interface OneOptions extends CommonOptions {
   readonly tenant: string;
@@ -10,8 +10,9 @@ export interface OneOptions extends CommonOptions {
 
 export function ofOne(command: Command): Command {
   return onDatabase(command).option(
-    "--tenant <uuid>",
-    "the tenant of the schedule; the nil UUID is the global tenant",
+    "--tenant <id>",
+    "the tenant of the schedule, such as org_123 or a UUID; the nil UUID is the global tenant",
+    readTenant,
     globalTenant,
   );
 }

@@ -60,7 +60,16 @@ export interface JobContext {
   ): void;
   /**
    * Runs the handler's own writes and the successful end of the job in one transaction. The job has succeeded when this
-   * resolves. `client` is the connection of the worker's Postgres transport.
+   * resolves. `client` is the connection of the worker's Postgres transport, usually a client of `pg`. Annotate it with
+   * the type that your library needs: `job.transaction(async (client: pg.PoolClient) => …)`.
    */
-  transaction<T>(work: (client: unknown) => Promise<T>): Promise<T>;
+  transaction<T, Client = RunConnection>(work: (client: Client) => Promise<T>): Promise<T>;
+}
+
+/** The part of a `pg` client that needs no types of `pg`. `forge.with(client)` takes it. */
+export interface RunConnection {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
 }

@@ -97,7 +97,10 @@ export interface EnqueueOptions {
   /** There is one queued or running job per tenant, type and key. Default: what the definition's `dedupe` returns. */
   readonly dedupeKey?: string | undefined;
   readonly dedupeMode?: DedupeMode | undefined;
+  /** The job does not start before this time. */
   readonly runAt?: Date | undefined;
+  /** The job does not start before this many milliseconds have passed on the database's clock. */
+  readonly delayMs?: number | undefined;
   readonly expiresAt?: Date | undefined;
   readonly maxAttempts?: number | undefined;
   readonly priority?: number | undefined;

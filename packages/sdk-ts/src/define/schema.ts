@@ -4,16 +4,22 @@ import { InvalidValueError, type InvalidValueIssue } from "../errors.ts";
 import type { JobDefinition } from "./definition.ts";
 
 /**
- * Returns the output of the schema. Throws an InvalidValueError that names the place, such as `payload.lines[0].price`.
+ * Returns the output of the schema, or a promise of it if the schema is asynchronous. Throws an InvalidValueError that
+ * names the place, such as `payload.lines[0].price`.
  */
-export async function checkValue(
+export function checkValue(
   schema: StandardSchemaV1 | undefined,
   value: unknown,
   field: string,
-): Promise<unknown> {
+): unknown | Promise<unknown> {
   if (schema === undefined) return value;
   const checked = schema["~standard"].validate(value);
-  const result = checked instanceof Promise ? await checked : checked;
+  return checked instanceof Promise
+    ? checked.then((result) => outputOf(result, field))
+    : outputOf(checked, field);
+}
+
+function outputOf(result: StandardSchemaV1.Result<unknown>, field: string): unknown {
   if (result.issues === undefined) return result.value;
   const issues = result.issues.map(readIssue);
   const [first] = issues;
@@ -23,15 +29,15 @@ export async function checkValue(
 }
 
 /** The input of the handler for a payload. */
-export function checkInput(job: JobDefinition, payload: unknown): Promise<unknown> {
-  return checkValue(job.input, payload, "payload");
+export async function checkInput(job: JobDefinition, payload: unknown): Promise<unknown> {
+  return await checkValue(job.input, payload, "payload");
 }
 
 /**
  * The result for a waiting caller. Workers use this to check what a handler returned, but store it as it was returned.
  */
-export function checkOutput(job: JobDefinition, returned: unknown): Promise<unknown> {
-  return checkValue(job.output, returned, "output");
+export async function checkOutput(job: JobDefinition, returned: unknown): Promise<unknown> {
+  return await checkValue(job.output, returned, "output");
 }
 
 function readIssue(issue: StandardSchemaV1.Issue): InvalidValueIssue {

@@ -1,4 +1,5 @@
 /** Enqueues many jobs in few calls. Calls are split by number and size; the outcomes are in the order of the input. */
+import { requireObject } from "../arguments.ts";
 import type { EnqueueOptions, JobDefinition, JobInput } from "../define/definition.ts";
 import { InvalidArgumentError, JobForgeError } from "../errors.ts";
 import { JsonText } from "../json.ts";
@@ -22,17 +23,26 @@ const maxBytes = 7 * 1024 * 1024;
 
 /**
  * Checks all jobs before the first is sent. The error of the first mistake names its job, such as `jobs[3].payload`.
+ * Returns a promise only if a schema does.
  */
-export async function prepareJobs(
+export function prepareJobs(
   jobs: readonly NewJob[],
   shared: Partial<EnqueueOptions>,
-): Promise<PreparedJob[]> {
-  if (!Array.isArray(jobs)) throw new InvalidArgumentError("jobs must be an array", { field: "jobs" });
-  const prepared: PreparedJob[] = [];
-  for (const [index, { job, input, ...own }] of jobs.entries()) {
-    prepared.push(await prepareJob(job, input, merged(shared, own), `jobs[${index}].`));
+): PreparedJob[] | Promise<PreparedJob[]> {
+  if (!Array.isArray(jobs))
+    throw new InvalidArgumentError("jobs must be an array", {
+      field: "jobs",
+      hint: "Pass [{ job, input, … }, …].",
+    });
+  const found: (PreparedJob | Promise<PreparedJob>)[] = [];
+  let waits = false;
+  for (const [index, each] of (jobs as readonly NewJob[]).entries()) {
+    const { job, input, ...own } = requireObject(each, `jobs[${index}]`, "Pass { job, input, … }.");
+    const one = prepareJob(job, input, merged(shared, own), `jobs[${index}].`);
+    waits ||= one instanceof Promise;
+    found.push(one);
   }
-  return prepared;
+  return waits ? Promise.all(found) : (found as PreparedJob[]);
 }
 
 /** A job's own options over the shared ones. An own option that is undefined does not count. */
@@ -63,8 +73,8 @@ export async function enqueuePrepared(
 ): Promise<BulkOutcome[]> {
   const chunks = cut(jobs);
   const outcomes: BulkOutcome[] = new Array(jobs.length);
-  const send = async (through: Transport): Promise<void> => {
-    for (const chunk of chunks) {
+  const send = async (through: Transport, some: readonly Chunk[]): Promise<void> => {
+    for (const chunk of some) {
       const sent = await sendChunk(through, chunk, partial);
       for (const [index, place] of chunk.places.entries()) {
         const outcome = sent[index];
@@ -72,9 +82,11 @@ export async function enqueuePrepared(
       }
     }
   };
-  if (chunks.length > 1 && transport.transaction !== undefined)
-    await transport.transaction((_, inside) => send(inside));
-  else await send(transport);
+  // In the caller's transaction, all calls are sent before the caller can end the transaction.
+  if (transport.isTransaction) await Promise.all(chunks.map((chunk) => send(transport, [chunk])));
+  else if (chunks.length > 1 && transport.transaction !== undefined)
+    await transport.transaction((_, inside) => send(inside, chunks));
+  else await send(transport, chunks);
   return outcomes;
 }
 

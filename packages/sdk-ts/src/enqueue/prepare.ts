@@ -1,10 +1,10 @@
 /** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
-import { checkEnqueueOptions, checkType } from "../arguments.ts";
+import { checkDefinitionOf, checkEnqueueOptions, checkOptionNames } from "../arguments.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
-import { checkValue } from "../define/schema.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { JsonText, toJson } from "../json.ts";
+import { JsonText } from "../json.ts";
 import { toKeys } from "../rows.ts";
+import { checkPayload } from "./payload.ts";
 
 export interface PreparedJob {
   readonly tenantId: string;
@@ -17,42 +17,51 @@ export interface PreparedJob {
 /**
  * Checks a job before it is enqueued. The input is stored as the caller passed it, because the worker applies the
  * schema again, and a transformation must happen only once. `at` is a prefix for the names of fields in errors, such as
- * `jobs[3].`.
+ * `jobs[3].`. Returns a promise only if the schema does: an enqueue in a transaction is then sent before the caller can
+ * end the transaction.
  */
-export async function prepareJob(
+export function prepareJob(
   job: JobDefinition,
   input: unknown,
   options: EnqueueOptions,
   at = "",
-): Promise<PreparedJob> {
-  // A definition may be an object that defineJob did not create.
-  checkType(job?.type, `${at}type`);
-  if (input === null || input === undefined) throw noInput(`${at}payload`, String(input));
-  // Without a schema there is nothing to await, and one await per job would count for tens of thousands of jobs.
-  const checked = job.input === undefined ? input : await checkValue(job.input, input, `${at}payload`);
-  const { tenantId, tags, priority, dedupeKey, subject, ...others } = options;
+): PreparedJob | Promise<PreparedJob> {
+  // A definition may be an object that defineJob did not create, and options may come from plain JavaScript.
+  checkDefinitionOf(job, at);
+  checkOptionNames(options, at);
+  const { json, checked } = checkPayload(job.input, input, `${at}payload`);
+  return checked instanceof Promise
+    ? checked.then((value) => prepared(job, json, value, options, at))
+    : prepared(job, json, checked, options, at);
+}
+
+function prepared(
+  job: JobDefinition,
+  payload: JsonText,
+  checked: unknown,
+  options: EnqueueOptions,
+  at: string,
+): PreparedJob {
+  const { tenantId, tags, priority, dedupeKey, dedupeMode, subject, ...others } = options;
+  const key = dedupeKey ?? job.dedupe?.(checked);
+  if (dedupeMode !== undefined && key === undefined && job.dedupe === undefined) throw noDedupeKey(at);
   const rest = {
     ...others,
     tags: job.tags === undefined ? tags : [...new Set([...job.tags, ...(tags ?? [])])],
     priority: priority ?? job.priority,
-    dedupeKey: dedupeKey ?? job.dedupe?.(checked),
+    dedupeKey: key,
+    // The definition may leave an input without a key. Nothing is merged then.
+    dedupeMode: key === undefined ? undefined : dedupeMode,
     subject: subject ?? job.subject?.(checked),
   };
   checkEnqueueOptions(rest, tenantId, at);
-  return { tenantId, type: job.type, payload: payloadJson(input, `${at}payload`), keys: toKeys(rest) };
+  return { tenantId, type: job.type, payload, keys: toKeys(rest) };
 }
 
-/** A payload as JSON text. A payload that serializes to null, such as NaN or the result of a toJSON(), is refused. */
-export function payloadJson(payload: unknown, field: string): JsonText {
-  const json = toJson(payload, field);
-  if (json.text === "null") throw noInput(field, "null in JSON");
-  return json;
-}
-
-function noInput(field: string, what: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Invalid argument: ${field} must not be ${what}`, {
-    field,
-    hint: "Pass {} for a job that needs no input.",
+function noDedupeKey(at: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Invalid argument: ${at}dedupeMode has no effect without a dedupeKey`, {
+    field: `${at}dedupeMode`,
+    hint: "Pass dedupeKey as well, or give the definition a dedupe(input) that returns one.",
   });
 }
 

@@ -1,36 +1,37 @@
 /**
- * The active span at enqueue, if the process has OpenTelemetry. Its API is an optional peer; without it there is no
- * span.
+ * The active span at enqueue, if the process has OpenTelemetry. It is read from the global that all copies of
+ * `@opentelemetry/api` 1.x share, under the keys by which they find each other. So the API is not imported, and an
+ * enqueue in a transaction waits for nothing before it is sent.
  */
 import type { EnqueueOptions } from "../define/definition.ts";
 
-type OpenTelemetry = typeof import("@opentelemetry/api");
-
-/** Null if it is not installed. */
-let api: OpenTelemetry | null | undefined;
-let loading: Promise<OpenTelemetry | null> | undefined;
-
-/** The active span as a W3C header; undefined if there is none. Synchronous after the first call. */
-function activeTraceparent(): string | undefined | Promise<string | undefined> {
-  if (api !== undefined) return traceparentOf(api);
-  // A bundler must not fail if the API is not installed, so it is resolved at run time.
-  loading ??= import(/* webpackIgnore: true */ "@opentelemetry/api").catch(() => null);
-  return loading.then((loaded) => {
-    api = loaded;
-    return traceparentOf(loaded);
-  });
+interface OpenTelemetry {
+  readonly context?: { active(): { getValue(key: symbol): unknown } };
 }
 
+interface Span {
+  spanContext(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
+}
+
+const apiKey = Symbol.for("opentelemetry.js.api.1");
+const spanKey = Symbol.for("OpenTelemetry Context Key SPAN");
+const validTrace = /^(?!0+$)[0-9a-f]{32}$/i;
+const validSpan = /^(?!0+$)[0-9a-f]{16}$/i;
+
 /** The options of an enqueue, with the active span unless they already have a traceparent. */
-export async function traced<O extends Partial<EnqueueOptions>>(options: O): Promise<O> {
+export function traced<O extends Partial<EnqueueOptions>>(options: O): O {
   if (options?.traceparent !== undefined) return options;
-  const traceparent = await activeTraceparent();
+  const traceparent = activeTraceparent();
   return traceparent === undefined ? options : { ...options, traceparent };
 }
 
-function traceparentOf(loaded: OpenTelemetry | null): string | undefined {
-  const span = loaded?.trace.getActiveSpan()?.spanContext();
-  if (span === undefined || !loaded?.isSpanContextValid(span)) return undefined;
+/** The active span as a W3C header; undefined if there is none. */
+function activeTraceparent(): string | undefined {
+  const api = (globalThis as { [apiKey]?: OpenTelemetry })[apiKey];
+  const span = api?.context?.active().getValue(spanKey) as Span | undefined;
+  if (span === undefined) return undefined;
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  if (!validTrace.test(traceId) || !validSpan.test(spanId)) return undefined;
   // OpenTelemetry also accepts upper-case ids; the header does not.
-  return `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`.toLowerCase();
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`.toLowerCase();
 }

@@ -9,8 +9,7 @@ import type {
   ScheduleOf,
   ScheduleOptions,
 } from "../define/schedule.ts";
-import { checkValue } from "../define/schema.ts";
-import { payloadJson } from "../enqueue/prepare.ts";
+import { checkPayload } from "../enqueue/payload.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Job, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
@@ -120,11 +119,8 @@ export class Schedules {
   ): Promise<Schedule<D>> {
     checkDates(changes);
     const { mergePayload } = changes;
-    if (mergePayload !== undefined) payloadJson(mergePayload, "mergePayload");
-    if (changes.payload !== undefined) {
-      await checkValue(job.input, changes.payload, "payload");
-      payloadJson(changes.payload, "payload");
-    }
+    if (mergePayload !== undefined) checkPayload(undefined, mergePayload, "mergePayload");
+    if (changes.payload !== undefined) await checkPayload(job.input, changes.payload, "payload").checked;
     return steer(this.#transport, "jobforge_update_schedule", job, key, tenant, {
       p_changes: toKeys(changes),
     });

@@ -20,6 +20,8 @@ import {
   TimeoutError,
 } from "../errors.ts";
 
+import { apiFunctions } from "./functions.ts";
+
 /** An error of Postgres, as drivers and PostgREST pass it on. */
 export interface SqlError {
   readonly code: string;
@@ -60,18 +62,38 @@ const retryableCodes = new Set(["40001", "40P01", "55P03", "0A000", "26000", "53
 
 export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   const { name, field } = readDetail(error.detail);
-  const details = { field: camelCased(field), hint: error.hint || undefined, cause };
+  const hint = error.hint || missingRole(error.message);
+  const details = { field: camelCased(field), hint, cause };
   const known = name === "not_updatable" ? NotUpdatableError : classes[error.code];
   if (known !== undefined) return new known(error.message, { ...details, kind: name });
   if (error.code.startsWith("08") || lostConnection.has(error.code))
     return new ConnectionError(error.message, { code: error.code, cause });
   if (refusedConnection.has(error.code))
-    return new ConnectionError(error.message, { code: error.code, retryable: false, cause });
+    return new ConnectionError(error.message, {
+      code: error.code,
+      retryable: false,
+      hint: refusalHints[error.code],
+      cause,
+    });
   return new DatabaseError(error.message, {
     ...details,
     code: error.code,
     retryable: retryableCodes.has(error.code),
   });
+}
+
+const refusalHints: Readonly<Record<string, string>> = {
+  "28P01": "Check the user name and password in the database URL. Percent-encode special characters in them.",
+  "3D000": "Check the name of the database at the end of the database URL, or create the database.",
+};
+
+/** What to grant, if Postgres itself has refused the call of a function. */
+function missingRole(message: string): string | undefined {
+  const [, name] = /^permission denied for (?:function|view) (jobforge_\w+)/.exec(message) ?? [];
+  const callers = name === undefined ? undefined : apiFunctions.get(name)?.callers;
+  if (callers === undefined || callers.length === 0) return undefined;
+  const roles = callers.join(" or ");
+  return `${name} needs the role ${roles}: grant ${callers.length > 1 ? "one of them" : "it"} to this login.`;
 }
 
 /** The SDK's error for an error of a Postgres driver or of a library around it. */
@@ -81,8 +103,10 @@ export function fromDriverError(error: unknown): JobForgeError {
   // The innermost error is the driver's. Prisma's own codes also have the form of an SQLSTATE.
   const found = reasons.map(sqlErrorIn).findLast((each) => each !== undefined);
   if (found !== undefined) return fromSqlError(found, error);
+  if (reasons.some(lacksPassword)) return passwordMissing(error);
   const network = reasons.find(isNetworkError);
-  if (network !== undefined) return new ConnectionError(describe(network), { cause: error });
+  if (network !== undefined)
+    return new ConnectionError(describe(network), { cause: error, hint: networkHint(network) });
   return new DatabaseError(describe(error), { code: "XX000", cause: error });
 }
 
@@ -125,6 +149,26 @@ function isNetworkError(reason: Readonly<Record<string, unknown>>): boolean {
   return (
     (code !== undefined && /^E[A-Z_]+$/.test(code)) || networkMessages.test(text(reason["message"]) ?? "")
   );
+}
+
+/** `pg` fails like this when the server asks for a password and the client has none. */
+function lacksPassword(reason: Readonly<Record<string, unknown>>): boolean {
+  return /client password must be a (non-empty )?string/.test(text(reason["message"]) ?? "");
+}
+
+function passwordMissing(cause: unknown): ConnectionError {
+  return new ConnectionError("The password is missing: the database requires one for this user", {
+    code: "28P01",
+    retryable: false,
+    hint: "Write it into the database URL, as in postgres://user:password@host/database, or set PGPASSWORD.",
+    cause,
+  });
+}
+
+function networkHint(reason: Readonly<Record<string, unknown>>): string | undefined {
+  return reason["code"] === "ENOTFOUND" || reason["code"] === "EAI_AGAIN"
+    ? "Check the host in the database URL. Percent-encode special characters in the password: @ is %40, / is %2F."
+    : undefined;
 }
 
 function describe(error: unknown): string {

@@ -5,6 +5,8 @@ export interface ApiFunction {
   /** Parameters with their SQL types. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly returns: ApiReturns;
+  /** The roles that may call it. */
+  readonly callers: readonly string[];
   /** The call acts for the tenant of `p_tenant_id`. A caller that is trusted to name its tenant names that one. */
   readonly namesTenant: boolean;
 }
@@ -19,9 +21,9 @@ const tenantIsArgument = new Set([
 ]);
 
 export const apiFunctions: ReadonlyMap<string, ApiFunction> = new Map(
-  Object.entries(signatures).map(([name, { returns, parameters }]) => {
+  Object.entries(signatures).map(([name, { returns, callers, parameters }]) => {
     const types = new Map<string, string>(Object.entries(parameters));
     const namesTenant = types.has("p_tenant_id") && !tenantIsArgument.has(name);
-    return [name, { parameters: types, returns, namesTenant }];
+    return [name, { parameters: types, returns, callers, namesTenant }];
   }),
 );

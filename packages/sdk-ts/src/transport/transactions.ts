@@ -4,6 +4,8 @@
  * `query(text, values)` is used as it is, so the caller can adapt any other library in one line.
  */
 import { InvalidArgumentError } from "../errors.ts";
+import { inOneTransaction } from "./one-transaction.ts";
+import { checkedClient } from "./postgres/checked-client.ts";
 import { isPool } from "./postgres/pg.ts";
 import type { SqlExecutor } from "./postgres/transport.ts";
 
@@ -46,7 +48,7 @@ export function executorOf(tx: Transaction): SqlExecutor {
   if ("raw" in tx) return fromKnex(tx);
   if ("execute" in tx) return fromDrizzle(tx);
   if (isPool(tx) || typeof tx.query !== "function") throw notATransaction();
-  return tx;
+  return checkedClient(tx) ?? tx;
 }
 
 function notATransaction(): InvalidArgumentError {
@@ -61,15 +63,16 @@ function fromPrisma(tx: PrismaTransaction): SqlExecutor {
   return { query: async (text, values) => ({ rows: rowsIn(await tx.$queryRawUnsafe(text, ...values)) }) };
 }
 
-/** Passes a Kysely query that is already SQL, in the form that `CompiledQuery.raw` creates. */
+/**
+ * Passes a Kysely query that is already SQL, in the form that `CompiledQuery.raw` creates. Kysely holds back a query
+ * until the one before has ended, but not a rollback. So all queries but the first could run after the transaction.
+ */
 function fromKysely(tx: KyselyTransaction): SqlExecutor {
   if (!tx.isTransaction) throw notATransaction();
-  return {
-    query: (sql, parameters) => {
-      const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
-      return tx.executeQuery({ sql, parameters, query, queryId: { queryId: "jobforge" } } as never);
-    },
-  };
+  return inOneTransaction(tx, (sql, parameters) => {
+    const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
+    return tx.executeQuery({ sql, parameters, query, queryId: { queryId: "jobforge" } } as never);
+  });
 }
 
 /**

@@ -43,6 +43,9 @@ export interface Transport {
     | (<T>(work: (client: unknown, transport: Transport) => Promise<T>) => Promise<T>)
     | undefined;
 
+  /** Whether calls run in a transaction of the caller. They are then sent before `call` returns. */
+  readonly isTransaction?: true | undefined;
+
   /**
    * The maximum number of connections that calls and transactions share; undefined if it is not known or does not
    * matter. Workers keep the transactions of their handlers from using all of them.

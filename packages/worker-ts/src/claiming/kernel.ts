@@ -1,5 +1,5 @@
 /** The database functions that a worker calls. Each call has a timeout: a stalled network must not stop the worker. */
-import { JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
+import { checkResult, JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
 import { callTimeoutMs, settleTimeoutMs } from "../defaults.ts";
 import type { HandledType, TypePolicy } from "../handled-type.ts";
 import type { DatabaseClock } from "../presence/clock.ts";
@@ -69,6 +69,7 @@ export class Kernel {
   }
 
   async progress(run: RunKey, progress: unknown): Promise<{ readonly cancel_requested: boolean }> {
+    checkResult(progress, "progress");
     const args = {
       p_job_id: run.id,
       p_worker_id: this.workerId,

@@ -194,7 +194,8 @@ export class RunContext implements JobContext {
             return transport.transaction(async (client, inside) => {
               // The run may have ended while it waited for a connection.
               this.#requireOpen(run);
-              const result = await work(client);
+              // The caller says of which type the connection is.
+              const result = await work(client as never);
               return { result, response: await this.#endInside(inside, run, result, ending) };
             });
           },

@@ -1,5 +1,5 @@
 /** Turns the outcome of a handler into the end that is reported to the database. */
-import { checkOutput, maxPayloadBytes, toStorableJson } from "@jobforge/sdk-ts";
+import { checkOutput, checkResult, maxPayloadBytes, resultForm, toStorableJson } from "@jobforge/sdk-ts";
 import type { RunEnd } from "../claiming/protocol.ts";
 import { describeError, JobAbortedError } from "../errors.ts";
 import type { Run, Verdict } from "./run.ts";
@@ -24,7 +24,10 @@ export function endRun(run: Run, verdict: Verdict): void {
     return;
   }
   try {
-    run.endJson = toStorableJson(run.end, "result").text;
+    const { result, ...rest } = run.end;
+    const text = toStorableJson(rest, "end").text;
+    run.endJson =
+      result === undefined ? text : `${text.slice(0, -1)},"result":${toStorableJson(result, "result").text}}`;
   } catch (error) {
     endRun(run, refusal(error));
     return;
@@ -66,7 +69,8 @@ export async function conclude(run: Run, outcome: Outcome): Promise<Verdict> {
 export async function concludeSuccess(run: Run, value: unknown): Promise<Verdict> {
   const { definition } = run.type.handler;
   try {
-    if (definition.output !== undefined) await checkOutput(definition, value);
+    if (definition.output === undefined) checkResult(value, "result");
+    else await checkOutput(definition, resultForm(value, "result"));
     if (run.children === undefined) return { status: "succeeded", result: value };
     return { status: "succeeded", result: value, children: await Promise.all(run.children) };
   } catch (error) {

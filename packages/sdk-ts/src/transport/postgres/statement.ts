@@ -73,7 +73,7 @@ function resultOf(called: ApiFunction, call: string): string {
   if (called.returns === "rows")
     return `(select coalesce(pg_catalog.json_agg(r), '[]')::pg_catalog.text from ${call} r)`;
   // As JSON, a time has the same form as over HTTP, whatever the date style of the session is.
-  return called.returns === "timestamptz"
+  return called.returns === "timestamptz" || called.returns === "uuid"
     ? `pg_catalog.to_json(${call})::pg_catalog.text`
     : `${call}::pg_catalog.text`;
 }

@@ -11,6 +11,7 @@ import { type Connections, connectionsOf, type Lent } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";
 import { type Statement, type Statements, statements } from "./statement.ts";
+import { checkDatabaseUrl } from "./url.ts";
 
 export interface PostgresOptions {
   /**
@@ -36,7 +37,8 @@ export interface SqlExecutor {
 
 export function postgresTransport(options: PostgresOptions): Transport {
   const { database, poolMode = "session", timeoutMs = defaultTimeoutMs } = options;
-  if (typeof database === "string" ? database.trim() === "" : !isClient(database))
+  if (typeof database === "string") checkDatabaseUrl(database);
+  else if (!isClient(database))
     throw new InvalidArgumentError("database must be a URL, a pg.Pool or a pg.Client", { field: "database" });
   const connections = connectionsOf(database, options.pool ?? {});
   const written = statementsFor(options);
@@ -60,25 +62,21 @@ export function statementsFor(options: Pick<PostgresOptions, "schema" | "nameTen
 }
 
 /**
- * Calls in a transaction that the caller begins and ends. They run one after the other, because they share a
- * connection.
+ * Calls in a transaction that the caller begins and ends. Each is sent at once, so that it comes before a commit or
+ * rollback that the caller sends next, also if the caller forgot to await the call. The driver runs them in order.
  */
 export function transactionTransport(
   executor: SqlExecutor,
   written: Statements,
   limits: CallOptions = {},
 ): Transport {
-  let last: Promise<unknown> = Promise.resolve();
-  const execute = <T>(statement: Statement, what: string, call: CallOptions = {}): Promise<T> => {
-    const run = async (): Promise<T> =>
-      resultIn<T>(await executor.query(statement.text, [...statement.values]).catch(failAsJobForge));
-    const result = last.then(run, run);
-    last = result.catch(() => undefined);
-    return withDeadline(what, { ...limits, ...call }, result);
-  };
+  const execute = async <T>({ text, values }: Statement): Promise<T> =>
+    resultIn<T>(await executor.query(text, [...values]).catch(failAsJobForge));
   return {
-    call: async (name, args, call) => execute(written.call(name, args), name, call),
+    call: async (name, args, call) =>
+      withDeadline(name, { ...limits, ...call }, execute(written.call(name, args))),
     close: async () => undefined,
+    isTransaction: true,
   };
 }
 

@@ -1,7 +1,20 @@
 /** Jobs, and the filters that select them. */
 import { z } from "@hono/zod-openapi";
-import { attemptStatuses, dedupeModes, enqueueOutcomes } from "@jobforge/sdk-ts";
-import { Count, Id, Json, Key, MaxAttempts, Priority, Status, Subject, Tags, Time, Type } from "./basic.ts";
+import { attemptStatuses, bounds, dedupeModes, enqueueOutcomes } from "@jobforge/sdk-ts";
+import {
+  Count,
+  Id,
+  integerWithin,
+  Json,
+  Key,
+  MaxAttempts,
+  Priority,
+  Status,
+  Subject,
+  Tags,
+  Time,
+  Type,
+} from "./basic.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
 /** Has the columns of the view. Newer kernels append columns. */
@@ -89,6 +102,9 @@ export const NewJob = z
     type: Type,
     payload: Json.optional(),
     run_at: Time.nullish(),
+    delay_ms: integerWithin(bounds.delayMs).nullish().openapi({
+      description: "The job may start after this many milliseconds. Not together with run_at",
+    }),
     max_attempts: MaxAttempts.nullish(),
     priority: Priority.optional(),
     idempotency_key: Key.nullish(),

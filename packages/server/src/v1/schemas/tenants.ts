@@ -7,9 +7,11 @@ const MaxPending = integerWithin(bounds.maxPending);
 const MaxTypes = integerWithin(bounds.maxTypes);
 const MaxSchedules = integerWithin(bounds.maxSchedules);
 const Weight = integerWithin(bounds.weight);
+const Label = z.string().min(1).max(bounds.keyBytes.max);
 
 export const TenantChanges = z
   .strictObject({
+    label: Label.nullish().openapi({ description: "What people call the tenant. Null: no label" }),
     max_pending: MaxPending.nullish().openapi({
       description: "How many queued and running jobs the tenant may have. Null: no limit",
     }),
@@ -28,6 +30,7 @@ export const TenantChanges = z
 export const TenantSettings = z
   .looseObject({
     tenant_id: Id,
+    label: Label.nullable(),
     max_pending: MaxPending.nullable(),
     max_types: MaxTypes,
     max_schedules: MaxSchedules,

@@ -57,7 +57,8 @@ export function specOf(stage: Stage, drawn: DrawnJob): Spec {
     maxAttempts: drawn.maxAttempts,
     idempotencyKey: drawn.key === null ? null : `k${drawn.key}`,
     dedupeKey: drawn.dedupe === null ? null : `d${drawn.dedupe}`,
-    dedupeMode: drawn.mode,
+    // A mode other than skip needs a key.
+    dedupeMode: drawn.dedupe === null ? "skip" : drawn.mode,
     tags: bits(tagNames, drawn.tags),
     subject: drawn.subject === null ? null : `s${drawn.subject}`,
     expiresAt: drawn.expiresIn === null ? null : Math.max(stage.now, runAt ?? 0) + drawn.expiresIn,
