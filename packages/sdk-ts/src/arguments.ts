@@ -189,7 +189,7 @@ export function checkDefinition(
   checkGiven(options, "", {
     input: checkSchema,
     output: checkSchema,
-    timeoutMs: within(bounds.timeoutMs),
+    timeoutMs: orNull(within(bounds.timeoutMs)),
     leaseMs: within(bounds.leaseMs),
     priority: checkPriority,
     maxPriority: checkPriority,
@@ -197,6 +197,7 @@ export function checkDefinition(
     retentionDays: within(bounds.retentionDays),
     tags: checkTags,
     redact: checkTags,
+    dedupeMode: checkDedupeMode,
   });
   const { retry } = options;
   if (typeof retry === "string") checkPreset(retry, "retry");

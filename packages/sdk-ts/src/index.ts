@@ -53,7 +53,14 @@ export type {
 export type { WaitOptions } from "./jobs/wait.ts";
 export { JsonText, maxPayloadBytes, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";
-export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
+export {
+  type Difference,
+  type PolicySync,
+  type PolicySyncOptions,
+  policiesOf,
+  policyOf,
+  syncPolicies,
+} from "./sync/policies.ts";
 export type { ScheduleSync } from "./sync/schedules.ts";
 export type { SyncOptions } from "./sync/sync.ts";
 export { type HttpOptions, httpTransport } from "./transport/http.ts";

@@ -54,6 +54,7 @@ import { LoopSignal } from "./claiming/signal.ts";
 import { HandledType } from "./handled-type.ts";
 import type { Settings } from "./options.ts";
 import { DatabaseClock } from "./presence/clock.ts";
+import { Definitions } from "./presence/definitions.ts";
 import { Heartbeat } from "./presence/heartbeat.ts";
 import { Idle } from "./presence/idle.ts";
 import { Notifications } from "./presence/notifications.ts";
@@ -100,7 +101,13 @@ export class Engine {
     const { notifications, heartbeat, loop } = this.#parts;
     notifications?.open();
     await heartbeat.start();
+    await this.syncDefinitions();
     loop.open();
+  }
+
+  /** Brings the policies of the handled types in line with their definitions, unless an option switches it off. */
+  async syncDefinitions(): Promise<void> {
+    await this.#parts.definitions?.sync();
   }
 
   /**
@@ -117,9 +124,10 @@ export class Engine {
 
   /** Claims nothing more, and hands back the jobs that have not started. Resolves when all other runs have ended. */
   async drain(): Promise<void> {
-    const { loop, idle, slots, runner, signal } = this.#parts;
+    const { loop, idle, slots, runner, signal, definitions } = this.#parts;
     loop.stopClaiming();
     idle?.stop();
+    definitions?.stop();
     for (const run of slots.takeUnstarted()) runner.handBack(run);
     signal.schedule();
     await loop.quiet();
@@ -134,6 +142,7 @@ export class Engine {
   async close(): Promise<void> {
     const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
     if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
+    this.#parts.definitions?.stop();
     loop.stop();
     overdue.stop();
     idle?.stop();
@@ -153,6 +162,7 @@ interface Parts {
   readonly overdue: Overdue;
   readonly heartbeat: Heartbeat;
   readonly loop: Loop;
+  readonly definitions: Definitions | undefined;
   /** A worker that runs until it is stopped is idle at times. */
   readonly idle: Idle | undefined;
   readonly notifications: Notifications | undefined;
@@ -195,6 +205,15 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
       ? new Notifications({ kernel, outage, signal, idle, heartbeat, held })
       : undefined;
 
+  const definitions = settings.sync
+    ? new Definitions({
+        transport,
+        log,
+        definitions: settings.handlers.map(({ definition }) => definition),
+        appVersion: settings.appVersion,
+      })
+    : undefined;
+
   const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
   const loop = new Loop({ ...work, meter, intake, runner, outage, idle, patience, ...limits });
   return {
@@ -207,6 +226,7 @@ function makeParts(transport: Transport, settings: Settings, budget: number | un
     overdue,
     heartbeat,
     loop,
+    definitions,
     idle,
     notifications,
     patience,

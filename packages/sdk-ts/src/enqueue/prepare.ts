@@ -1,6 +1,7 @@
 /** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
 import { checkEnqueueOptions, checkType } from "../arguments.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
+import { retryOf } from "../define/retry.ts";
 import { checkValue } from "../define/schema.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { JsonText, toJson } from "../json.ts";
@@ -30,16 +31,20 @@ export async function prepareJob(
   if (input === null || input === undefined) throw noInput(`${at}payload`, String(input));
   // Without a schema there is nothing to await, and one await per job would count for tens of thousands of jobs.
   const checked = job.input === undefined ? input : await checkValue(job.input, input, `${at}payload`);
-  const { tenantId, tags, priority, dedupeKey, subject, ...others } = options;
+  const { tenantId, tags, priority, dedupeKey: givenKey, dedupeMode, subject, ...others } = options;
+  const dedupeKey = givenKey ?? job.dedupe?.(checked);
   const rest = {
     ...others,
     tags: job.tags === undefined ? tags : [...new Set([...job.tags, ...(tags ?? [])])],
     priority: priority ?? job.priority,
-    dedupeKey: dedupeKey ?? job.dedupe?.(checked),
+    dedupeKey,
+    // The definition's mode is for jobs that have a key.
+    dedupeMode: dedupeMode ?? (dedupeKey === undefined ? undefined : job.dedupeMode),
     subject: subject ?? job.subject?.(checked),
   };
   checkEnqueueOptions(rest, tenantId, at);
-  return { tenantId, type: job.type, payload: payloadJson(input, `${at}payload`), keys: toKeys(rest) };
+  const keys = toKeys({ ...rest, defaultAttempts: retryOf(job)?.maxAttempts });
+  return { tenantId, type: job.type, payload: payloadJson(input, `${at}payload`), keys };
 }
 
 /** A payload as JSON text. A payload that serializes to null, such as NaN or the result of a toJSON(), is refused. */
