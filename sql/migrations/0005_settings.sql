@@ -32,7 +32,7 @@ insert into jobforge.policies (type) values ('*');
 
 -- What the definitions of a type have said about its policy: one row for each version of the application. The row with
 -- the highest seq is in force. Only the newest versions are kept: see functions/operate/sync_policies.sql.
---   version  the application's own name for its release; '' if it gave none
+--   version  the version of the application; '' if it gave none
 --   settings the keys of the policy that the definition names, with their values
 create table jobforge.declarations (
   type        jobforge.type_name not null,

@@ -1,9 +1,9 @@
 -- Brings policies in line with what definitions say. p_policies is an object of types, each with the keys of
--- jobforge_set_policy that its definition names. p_version is the application's name for its release.
+-- jobforge_set_policy that its definition names. p_version is the version of the application.
 --
 --   A version that JobForge meets for the first time is the newest, and its definitions are applied. An older version,
---   whose place a newer one has taken, changes nothing any more: a worker of the last deployment that restarts cannot
---   undo the new one. Versions are not compared as numbers, so any text will do: 1.4.2, a date, a commit.
+--   whose place a newer one has taken, changes nothing: a worker of the last deployment that restarts cannot undo the
+--   new one. Versions are not compared as numbers, so any text will do: 1.4.2, a date, a commit.
 --   A call without a version is applied if no call with a version came before.
 --   A key that an operator has set by hand stays, unless the definition itself now says something else than before.
 --   A key that the definition no longer names goes back to the default policy, unless it was set by hand.

@@ -15,8 +15,8 @@ begin
   return (select jobforge.rank_of(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
 end $$;
 
--- Returns whether an operator has set a key of the policy of a type by hand. The default policy ('*') is for types about
--- which nothing else is known, so it does not count. One expression, so that Postgres inlines it.
+-- Returns whether an operator has set a key of the policy of a type by hand. The default policy ('*') does not count:
+-- it is for types about which nothing else is known. One expression, so that Postgres inlines it.
 create or replace function jobforge.is_by_hand(p_policy jobforge.policies, p_key text) returns boolean
 language sql immutable as $$
   select p_policy.type <> '*' and p_key = any (p_policy.by_hand)

@@ -70,5 +70,5 @@ export class Policies {
 
 function readPolicy(row: object): Policy {
   const policy = fromRow<Policy>(row);
-  return { ...policy, byHand: policy.byHand.map(nameOf) };
+  return { ...policy, byHand: (policy.byHand ?? []).map(nameOf) };
 }

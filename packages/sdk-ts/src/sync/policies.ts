@@ -25,7 +25,7 @@ export interface PolicySync {
   readonly kept: readonly Difference[];
   /** Why they stay: an operator has set these keys by hand, or a newer version of the application is in force. */
   readonly keptBecause: KeptBecause | undefined;
-  /** Whether the database knew before that this version says this. A new version is remembered without a change, too. */
+  /** Whether the database knew before that this version says this. A new version is always remembered. */
   readonly known: boolean;
   /** The version of the application whose definition is in force; undefined if it gave none. */
   readonly version: string | undefined;
@@ -35,7 +35,7 @@ export interface PolicySync {
 
 export interface PolicySyncOptions {
   /**
-   * The version of the application: any text that names the release, such as `1.4.2` or a commit. A version that
+   * The version of the application: any text, such as `1.4.2` or a commit. A version that
    * JobForge meets for the first time is the newest. An older version changes nothing.
    */
   readonly appVersion?: string | undefined;
@@ -45,15 +45,24 @@ export interface PolicySyncOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** Writes the policies of definitions. It writes only differences, and returns one result for each type, in order. */
+/**
+ * Writes the policies of definitions. It writes only differences, and returns one result for each type, in order. If
+ * there is nothing to write, the right to read policies is enough.
+ */
 export async function syncPolicies(
   transport: Transport,
   jobs: readonly JobDefinition[],
-  { appVersion, force, dryRun }: PolicySyncOptions = {},
+  options: PolicySyncOptions = {},
   call?: CallOptions,
 ): Promise<PolicySync[]> {
+  const { appVersion, force = false, dryRun = false } = options;
   if (appVersion !== undefined) checkText(appVersion, "appVersion", bounds.appBytes);
   const wanted = policiesOf(jobs);
+  if (wanted.size === 0) return [];
+  if (!dryRun && !force) {
+    const planned = await syncPolicies(transport, jobs, { appVersion, dryRun: true }, call);
+    if (planned.every(({ action, known }) => known && action === "unchanged")) return planned;
+  }
   const args = {
     p_policies: Object.fromEntries(wanted),
     p_version: appVersion,

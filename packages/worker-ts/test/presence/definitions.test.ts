@@ -1,4 +1,4 @@
-/** A definition means what it says: with each way to enqueue, and without anybody calling sync(). */
+/** A definition means what it says: with each way to enqueue, and without a call of sync(). */
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
 import pg from "pg";
@@ -40,7 +40,7 @@ const ways: Record<string, Enqueue> = {
 
 for (const [way, enqueue] of Object.entries(ways))
   test(`a job of a definition with one attempt, enqueued with ${way}, runs once`, async ({ db, forge }) => {
-    // No worker has started, and nobody has called sync().
+    // No worker has started, and sync() was not called.
     const id = await enqueue(db, forge);
     expect(await jobOf(db, id)).toMatchObject({ max_attempts: 1 });
     await startWorker(forge, { handlers: [declined], sync: false });
