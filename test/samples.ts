@@ -46,6 +46,10 @@ async function setUp(ask: Ask, role: string): Promise<void> {
     p_policy: { retention_days: 7, audit_action: "SENT", base_ms: 1500 },
   });
   await ask("get_policy", { p_type: "a" });
+  const defined = { a: { base_ms: 2000 }, b: { preset: "quick", redact: ["pin"] } };
+  await ask("sync_policies", { p_policies: defined, p_version: "1.0", p_dry_run: true });
+  await ask("sync_policies", { p_policies: defined, p_version: "1.0" });
+  await ask("sync_policies", { p_policies: { a: {}, b: {} }, p_version: "1.1" });
   await ask("set_tenant", {
     p_tenant_id: tenant,
     p_settings: { label: "org_123", max_pending: 1000, weight: 2 },

@@ -3,23 +3,26 @@
 -- A job to enqueue, as the caller asked for it. ord is its position in the call. bytes is the length of the payload as
 -- text. Its values have not been checked, so their types are not domains. Keys have the collation of the tables'
 -- columns: transactions must take keys in one order, whether they sort new jobs or rows.
+--   max_attempts     what the caller asked for with this job
+--   default_attempts what the job's definition says; see jobforge.attempts_for
 create type jobforge.new_job as (
-  ord             integer,
-  id              uuid,
-  type            text collate "C",
-  payload         jsonb,
-  idempotency_key text collate "C",
-  run_at          timestamptz,
-  max_attempts    integer,
-  priority        integer,
-  dedupe_key      text collate "C",
-  dedupe_mode     text,
-  tags            text[] collate "C",
-  subject         text collate "C",
-  concurrency_key text collate "C",
-  expires_at      timestamptz,
-  traceparent     text,
-  bytes           integer
+  ord              integer,
+  id               uuid,
+  type             text collate "C",
+  payload          jsonb,
+  idempotency_key  text collate "C",
+  run_at           timestamptz,
+  max_attempts     integer,
+  priority         integer,
+  dedupe_key       text collate "C",
+  dedupe_mode      text,
+  tags             text[] collate "C",
+  subject          text collate "C",
+  concurrency_key  text collate "C",
+  expires_at       timestamptz,
+  traceparent      text,
+  bytes            integer,
+  default_attempts integer
 );
 
 -- How one run ended. ord is its position in the call.

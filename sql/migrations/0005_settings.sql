@@ -7,6 +7,8 @@
 --   audit_action the action that a success writes to the audit log
 --   max_priority a higher priority that a caller asks for counts as this one; null: any priority
 --   redact       further keys whose values are masked in errors
+--   by_hand      the keys that an operator has set with jobforge_set_policy. Definitions do not replace these values
+--                until they change themselves: see functions/operate/sync_policies.sql
 create table jobforge.policies (
   type           jobforge.type_name primary key,
   base_ms        bigint not null default 1000 check (base_ms between 0 and 31536000000),
@@ -21,11 +23,34 @@ create table jobforge.policies (
   retention_days integer check (retention_days between 1 and 3650),
   max_priority   integer default 100 check (max_priority between -1000000 and 1000000),
   redact         text[] not null default '{}',
+  by_hand        text[] not null default '{}',
   updated_at     timestamptz not null default clock_timestamp(),
   updated_by     text not null default session_user
 );
 
 insert into jobforge.policies (type) values ('*');
+
+-- What the definitions of a type have said about its policy: one row for each version of the application. The row with
+-- the highest seq is in force. Only the newest versions are kept: see functions/operate/sync_policies.sql.
+--   version  the version of the application; '' if it gave none
+--   settings the keys of the policy that the definition names, with their values
+create table jobforge.declarations (
+  type        jobforge.type_name not null,
+  version     text collate "C" not null check (length(version) <= 200),
+  seq         bigint generated always as identity,
+  settings    jsonb not null,
+  declared_at timestamptz not null,
+  declared_by text not null,
+  primary key (type, version)
+);
+
+-- A key in which a policy differs from a definition. kept: why it stays so; null: the definition is applied.
+create type jobforge.policy_key as (
+  key     text collate "C",
+  current jsonb,
+  wanted  jsonb,
+  kept    text
+);
 
 -- What a gate pauses.
 create domain jobforge.gate_scope as text collate "C"

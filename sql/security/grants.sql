@@ -44,6 +44,7 @@ language sql stable as $$
     ('jobforge_count_schedules', 'api', '{jobforge_tenant,jobforge_operator,jobforge_reader}'),
     ('jobforge_list_schedule_runs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_set_policy', 'api', '{jobforge_operator}'),
+    ('jobforge_sync_policies', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_get_policy', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_set_gate', 'api', '{jobforge_operator}'),
     ('jobforge_list_gates', 'api', '{jobforge_reader,jobforge_operator}'),

@@ -12,6 +12,7 @@ import { migrateCommand } from "./commands/migrate.ts";
 import { schedulesCommands } from "./commands/schedules.ts";
 import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
+import { syncCommand } from "./commands/sync.ts";
 import { tenantsCommands } from "./commands/tenants.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
@@ -21,6 +22,7 @@ import { workersCommand } from "./commands/workers.ts";
 const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
   migrateCommand,
+  syncCommand,
   workerCommand,
   serverCommand,
   tickCommand,

@@ -51,7 +51,7 @@ describe("jobforge worker", () => {
   test("runs the handlers that a folder exports until SIGTERM", async ({ db }) => {
     await using project = await handlers();
     const first = await enqueue(db, "greet", { name: "Ada" });
-    const worker = startJobforge(["worker", "./handlers", "--id", "w1", "--concurrency", "3", "--sync"], {
+    const worker = startJobforge(["worker", "./handlers", "--id", "w1", "--concurrency", "3"], {
       cwd: project.path,
       env: { DATABASE_URL: db.url },
     });

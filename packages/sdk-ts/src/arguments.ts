@@ -285,7 +285,7 @@ export function checkDefinition(
   checkGiven(options, "", {
     input: checkSchema,
     output: checkSchema,
-    timeoutMs: within(bounds.timeoutMs),
+    timeoutMs: orNull(within(bounds.timeoutMs)),
     leaseMs: within(bounds.leaseMs),
     priority: checkPriority,
     maxPriority: checkPriority,
@@ -293,6 +293,7 @@ export function checkDefinition(
     retentionDays: within(bounds.retentionDays),
     tags: checkTags,
     redact: checkTags,
+    dedupeMode: checkDedupeMode,
   });
   const { retry } = options;
   if (typeof retry === "string") checkPreset(retry, "retry");

@@ -288,7 +288,8 @@ export class JobForgeClient {
    * Brings the database in line with definitions. For jobs it writes the policies: retries, timeout, lease, audit
    * action, retention. With `app` it also creates and changes the declared schedules, and disables those that the
    * application declared before and no longer declares. It writes only differences and returns them, policies first.
-   * Settings that no definition mentions stay as operators have set them. Call it whenever a process starts.
+   * Settings that operators have set by hand stay until the definition itself changes, and an older `appVersion`
+   * changes nothing, unless `force` is true. Workers whose role may do so sync the policies of their handlers at start.
    */
   sync(
     jobs: readonly JobDefinition[],
@@ -302,7 +303,7 @@ export class JobForgeClient {
     definitions: readonly (JobDefinition | ScheduleDefinition)[],
     options: SyncOptions = {},
   ): Promise<(PolicySync | ScheduleSync)[]> {
-    return await syncDefinitions(this.transport, this.policies, definitions, options);
+    return await syncDefinitions(this.transport, definitions, options);
   }
 
   async #ofJob<T>(name: string, id: string, reference: OfTenant, more: CallArguments = {}): Promise<T> {

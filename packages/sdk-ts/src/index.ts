@@ -68,7 +68,14 @@ export type { WaitOptions } from "./jobs/wait.ts";
 export { checkResult, JsonText, maxPayloadBytes, resultForm, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";
 export { type Aliases, suggest } from "./suggest.ts";
-export { type Difference, type PolicySync, policyOf } from "./sync/policies.ts";
+export {
+  type Difference,
+  type PolicySync,
+  type PolicySyncOptions,
+  policiesOf,
+  policyOf,
+  syncPolicies,
+} from "./sync/policies.ts";
 export type { ScheduleSync } from "./sync/schedules.ts";
 export type { SyncOptions } from "./sync/sync.ts";
 export { tenantId, tenantNamespace, tenantOf } from "./tenant-id.ts";

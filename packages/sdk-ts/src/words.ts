@@ -3,14 +3,34 @@
  * them. They are exported, so that the schemas of the server and the options of the CLI can derive from them, too.
  */
 
-/** The retry presets with their settings. The kernel has the same presets; a test compares them. */
+const standard = { baseMs: 1000, capMs: 3_600_000, factor: 2, maxAttempts: 5 } as const;
+const quick = { baseMs: 1000, capMs: 60_000, factor: 2, maxAttempts: 6 } as const;
+const gentle = { baseMs: 10_000, capMs: null, factor: 2, maxAttempts: 4 } as const;
+const patient = { baseMs: 30_000, capMs: 600_000, factor: 2, maxAttempts: 5 } as const;
+
+/**
+ * The retry presets with their settings, and the other names of the same presets. The kernel has the same names; a
+ * test compares them.
+ */
 export const retryPresets = {
-  jobforge: { baseMs: 1000, capMs: 3_600_000, factor: 2, maxAttempts: 5 },
-  harmonyk: { baseMs: 1000, capMs: 60_000, factor: 2, maxAttempts: 6 },
-  atlas: { baseMs: 10_000, capMs: null, factor: 2, maxAttempts: 4 },
-  processing: { baseMs: 30_000, capMs: 600_000, factor: 2, maxAttempts: 5 },
+  /** Waits 1, 2, 4, 8 seconds; five executions. */
+  standard,
+  /** Waits 1, 2, 4, 8, 16 seconds; six executions. */
+  quick,
+  /** Waits 10, 20, 40 seconds; four executions. */
+  gentle,
+  /** Waits 30, 60, 120, 240 seconds; five executions. */
+  patient,
+  jobforge: standard,
+  harmonyk: quick,
+  atlas: gentle,
+  processing: patient,
 } as const;
 export type RetryPreset = keyof typeof retryPresets;
+
+/** Why a sync leaves a difference between a definition and its policy. */
+export const keptReasons = ["set_by_hand", "newer_version"] as const;
+export type KeptBecause = (typeof keptReasons)[number];
 
 /** The states of a job. The last four are final. */
 export const jobStatuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"] as const;
@@ -188,7 +208,7 @@ export const bounds = {
   reasonBytes: { min: 1, max: 10_000 },
   /** Bytes of the name of a connector. */
   connectorBytes: { min: 1, max: 800 },
-  /** Bytes of the name of an application that declares schedules. */
+  /** Bytes of the name and of the version of an application that declares definitions. */
   appBytes: { min: 1, max: 200 },
 } as const satisfies Readonly<Record<string, Bounds>>;
 

@@ -1,7 +1,7 @@
 /** Enqueueing and reading jobs, the same over Postgres and over HTTP. */
 import { describe, expect } from "vitest";
 import { claim, fail, find, T, U } from "../../../sql/test/support/kernel.ts";
-import { ForbiddenError, InvalidArgumentError } from "../src/index.ts";
+import { defineJob, ForbiddenError, InvalidArgumentError, typed } from "../src/index.ts";
 import { cleanUp, countWords, resize, sendMail } from "./support/jobs.ts";
 import { test, transports } from "./support/transports.ts";
 
@@ -81,6 +81,31 @@ describe.each(transports)("over %s", (transport) => {
     expect([first, again, own].map(({ outcome }) => outcome)).toEqual(["created", "replaced", "created"]);
     expect([first, again, own].map(({ job }) => job?.priority)).toEqual([3, 9, 3]);
     expect(again.id).toBe(first.id);
+  });
+
+  test("a definition's dedupe mode applies to its jobs that have a key, and a caller can override it", async ({
+    connect,
+  }) => {
+    const forge = await connect(transport, app);
+    const latest = defineJob({
+      type: "latest",
+      input: typed<{ key?: string }>(),
+      dedupe: ({ key }) => key,
+      dedupeMode: "replace",
+    });
+    const outcomes: string[] = [];
+    for (const options of [{}, {}, { dedupeMode: "skip" as const }])
+      outcomes.push((await forge.enqueue(latest, { key: "k" }, { tenantId: T, ...options })).outcome);
+    const [bulk] = await forge.enqueueMany([{ job: latest, input: { key: "k" } }], { tenantId: T });
+    const keyless = await forge.enqueue(latest, {}, { tenantId: T });
+    expect([...outcomes, bulk?.outcome, keyless.outcome]).toEqual([
+      "created",
+      "replaced",
+      "existing",
+      "replaced",
+      "created",
+    ]);
+    expect(() => defineJob({ type: "a", dedupeMode: "often" as "skip" })).toThrow(InvalidArgumentError);
   });
 
   test("enqueueMany returns the outcomes of many jobs in order", async ({ connect }) => {

@@ -71,7 +71,7 @@ describe.each(transports)("over %s", (transport) => {
     const planned = await forge.sync(jobs, { dryRun: true });
     expect(await db.value("select count(*)::int from jobforge.policies where type <> '*'")).toBe(0);
     expect(await forge.sync(jobs)).toEqual(planned);
-    expect(planned).toEqual([
+    expect(planned).toMatchObject([
       {
         type: "mail.send",
         action: "created",
@@ -113,24 +113,56 @@ describe.each(transports)("over %s", (transport) => {
     connect,
   }) => {
     const forge = await connect(transport, operator);
-    const usual = defineJob({ type: "usual", retry: "jobforge" });
+    const usual = defineJob({ type: "usual", retry: "standard" });
     const created = [{ type: "usual", action: "created", changes: [] }];
-    expect(await forge.sync([usual], { dryRun: true })).toEqual(created);
-    expect(await forge.sync([usual])).toEqual(created);
+    expect(await forge.sync([usual], { dryRun: true })).toMatchObject(created);
+    expect(await forge.sync([usual])).toMatchObject(created);
     await forge.policies.set("*", { maxAttempts: 2 });
     expect(await forge.policies.get("usual")).toMatchObject({ type: "usual", maxAttempts: 5 });
     expect(await forge.sync([usual])).toMatchObject([{ action: "unchanged" }]);
   });
 
-  test("a sync leaves settings alone that a definition does not mention", async ({ connect }) => {
+  test("a sync leaves settings alone that an operator has set by hand, unless it is forced", async ({
+    connect,
+  }) => {
     const forge = await connect(transport, operator);
-    await forge.policies.set("mail.send", { preset: "processing", leaseMs: 5000, jitter: 0.5 });
-    expect(await forge.sync([sendMail])).toMatchObject([{ action: "changed" }]);
+    await forge.policies.set("mail.send", { baseMs: 30_000, leaseMs: 5000 });
+    expect(await forge.sync([sendMail])).toMatchObject([
+      {
+        action: "changed",
+        kept: [{ key: "baseMs", from: 30_000, to: 10_000 }],
+        keptBecause: "set_by_hand",
+      },
+    ]);
+    expect(await forge.policies.get("mail.send")).toMatchObject({
+      baseMs: 30_000,
+      leaseMs: 5000,
+      maxAttempts: 4,
+      byHand: ["baseMs", "leaseMs"],
+    });
+    expect(await forge.sync([sendMail], { force: true })).toMatchObject([{ action: "changed", kept: [] }]);
     expect(await forge.policies.get("mail.send")).toMatchObject({
       baseMs: 10_000,
       leaseMs: 5000,
-      jitter: 0.5,
+      byHand: ["leaseMs"],
     });
+  });
+
+  test("a sync of an older version changes nothing, and names the version in force", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    const [older, newer] = [1, 2].map((maxAttempts) => defineJob({ type: "a", retry: { maxAttempts } }));
+    if (older === undefined || newer === undefined) return expect.fail("two definitions");
+    await forge.sync([older], { appVersion: "1.0" });
+    expect(await forge.sync([newer], { appVersion: "1.1" })).toMatchObject([{ action: "changed" }]);
+    expect(await forge.sync([older], { appVersion: "1.0" })).toMatchObject([
+      { action: "unchanged", keptBecause: "newer_version", version: "1.1" },
+    ]);
+    expect(await forge.policies.get("a")).toMatchObject({ maxAttempts: 2 });
+    const entries = await forge.audit.list({ entityType: "type", entityId: "a" }).page();
+    expect(entries.items.map(({ action, meta }) => [action, meta])).toEqual([
+      ["POLICY_SYNCED", { changes: { max_attempts: 2 }, version: "1.1", forced: false }],
+      ["POLICY_SYNCED", { changes: { max_attempts: 1 }, version: "1.0", forced: false }],
+    ]);
   });
 
   test("a sync needs an operator, a dry run does not, and contradictory definitions are refused", async ({
@@ -139,7 +171,7 @@ describe.each(transports)("over %s", (transport) => {
     const worker = await connect(transport, { role: "jobforge_worker" });
     expect(await worker.sync([sendMail], { dryRun: true })).toMatchObject([{ action: "created" }]);
     await expect(worker.sync([sendMail])).rejects.toThrow(ForbiddenError);
-    const other = defineJob({ type: "mail.send", retry: "jobforge" });
+    const other = defineJob({ type: "mail.send", retry: "standard" });
     await expect(worker.sync([sendMail, other])).rejects.toThrow(InvalidArgumentError);
   });
 

@@ -15,7 +15,7 @@ import { allOf } from "./support/lists.ts";
 import { test, transports } from "./support/transports.ts";
 
 const T = "11111111-1111-4111-8111-111111111111";
-const renewWebsub = defineJob({ type: "renew_websub", retry: "atlas" });
+const renewWebsub = defineJob({ type: "renew_websub", retry: "gentle" });
 const renewal = defineSchedule({
   job: renewWebsub,
   key: "all",
@@ -48,8 +48,8 @@ describe.each(transports)("over %s", (transport) => {
       { type: "mail.send", key: "weekly", tenantId: T, action: "created", changes: [] },
     ]);
     expect(await forge.sync(definitions, reader)).toEqual(planned);
-    expect(await forge.sync(definitions, reader)).toEqual(
-      planned.map((each) => ({ ...each, action: "unchanged", changes: [] })),
+    expect(await forge.sync(definitions, reader)).toMatchObject(
+      planned.map(({ type }) => ({ type, action: "unchanged", changes: [] })),
     );
     expect(await forge.schedules.get(sendMail, "weekly", { tenantId: T })).toMatchObject({
       declaredBy: "reader",

@@ -38,10 +38,18 @@ export const settleTimeoutMs = 30_000;
 /** The timeout of every other call: heartbeat, progress, policy. */
 export const callTimeoutMs = 10_000;
 
+/** The time after which a worker that could not sync the policies of its types tries again. */
+export const syncRetryMs = 60_000;
+
 // Running: handlers.
 
 /** The number of handler calls at the same time. */
 export const defaultConcurrency = 10;
+/**
+ * The timeout of a run whose definition and policy have none: an hour. It is longer than almost all jobs, and it ends
+ * a handler that would otherwise hold its slot for ever. `timeoutMs: null` in a definition switches it off.
+ */
+export const defaultTimeoutMs = 3_600_000;
 /** The time that a handler may continue after its signal was aborted, before its slot goes to another job. */
 export const defaultAbortGraceMs = 5_000;
 /** How many times its timeout a run of a schedule may last, before its schedule no longer waits for its handler. */

@@ -54,6 +54,7 @@ import { LoopSignal } from "./claiming/signal.ts";
 import { HandledType } from "./handled-type.ts";
 import type { Settings } from "./options.ts";
 import { DatabaseClock } from "./presence/clock.ts";
+import { Definitions } from "./presence/definitions.ts";
 import { Heartbeat } from "./presence/heartbeat.ts";
 import { Idle } from "./presence/idle.ts";
 import { LookAgain } from "./presence/look-again.ts";
@@ -108,7 +109,13 @@ export class Engine {
     const { notifications, heartbeat, loop } = this.#parts;
     notifications?.open();
     await heartbeat.start();
+    await this.syncDefinitions();
     loop.open();
+  }
+
+  /** Brings the policies of the handled types in line with their definitions, unless an option switches it off. */
+  async syncDefinitions(): Promise<void> {
+    await this.#parts.definitions?.sync();
   }
 
   /**
@@ -125,9 +132,10 @@ export class Engine {
 
   /** Claims nothing more, and hands back the jobs that have not started. Resolves when all other runs have ended. */
   async drain(): Promise<void> {
-    const { loop, idle, slots, runner, signal } = this.#parts;
+    const { loop, idle, slots, runner, signal, definitions } = this.#parts;
     loop.stopClaiming();
     idle?.stop();
+    definitions?.stop();
     for (const run of slots.takeUnstarted()) runner.handBack(run);
     signal.schedule();
     await loop.quiet();
@@ -160,6 +168,7 @@ export class Engine {
   async close(): Promise<void> {
     const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
     if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
+    this.#parts.definitions?.stop();
     loop.stop();
     overdue.stop();
     idle?.stop();
@@ -179,6 +188,7 @@ interface Parts {
   readonly overdue: Overdue;
   readonly heartbeat: Heartbeat;
   readonly loop: Loop;
+  readonly definitions: Definitions | undefined;
   /** A worker that runs until it is stopped is idle at times. */
   readonly idle: Idle | undefined;
   readonly notifications: Notifications | undefined;
@@ -230,6 +240,15 @@ function makeParts(transport: Transport, settings: Settings, { budget, handlesCr
       : undefined;
 
   const lookAgain = isTick ? new LookAgain(signal) : undefined;
+  const definitions = settings.sync
+    ? new Definitions({
+        transport,
+        log,
+        definitions: settings.handlers.map(({ definition }) => definition),
+        appVersion: settings.appVersion,
+      })
+    : undefined;
+
   const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
   const loop = new Loop({ ...work, meter, intake, runner, outage, idle, lookAgain, patience, ...limits });
   return {
@@ -242,6 +261,7 @@ function makeParts(transport: Transport, settings: Settings, { budget, handlesCr
     overdue,
     heartbeat,
     loop,
+    definitions,
     idle,
     notifications,
     patience,

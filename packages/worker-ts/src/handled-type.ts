@@ -1,5 +1,6 @@
 /** A type that the worker handles: its handler, its cap, and what its policy adds. */
 import type { JobHandler } from "@jobforge/sdk-ts";
+import { defaultTimeoutMs } from "./defaults.ts";
 import { Redactor } from "./reporting/redact.ts";
 
 /** What the database's policy for a type says to a worker. */
@@ -29,11 +30,19 @@ export class HandledType {
     this.#redactor = new Redactor(handler.definition.redact);
   }
 
-  /** The shorter of the definition's and the policy's timeout. After the policy's, the database gives the job away. */
+  /**
+   * The shorter of the definition's and the policy's timeout. After the policy's, the database gives the job away. If
+   * neither has one, it is an hour, unless the definition says null.
+   */
   get timeoutMs(): number | undefined {
     const own = this.handler.definition.timeoutMs;
-    if (own === undefined || this.#policyTimeoutMs === undefined) return own ?? this.#policyTimeoutMs;
-    return Math.min(own, this.#policyTimeoutMs);
+    if (this.#policyTimeoutMs === undefined) return own === null ? undefined : (own ?? defaultTimeoutMs);
+    return Math.min(own ?? this.#policyTimeoutMs, this.#policyTimeoutMs);
+  }
+
+  /** Whether neither the definition nor the policy says how long a run may take. */
+  get hasDefaultTimeout(): boolean {
+    return this.handler.definition.timeoutMs === undefined && this.#policyTimeoutMs === undefined;
   }
 
   /** Masks the keys that the definition lists, and those of the policy once it is known. */

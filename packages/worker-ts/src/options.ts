@@ -79,6 +79,17 @@ export interface WorkerOptions {
    */
   readonly handleCrashes?: boolean | undefined;
   readonly hooks?: WorkerHooks | undefined;
+  /**
+   * False: do not bring the policies of the handled types in line with their definitions at start. Default true. If the
+   * worker's role may not change policies, a warning names each difference and the command that resolves it.
+   */
+  readonly sync?: boolean | undefined;
+  /**
+   * The version of the application, such as `1.4.2` or a commit. The version that JobForge meets last decides about
+   * policies: a worker of an earlier version that restarts changes nothing. Default: none, and the worker that starts
+   * last decides.
+   */
+  readonly appVersion?: string | undefined;
   /** Functions around every handler, the first one outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 }
@@ -100,6 +111,8 @@ export interface Settings {
   readonly logStacks: boolean;
   readonly handleCrashes: boolean | undefined;
   readonly hooks: WorkerHooks;
+  readonly sync: boolean;
+  readonly appVersion: string | undefined;
   readonly middleware: readonly Middleware[];
 }
 
@@ -130,6 +143,8 @@ export function settingsOf(options: WorkerOptions): Settings {
         ? undefined
         : requireBoolean("handleCrashes", options.handleCrashes),
     hooks: requireHooks(options.hooks ?? {}),
+    sync: requireBoolean("sync", options.sync ?? true),
+    appVersion: requireVersion(options.appVersion),
     middleware: requireMiddleware(options.middleware ?? []),
   };
 }
@@ -246,6 +261,13 @@ function requireTenant(tenantId: string | undefined): string | undefined {
     );
   }
   return tenantId;
+}
+
+function requireVersion(version: string | undefined): string | undefined {
+  if (version !== undefined && (typeof version !== "string" || version === "" || version.length > 200)) {
+    throw new TypeError("appVersion must be a string of 1 to 200 characters");
+  }
+  return version;
 }
 
 function requireBoolean(name: string, value: boolean): boolean {

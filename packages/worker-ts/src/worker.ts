@@ -65,6 +65,8 @@ class JobWorker implements Worker {
   /** Resolves when the last `start()` has been stopped. */
   #ended: Promise<void> = Promise.resolve();
   #onEnd: () => void = () => undefined;
+  /** Whether a tick has compared the policies with the definitions. */
+  #hasSynced = false;
   readonly #hurry = { now: (): void => undefined };
 
   constructor(transport: Transport, settings: Settings) {
@@ -122,6 +124,9 @@ class JobWorker implements Worker {
     const limit = requireTickLimit(options.limit ?? defaultTickLimit);
     const engine = this.#begin({ budget: limit, handlesCrashes: this.#settings.handleCrashes ?? false });
     try {
+      // Once is enough for a process that ticks again and again.
+      if (!this.#hasSynced) await engine.syncDefinitions();
+      this.#hasSynced = true;
       await engine.runDue();
       return { ...engine.tally };
     } finally {

@@ -50,12 +50,13 @@ begin
   -- 4. Insert the jobs whose keys are free ----------------------------------------------------------------------------
   with policy as materialized (
     -- The policy of each type.
-    select t.type, p.max_attempts, p.max_priority
+    select t.type, p.max_attempts, p.max_priority, is_by_hand(p, 'max_attempts') as by_hand
     from (select distinct j.type from unnest(p_jobs) j) t
     cross join lateral policy_of(t.type) p
   ), wanted as materialized (
     -- The jobs without an idempotency key, and those that hold theirs; numbered.
-    select j.*, p.max_attempts as usual_attempts, p.max_priority, coalesce(p_seq, nextval('jobs_seq_seq')) as seq,
+    select j.*, attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand) as granted,
+      p.max_priority, coalesce(p_seq, nextval('jobs_seq_seq')) as seq,
       inline_payload(j.payload, j.bytes) as inline_payload
     from unnest(p_jobs) j
     join policy p on p.type = j.type
@@ -71,8 +72,7 @@ begin
     overriding system value
     select
       w.id, w.seq, p_tenant_id, lane_of(p_tenant_id), w.type, queued_state(w.run_at, p_now),
-      rank_of(w.priority, w.max_priority),
-      coalesce(w.max_attempts, w.usual_attempts), coalesce(w.max_attempts, w.usual_attempts),
+      rank_of(w.priority, w.max_priority), w.granted, w.granted,
       coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,
       w.idempotency_key, w.dedupe_key, w.concurrency_key, w.subject, w.tags, w.traceparent
     from wanted w

@@ -19,7 +19,8 @@ create or replace function :"api_schema".jobforge_enqueue_job(
   p_expires_at timestamptz default null,
   p_traceparent text default null,
   p_notify boolean default true,
-  p_delay_ms bigint default null
+  p_delay_ms bigint default null,
+  p_default_attempts integer default null
 ) returns jsonb
 language plpgsql
 security definer
@@ -35,7 +36,7 @@ declare
     p_run_at => coalesce(p_run_at, delayed(v_now, p_delay_ms)), p_max_attempts => p_max_attempts,
     p_priority => p_priority, p_dedupe_key => p_dedupe_key, p_dedupe_mode => p_dedupe_mode,
     p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key, p_expires_at => p_expires_at,
-    p_traceparent => p_traceparent);
+    p_traceparent => p_traceparent, p_default_attempts => p_default_attempts);
   v_made record;
   v_columns jsonb;
 begin

@@ -13,7 +13,9 @@ declare
   v_max_attempts integer;
   v_max_priority integer;
 begin
-  select coalesce(p_job.max_attempts, p.max_attempts), p.max_priority
+  select jobforge.attempts_for(p_job.max_attempts, p_job.default_attempts, p.max_attempts,
+      jobforge.is_by_hand(p, 'max_attempts')),
+    p.max_priority
   into v_max_attempts, v_max_priority
   from jobforge.policy_of(p_job.type) p;
   insert into jobforge.jobs (
@@ -44,7 +46,7 @@ language plpgsql as $$
 begin
   with policy as materialized (
     -- The policy of each type.
-    select t.type, p.max_attempts, p.max_priority
+    select t.type, p.max_attempts, p.max_priority, jobforge.is_by_hand(p, 'max_attempts') as by_hand
     from (select distinct j.type from unnest(p_jobs) j) t
     cross join lateral jobforge.policy_of(t.type) p
   ), numbered as (
@@ -58,7 +60,8 @@ begin
   select
     j.id, j.seq, p_tenant_id, jobforge.lane_of(p_tenant_id), j.type, jobforge.queued_state(j.run_at, p_now),
     jobforge.rank_of(j.priority, p.max_priority),
-    coalesce(j.max_attempts, p.max_attempts), coalesce(j.max_attempts, p.max_attempts),
+    jobforge.attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand),
+    jobforge.attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand),
     coalesce(j.run_at, p_now), p_now, p_now, j.expires_at, jobforge.inline_payload(j.payload, j.bytes),
     j.concurrency_key, j.subject, j.tags, j.traceparent
   from numbered j

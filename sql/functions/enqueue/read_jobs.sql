@@ -5,7 +5,7 @@ language plpgsql as $$
 declare
   v_known constant text[] := array[
     'type', 'payload', 'idempotency_key', 'run_at', 'max_attempts', 'priority', 'dedupe_key', 'dedupe_mode', 'tags',
-    'subject', 'concurrency_key', 'expires_at', 'traceparent', 'delay_ms'];
+    'subject', 'concurrency_key', 'expires_at', 'traceparent', 'delay_ms', 'default_attempts'];
   v_bad record;
 begin
   select e.ord - 1 as index, jsonb_typeof(e.job) as kind,
@@ -40,15 +40,16 @@ begin
       -- jsonb_to_recordset reads a payload of JSON null as absent, but it is a payload.
       p_payload => coalesce(r.payload, p_jobs -> (r.ord - 1)::integer -> 'payload'),
       p_idempotency_key => r.idempotency_key, p_run_at => coalesce(r.run_at, jobforge.delayed(p_now, r.delay_ms)),
-      p_max_attempts => r.max_attempts, p_priority => r.priority, p_dedupe_key => r.dedupe_key, p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
+      p_max_attempts => r.max_attempts, p_priority => r.priority, p_dedupe_key => r.dedupe_key,
+      p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
       p_subject => r.subject, p_concurrency_key => r.concurrency_key, p_expires_at => r.expires_at,
-      p_traceparent => r.traceparent)
+      p_traceparent => r.traceparent, p_default_attempts => r.default_attempts)
     from rows from (jsonb_to_recordset(p_jobs) as (
       type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
       dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,
-      traceparent text, delay_ms bigint)) with ordinality as r(
+      traceparent text, delay_ms bigint, default_attempts integer)) with ordinality as r(
       type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
-      concurrency_key, expires_at, traceparent, delay_ms, ord));
+      concurrency_key, expires_at, traceparent, delay_ms, default_attempts, ord));
 exception when data_exception or invalid_parameter_value then
   if jsonb_array_length(p_jobs) = 1 then
     perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);
@@ -72,6 +73,7 @@ language sql immutable as $$
     when jsonb_typeof(p_job -> 'run_at') in ('array', 'object') then 'run_at'
     when jsonb_typeof(p_job -> 'expires_at') in ('array', 'object') then 'expires_at'
     when jsonb_typeof(p_job -> 'max_attempts') in ('array', 'object') then 'max_attempts'
+    when jsonb_typeof(p_job -> 'default_attempts') in ('array', 'object') then 'default_attempts'
     when jsonb_typeof(p_job -> 'priority') in ('array', 'object') then 'priority'
     when jsonb_typeof(p_job -> 'tags') not in ('array', 'null')
       or jsonb_path_exists(p_job -> 'tags', 'strict $[*] ? (@.type() != "string")', silent => true) then 'tags'
@@ -84,7 +86,7 @@ create or replace function jobforge.kind_of_key(p_key text) returns text
 language sql immutable as $$
   select case
     when p_key in ('run_at', 'expires_at') then 'be a time'
-    when p_key in ('max_attempts', 'priority') then 'be a number'
+    when p_key in ('max_attempts', 'default_attempts', 'priority') then 'be a number'
     when p_key = 'tags' then 'be an array of texts'
     else 'be a text'
   end

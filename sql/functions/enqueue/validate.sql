@@ -15,6 +15,8 @@ language sql stable as $$
     when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
     when not coalesce(p_job.max_attempts, 1) between 1 and 100000
       then array['max_attempts', 'max_attempts must be between 1 and 100000']
+    when not coalesce(p_job.default_attempts, 1) between 1 and 100000
+      then array['default_attempts', 'default_attempts must be between 1 and 100000']
     when not p_job.priority between -1000000 and 1000000
       then array['priority', 'priority must be between -1000000 and 1000000']
     when not jobforge.is_time(p_job.run_at) then array['run_at', 'run_at must be a time from the year 1 to 9999']

@@ -128,7 +128,8 @@ begin
         p_payload => j.payload, p_idempotency_key => j.idempotency_key, p_run_at => j.run_at,
         p_max_attempts => j.max_attempts, p_priority => j.priority, p_dedupe_key => j.dedupe_key,
         p_dedupe_mode => j.dedupe_mode, p_tags => j.tags, p_subject => j.subject,
-        p_concurrency_key => j.concurrency_key, p_expires_at => j.expires_at, p_traceparent => j.traceparent)
+        p_concurrency_key => j.concurrency_key, p_expires_at => j.expires_at, p_traceparent => j.traceparent,
+        p_default_attempts => j.default_attempts)
       from unnest(p_jobs) j), p_now, true);
   perform set_config('lock_timeout', v_before, true);
   return true;

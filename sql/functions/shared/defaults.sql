@@ -157,6 +157,12 @@ language sql immutable parallel safe as $$
   select 1000
 $$;
 
+-- Returns how many versions of an application are remembered for each type that it declares.
+create or replace function jobforge.declarations_kept() returns integer
+language sql immutable parallel safe as $$
+  select 100
+$$;
+
 -- Sizes, in bytes of text ---------------------------------------------------------------------------------------------
 
 -- Returns the largest payload and the largest result: 1 MiB.

@@ -15,6 +15,24 @@ begin
   return (select jobforge.rank_of(p_priority, p.max_priority) from jobforge.policy_of(p_type) p);
 end $$;
 
+-- Returns whether an operator has set a key of the policy of a type by hand. The default policy ('*') does not count:
+-- it is for types about which nothing else is known. One expression, so that Postgres inlines it.
+create or replace function jobforge.is_by_hand(p_policy jobforge.policies, p_key text) returns boolean
+language sql immutable as $$
+  select p_policy.type <> '*' and p_key = any (p_policy.by_hand)
+$$;
+
+-- Returns how many executions a new job gets. The first of these counts: what the caller asked for with the job; what
+-- an operator has set by hand for the type; what the job's definition says; the policy. So a definition needs no
+-- operator to take effect, and a number that an operator sets in an incident applies to new jobs of every caller. One
+-- expression, so that Postgres inlines it.
+create or replace function jobforge.attempts_for(
+  p_asked integer, p_defined integer, p_policy integer, p_by_hand boolean
+) returns integer
+language sql immutable as $$
+  select coalesce(p_asked, case when not p_by_hand then p_defined end, p_policy)
+$$;
+
 -- Returns how long a job waits after its n-th failed or lost run: least(cap, base * factor^(n-1)), changed by up to the
 -- share of jitter in either direction. Clamped before the cast, so attempt 100,000 waits a year at most and does not
 -- overflow.
@@ -27,19 +45,20 @@ language sql volatile as $$
     * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
 $$;
 
--- Returns the names of the presets.
+-- Returns the names of the presets. The last four are other names of the first four.
 create or replace function jobforge.preset_names() returns text[]
 language sql immutable parallel safe as $$
-  select array['jobforge', 'harmonyk', 'atlas', 'processing']
+  select array['standard', 'quick', 'gentle', 'patient', 'jobforge', 'harmonyk', 'atlas', 'processing']
 $$;
 
 -- Returns the numbers of a preset; null for an unknown name.
 create or replace function jobforge.preset(p_name text) returns jsonb
 language sql immutable as $$
-  select case p_name
-    when 'jobforge' then '{"base_ms": 1000, "cap_ms": 3600000, "factor": 2, "max_attempts": 5}'
-    when 'harmonyk' then '{"base_ms": 1000, "cap_ms": 60000, "factor": 2, "max_attempts": 6}'
-    when 'atlas' then '{"base_ms": 10000, "cap_ms": null, "factor": 2, "max_attempts": 4}'
-    when 'processing' then '{"base_ms": 30000, "cap_ms": 600000, "factor": 2, "max_attempts": 5}'
+  select case
+    when p_name in ('standard', 'jobforge') then '{"base_ms": 1000, "cap_ms": 3600000, "factor": 2, "max_attempts": 5}'
+    when p_name in ('quick', 'harmonyk') then '{"base_ms": 1000, "cap_ms": 60000, "factor": 2, "max_attempts": 6}'
+    when p_name in ('gentle', 'atlas') then '{"base_ms": 10000, "cap_ms": null, "factor": 2, "max_attempts": 4}'
+    when p_name in ('patient', 'processing')
+      then '{"base_ms": 30000, "cap_ms": 600000, "factor": 2, "max_attempts": 5}'
   end::jsonb
 $$;

@@ -26,27 +26,28 @@ async function policyOf(db: Sql, type: string): Promise<Record<string, unknown>>
 }
 
 const presets: Record<string, { max_attempts: number; gaps: number[] }> = {
+  standard: { max_attempts: 5, gaps: [1, 2, 4, 8] },
+  quick: { max_attempts: 6, gaps: [1, 2, 4, 8, 16] },
+  gentle: { max_attempts: 4, gaps: [10, 20, 40] },
+  patient: { max_attempts: 5, gaps: [30, 60, 120, 240] },
   jobforge: { max_attempts: 5, gaps: [1, 2, 4, 8] },
   harmonyk: { max_attempts: 6, gaps: [1, 2, 4, 8, 16] },
   atlas: { max_attempts: 4, gaps: [10, 20, 40] },
   processing: { max_attempts: 5, gaps: [30, 60, 120, 240] },
 };
 
-test.for(Object.keys(presets))(
-  "the preset %s has the executions and the delays of its seed",
-  async (preset, { db }) => {
-    const { max_attempts, gaps } = presets[preset] ?? expect.fail(preset);
-    await setPolicy(db, "a", { preset });
-    const { id, ...job } = await enqueue(db);
-    expect(job.max_attempts).toBe(max_attempts);
-    for (const gap of gaps) {
-      expect(await claimAndFail(db)).toMatchObject({ status: "queued" });
-      expect(await gapOf(db, id)).toBe(gap);
-      await travelToRun(db, id);
-    }
-    expect(await claimAndFail(db)).toMatchObject({ status: "dead" });
-  },
-);
+test.for(Object.keys(presets))("the preset %s has its executions and delays", async (preset, { db }) => {
+  const { max_attempts, gaps } = presets[preset] ?? expect.fail(preset);
+  await setPolicy(db, "a", { preset });
+  const { id, ...job } = await enqueue(db);
+  expect(job.max_attempts).toBe(max_attempts);
+  for (const gap of gaps) {
+    expect(await claimAndFail(db)).toMatchObject({ status: "queued" });
+    expect(await gapOf(db, id)).toBe(gap);
+    await travelToRun(db, id);
+  }
+  expect(await claimAndFail(db)).toMatchObject({ status: "dead" });
+});
 
 const everyKey = {
   base_ms: 5000,

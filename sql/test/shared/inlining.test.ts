@@ -11,6 +11,7 @@ import type { Sql } from "../support/kernel.ts";
 const calls: readonly string[] = [
   "add_cost(x.number, x.number)",
   "all_tenants()",
+  "attempts_for(x.number, x.number, x.number, x.flag)",
   "brief_lock_timeout()",
   "bucket_id(x.bytes, x.text, x.text, x.id, x.text)",
   "dedupe_modes()",

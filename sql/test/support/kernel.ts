@@ -72,6 +72,7 @@ export interface NewJob {
   expires_in?: string;
   traceparent?: string | null;
   notify?: boolean | null;
+  default_attempts?: number | null;
 }
 
 /** Enqueues a job, by default of tenant T and type 'a'. */

@@ -83,16 +83,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   } else {
     say("worker", `Running the handlers in ${folder}. The worker restarts when a file changes`);
     await runWatched({
-      args: [
-        "worker",
-        folder,
-        "--sync",
-        "--grace",
-        "5s",
-        "--api-schema",
-        schema,
-        ...(options.json ? ["--json"] : []),
-      ],
+      args: ["worker", folder, "--grace", "5s", "--api-schema", schema, ...(options.json ? ["--json"] : [])],
       env: { LOG_STACKS: "1", ...cli.process.env, DATABASE_URL: database.url },
       cwd,
       path: folder,

@@ -19,13 +19,15 @@ import { endWithParent, runWatched } from "../handlers/watch.ts";
 import { collect, count, readSpan, readTenant, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
+import { appVersionOf, withVersion } from "./sync.ts";
 
 interface HandlerOptions extends CommonOptions {
   readonly concurrency?: number;
   readonly types?: string[];
   readonly tenant?: string;
   readonly id?: string;
-  readonly sync?: boolean;
+  readonly sync: boolean;
+  readonly appVersion?: string;
 }
 
 interface WorkerCommandOptions extends HandlerOptions {
@@ -46,6 +48,7 @@ export function workerCommand(program: Command, cli: Cli): void {
       summary: "Run the handlers of a file or folder until stopped",
       details: [
         "Runs every exported definition.handle(…).",
+        "First writes their definitions to the policies of their types, if its login may (see jobforge sync).",
         "After SIGTERM or Ctrl-C, running jobs may finish; a second signal stops at once.",
         "Logs are JSON lines, or readable text in a terminal.",
       ].join(" "),
@@ -90,7 +93,7 @@ export function tickCommand(program: Command, cli: Cli): void {
 }
 
 function withHandlers(command: Command): Command {
-  return onDatabase(command)
+  return withVersion(onDatabase(command))
     .option(
       "--concurrency <number>",
       "the number of handlers that run at once (default: 10)",
@@ -99,7 +102,7 @@ function withHandlers(command: Command): Command {
     .option("--types <types>", "run only these types, separated by commas", collect)
     .option("--tenant <id>", "run only the jobs of this tenant", readTenant)
     .option("--id <name>", "the worker's name (default: host, process and a random part)")
-    .option("--sync", "first write the definitions to the policies of their types; needs jobforge_operator");
+    .option("--no-sync", "do not write the definitions to the policies of their types at start");
 }
 
 async function work(cli: Cli, path: string, options: WorkerCommandOptions): Promise<number> {
@@ -123,9 +126,8 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
   // A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself.
   await forge.transport.call("jobforge_get_policy", { p_type: "*" });
-  if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
   const worker = createWorker(forge, {
-    ...workerOptions(options, handlers),
+    ...workerOptions(cli, options, handlers),
     listen: options.listen,
     graceMs: options.grace,
     logger: options.json ? jsonLogger(cli.process.stdout, cli.process.env) : undefined,
@@ -152,19 +154,21 @@ async function monitored(
   return monitor;
 }
 
-function workerOptions(options: HandlerOptions, handlers: readonly JobHandler[]): WorkerOptions {
-  const { concurrency, tenant: tenantId, id } = options;
-  return { handlers, concurrency, tenantId, id };
+function workerOptions(cli: Cli, options: HandlerOptions, handlers: readonly JobHandler[]): WorkerOptions {
+  const { concurrency, tenant: tenantId, id, sync } = options;
+  return { handlers, concurrency, tenantId, id, sync, appVersion: appVersionOf(options, cli.process) };
 }
 
 /** Returns the arguments for the watched process: all but --watch and the database, which is in its environment. */
 function argumentsOf(options: WorkerCommandOptions): string[] {
-  const { concurrency, types, tenant, id, grace, apiSchema: schema, metricsPort, metricsHost } = options;
+  const { concurrency, types, tenant, id, appVersion, grace, apiSchema: schema } = options;
+  const { metricsPort, metricsHost } = options;
   const given: readonly (readonly [flag: string, value: string | number | undefined])[] = [
     ["--concurrency", concurrency],
     ["--types", types?.join(",")],
     ["--tenant", tenant],
     ["--id", id],
+    ["--app-version", appVersion],
     ["--grace", grace === undefined ? undefined : `${grace}ms`],
     ["--api-schema", schema],
     ["--metrics-port", metricsPort],
@@ -172,7 +176,7 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
   ];
   return [
     ...given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
-    ...(options.sync ? ["--sync"] : []),
+    ...(options.sync ? [] : ["--no-sync"]),
     ...(options.json ? ["--json"] : []),
     ...(options.listen ? [] : ["--no-listen"]),
   ];
@@ -181,9 +185,8 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
 async function tick(cli: Cli, path: string, options: TickOptions): Promise<number> {
   const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
   return await connected(cli, options, async ({ forge }, output) => {
-    if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
     const worker = createWorker(forge, {
-      ...workerOptions(options, handlers),
+      ...workerOptions(cli, options, handlers),
       handleCrashes: true,
       // Standard output is for the result.
       logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),

@@ -3,7 +3,7 @@
  * dead or canceled. Two jobs wait.
  */
 import { globalTenant, type Job, type JobForge } from "@jobforge/sdk-ts";
-import { broken, demoHandlers, flaky, greet, patient, pulse, refused, report } from "./handlers.ts";
+import { broken, flaky, greet, patient, pulse, refused, report } from "./handlers.ts";
 
 export interface Mix {
   /** Jobs that finish within seconds. */
@@ -14,7 +14,6 @@ export interface Mix {
 const tenant = { tenantId: globalTenant };
 
 export async function enqueueMix(forge: JobForge): Promise<Mix> {
-  await forge.sync(demoHandlers.map(({ definition }) => definition));
   await forge.schedules.ensure(pulse, "every minute", { ...tenant, every: "1m" });
   const inMs = (ms: number): Date => new Date(Date.now() + ms);
   const ending = [

@@ -24,8 +24,10 @@ export interface JobDefinitionOptions<
   readonly input?: Input | undefined;
   /** Checks the output when the handler returns, and again when a caller waits for the result. */
   readonly output?: Output | undefined;
+  /** A preset or numbers. `maxAttempts` is sent with each job; workers write the waits to the policy of the type. */
   readonly retry?: RetryPreset | RetryPolicy | undefined;
-  readonly timeoutMs?: number | undefined;
+  /** The longest time that a run may take. Default: one hour. Null: no limit. */
+  readonly timeoutMs?: number | null | undefined;
   readonly leaseMs?: number | undefined;
   /** The priority of jobs that do not set their own. */
   readonly priority?: number | undefined;
@@ -39,6 +41,8 @@ export interface JobDefinitionOptions<
   readonly tags?: readonly string[] | undefined;
   /** The dedupe key of an input. While a job with this key is queued or running, no second one is created. */
   dedupe?(input: StandardSchemaV1.InferOutput<Input>): string | undefined;
+  /** What an enqueue does when a live job has the same dedupe key, unless the call says otherwise. Default: `skip`. */
+  readonly dedupeMode?: DedupeMode | undefined;
   /** The subject of a job with this input. */
   subject?(input: StandardSchemaV1.InferOutput<Input>): string | undefined;
 }

@@ -1,6 +1,7 @@
 /** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
 import { checkDefinitionOf, checkEnqueueOptions, checkOptionNames } from "../arguments.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
+import { retryOf } from "../define/retry.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { JsonText } from "../json.ts";
 import { toKeys } from "../rows.ts";
@@ -51,11 +52,12 @@ function prepared(
     priority: priority ?? job.priority,
     dedupeKey: key,
     // The definition may leave an input without a key. Nothing is merged then.
-    dedupeMode: key === undefined ? undefined : dedupeMode,
+    dedupeMode: key === undefined ? undefined : (dedupeMode ?? job.dedupeMode),
     subject: subject ?? job.subject?.(checked),
   };
   checkEnqueueOptions(rest, tenantId, at);
-  return { tenantId, type: job.type, payload, keys: toKeys(rest) };
+  const keys = toKeys({ ...rest, defaultAttempts: retryOf(job)?.maxAttempts });
+  return { tenantId, type: job.type, payload, keys };
 }
 
 function noDedupeKey(at: string): InvalidArgumentError {

@@ -1,6 +1,6 @@
 /** Policies: how the jobs of a type are retried, leased, kept and shown. */
 import { checkPolicy, checkType } from "../arguments.ts";
-import { fromRow, toKeys } from "../rows.ts";
+import { fromRow, nameOf, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { RetryPreset } from "../words.ts";
 
@@ -21,6 +21,8 @@ export interface Policy {
   readonly retentionDays: number | undefined;
   readonly maxPriority: number | undefined;
   readonly redact: readonly string[];
+  /** The settings that an operator has made. Definitions do not replace them until they change themselves. */
+  readonly byHand: readonly string[];
   readonly updatedAt: Date | undefined;
   readonly updatedBy: string | undefined;
 }
@@ -54,7 +56,7 @@ export class Policies {
   /** How a type behaves: its own policy, or the default one, whose `type` is then `*`. */
   async get(type: string): Promise<Policy> {
     checkType(type);
-    return fromRow<Policy>(await this.#transport.call<object>("jobforge_get_policy", { p_type: type }));
+    return readPolicy(await this.#transport.call<object>("jobforge_get_policy", { p_type: type }));
   }
 
   /** Sets how a type behaves, or with `*` every type without a policy of its own. What is not given stays. */
@@ -62,6 +64,11 @@ export class Policies {
     if (type !== "*") checkType(type);
     checkPolicy(changes);
     const args = { p_type: type, p_policy: toKeys(changes) };
-    return fromRow<Policy>(await this.#transport.call<object>("jobforge_set_policy", args));
+    return readPolicy(await this.#transport.call<object>("jobforge_set_policy", args));
   }
+}
+
+function readPolicy(row: object): Policy {
+  const policy = fromRow<Policy>(row);
+  return { ...policy, byHand: (policy.byHand ?? []).map(nameOf) };
 }

@@ -2,14 +2,11 @@
 import type { JobDefinition } from "../define/definition.ts";
 import type { ScheduleDefinition } from "../define/schedule.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import type { Policies } from "../groups/policies.ts";
 import type { Transport } from "../transport/transport.ts";
-import { type PolicySync, syncPolicies } from "./policies.ts";
+import { type PolicySync, type PolicySyncOptions, syncPolicies } from "./policies.ts";
 import { type ScheduleSync, syncSchedules } from "./schedules.ts";
 
-export interface SyncOptions {
-  /** Returns what would change, and changes nothing. For policies, the right to read them is enough. */
-  readonly dryRun?: boolean | undefined;
+export interface SyncOptions extends PolicySyncOptions {
   /**
    * The name of the application that declares the definitions. It is required for schedules: the ones that the
    * application declared before and no longer declares are disabled. If it declares no schedules, all its earlier ones
@@ -23,9 +20,8 @@ export interface SyncOptions {
 /** Syncs policies first, then, for an `app`, its schedules. */
 export async function syncDefinitions(
   transport: Transport,
-  policies: Policies,
   definitions: readonly (JobDefinition | ScheduleDefinition)[],
-  { app, dryRun = false, tenantId }: SyncOptions,
+  { app, tenantId, ...options }: SyncOptions,
 ): Promise<(PolicySync | ScheduleSync)[]> {
   const jobs = definitions.flatMap((each) => ("job" in each ? [] : [each]));
   const schedules = definitions.flatMap((each) => ("job" in each ? [each] : []));
@@ -34,7 +30,8 @@ export async function syncDefinitions(
       field: "app",
       hint: "Name the application that declares them, so that sync can disable those it no longer declares.",
     });
-  const ofPolicies = await syncPolicies(policies, jobs, dryRun);
+  const ofPolicies = await syncPolicies(transport, jobs, options);
   if (app === undefined) return ofPolicies;
+  const { dryRun } = options;
   return [...ofPolicies, ...(await syncSchedules(transport, schedules, { app, tenantId, dryRun }))];
 }

@@ -7,7 +7,7 @@ export const sendMail = defineJob({
   type: "mail.send",
   input: z.object({ to: z.email(), subject: z.string(), at: z.coerce.date().optional() }),
   output: z.object({ messageId: z.string() }),
-  retry: "atlas",
+  retry: "gentle",
   tags: ["mail"],
   subject: (input) => `to:${input.to}`,
 });

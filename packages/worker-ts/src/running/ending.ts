@@ -90,8 +90,13 @@ export function refusal(thrown: unknown): Verdict {
 
 /** The reasons for which a run is aborted from outside of its handler. */
 export const abortReasons = {
-  timeout: (ms: number): JobAbortedError =>
-    new JobAbortedError("timeout", `The handler took longer than ${ms} ms`),
+  timeout: (ms: number, isDefault = false): JobAbortedError =>
+    new JobAbortedError(
+      "timeout",
+      isDefault
+        ? `The handler took longer than ${ms} ms, the default. Set timeoutMs in its definition; null means no limit`
+        : `The handler took longer than ${ms} ms`,
+    ),
   canceled: (): JobAbortedError => new JobAbortedError("canceled", "The job was canceled"),
   lost: (): JobAbortedError =>
     new JobAbortedError("lost", "The lease was lost: another worker may run the job"),

@@ -279,9 +279,13 @@ export class Runner implements ContextServices {
   // Aborts.
 
   #limitTime(run: Run, elapsedMs: number): void {
-    const { timeoutMs } = run.type;
-    if (timeoutMs === undefined) return;
-    this.#deadlines.set(run, timeoutMs - elapsedMs, () => this.#abort(run, abortReasons.timeout(timeoutMs)));
+    const { timeoutMs, hasDefaultTimeout } = run.type;
+    if (timeoutMs === undefined) {
+      this.#deadlines.clear(run);
+      return;
+    }
+    const timedOut = (): void => this.#abort(run, abortReasons.timeout(timeoutMs, hasDefaultTimeout));
+    this.#deadlines.set(run, timeoutMs - elapsedMs, timedOut);
   }
 
   #abort(run: Run, reason: JobAbortedError, graceMs: number = this.#parts.abortGraceMs): void {

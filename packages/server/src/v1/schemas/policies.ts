@@ -21,6 +21,7 @@ export const Policy = z
     retention_days: z.int().nullable(),
     max_priority: z.int().nullable(),
     redact: z.array(z.string()),
+    by_hand: z.array(z.string()),
     updated_at: Time,
     updated_by: z.string(),
   })
