@@ -46,6 +46,8 @@ async function setUp(ask: Ask, role: string): Promise<void> {
     p_policy: { retention_days: 7, audit_action: "SENT", base_ms: 1500 },
   });
   await ask("get_policy", { p_type: "a" });
+  await ask("list_policies", { p_filters: { limit: 10 } });
+  await ask("reset_policy", { p_type: "none" });
   await ask("set_tenant", { p_tenant_id: tenant, p_settings: { max_pending: 1000, weight: 2 } });
   await ask("set_limit", { p_scope: "key", p_key: "*", p_max_running: 5 });
   await ask("set_limit", { p_scope: "type", p_key: "rated", p_rate: 7, p_per: "90 seconds", p_burst: 3 });

@@ -1,10 +1,12 @@
 /** Declares commands, so that all of them have the same common options and the same form of help. */
-import type { JobForge } from "@jobforge/sdk-ts";
+import { bounds, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type Connection, type DatabaseOptions, withConnection } from "./connection.ts";
 import { exitCodes } from "./failures.ts";
 import { Output } from "./output/output.ts";
 import type { Column } from "./output/table.ts";
+import { wholeNumber } from "./output/values.ts";
+import { namingRole } from "./permission.ts";
 import type { CliProcess } from "./process.ts";
 
 /** One execution of the command line. */
@@ -54,6 +56,17 @@ export function onDatabase(command: Command): Command {
     );
 }
 
+/** Adds the options of a list that is read as a whole and shown in pages. */
+export function withPages(command: Command, what: string): Command {
+  return command
+    .option("--limit <number>", `the number of ${what} per page`, wholeNumber("--limit", bounds.pageSize), 50)
+    .option(
+      "--cursor <cursor>",
+      "continue after a page",
+      wholeNumber("--cursor", { min: 0, max: 1_000_000_000 }),
+    );
+}
+
 /** Wraps the action of a command. The action returns the exit code, or undefined for 0. */
 export function action<Args extends unknown[]>(
   cli: Cli,
@@ -68,13 +81,19 @@ export function outputOf(cli: Cli, options: CommonOptions): Output {
   return new Output(cli.process, options.json ?? false);
 }
 
-/** Connects to the database and does the work of a command. */
+/** Connects to the database and does the work of a command. If the login may not do it, names the role it needs. */
 export function connected<T>(
   cli: Cli,
   options: CommonOptions,
   work: (connection: Connection, output: Output) => Promise<T>,
 ): Promise<T> {
-  return withConnection(options, cli.process, (connection) => work(connection, outputOf(cli, options)));
+  return withConnection(options, cli.process, async (connection) => {
+    try {
+      return await work(connection, outputOf(cli, options));
+    } catch (error) {
+      throw await namingRole(error, connection);
+    }
+  });
 }
 
 /** Returns the action of a command that lists all items of one kind. */

@@ -1,5 +1,5 @@
 /** The `jobforge` command. Exit codes: 0 ok, 1 failed or problem found, 2 usage, 3 no connection, 4 not found. */
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import type { Cli } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
 import { shownOn } from "./output/terminal.ts";
@@ -10,19 +10,33 @@ export type { CliProcess } from "./process.ts";
 
 export async function runCli(args: readonly string[], process: CliProcess): Promise<number> {
   const cli: Cli = { process, exitCode: exitCodes.ok };
+  const program = createProgram(cli);
   try {
-    await createProgram(cli).parseAsync(args, { from: "user" });
+    await program.parseAsync(args, { from: "user" });
     return cli.exitCode;
   } catch (error) {
     const shown = helpShown(error);
     if (shown !== undefined) return shown;
-    const failure = explainFailure(error);
+    const failure = explainFailure(error, commandNamed(program, args));
     const text = args.includes("--json")
       ? `${JSON.stringify({ error: failure })}\n`
       : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`;
     process.stderr.write(shownOn(process.stderr, text));
     return failure.exitCode;
   }
+}
+
+/** Returns the command that the arguments name, such as `jobforge schedules add`, so that its help can be read. */
+function commandNamed(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let current = program;
+  for (const word of args) {
+    const next = current.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    current = next;
+  }
+  return names.join(" ");
 }
 
 /**

@@ -36,7 +36,11 @@ describe("jobforge jobs cancel", () => {
     expect(await json(["jobs", "cancel", other], db.url)).toMatchObject({ id: other, status: "canceled" });
     const again = await run(["jobs", "cancel", id], env);
     expect(again.exitCode).toBe(1);
-    expect(again.stderr).toContain("cannot be canceled");
+    expect(again.stderr).toMatch(
+      new RegExp(`^${id} cannot be canceled\\. It is already finished: canceled (now|\\d+.* ago)\\.\n`),
+    );
+    const refused = await run(["jobs", "cancel", id, "--json"], env);
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { name: "not_cancelable", exitCode: 1 } });
     expect(await run(["jobs", "cancel", U], env)).toMatchObject({ exitCode: 4 });
   });
 
@@ -116,6 +120,7 @@ describe("jobforge jobs cancel", () => {
       { DATABASE_URL: db.url },
       { terminal: {} },
     );
+    expect(stderr).toContain("0/3");
     expect(stderr).toContain("3/3");
     await enqueueMany(db, "a", 3);
     expect(await run(["jobs", "cancel", "--type", "a", "--yes"], { DATABASE_URL: db.url })).toMatchObject({
@@ -147,13 +152,28 @@ describe("jobforge jobs retry", () => {
   test("runs one job again, now or at another time", async ({ db }) => {
     const [id = "", later = ""] = await enqueueMany(db, "a", 2);
     await failAll(db, "a", "boom");
-    const { exitCode, stdout } = await run(["jobs", "retry", id], { DATABASE_URL: db.url });
-    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("is queued") });
+    const env = { DATABASE_URL: db.url };
+    expect(await run(["jobs", "retry", id], env)).toMatchObject({
+      exitCode: 0,
+      stdout: `${id} is queued, but cannot start:\n  No live worker handles the type a: none is alive\n`,
+    });
+    await db.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"]}')`);
+    expect(await run(["jobs", "retry", id], env)).toMatchObject({
+      exitCode: 0,
+      stdout: `${id} is queued and runs now.\n`,
+    });
+    await db.query("select jobforge_set_gate('type', 'a', true)");
+    expect(await json(["jobs", "retry", id], db.url)).toMatchObject({ id, obstacles: [{ code: "paused" }] });
+    await db.query("select jobforge_set_gate('type', 'a', false)");
     const rescheduled = await json<{ runAt: string }>(
       ["jobs", "retry", later, "--at", "2030-01-01T00:00:00Z"],
       db.url,
     );
     expect(rescheduled).toMatchObject({ id: later, status: "queued", runAt: "2030-01-01T00:00:00.000Z" });
+    await db.query("select from jobforge_claim_jobs('w', 1)");
+    const running = await run(["jobs", "retry", id], env);
+    expect(running).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(running.stderr).toContain(`${id} cannot be retried. It is running.`);
   });
 
   test("with filters it retries only failed and dead jobs", async ({ db }) => {

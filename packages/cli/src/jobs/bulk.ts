@@ -56,6 +56,7 @@ export async function changeMany(
   }
   const progress = output.progress(`${change}:`);
   let changed = 0;
+  if (matched > 0) progress.at(0, matched);
   try {
     for (const tenantId of tenants) {
       for (const status of new Set(statusesOf(tenantId, counts))) {

@@ -70,7 +70,7 @@ export interface LiveCount {
   /** When the oldest queued job became due, and how long ago that was. */
   readonly oldestRunAt: Date | undefined;
   readonly oldestMs: number | undefined;
-  /** False if the numbers are estimates. */
+  /** False if `queued` and `scheduled` are estimates. `running` is always exact. */
   readonly exact: boolean;
 }
 
