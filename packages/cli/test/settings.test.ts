@@ -177,7 +177,7 @@ describe("jobforge policies", () => {
     expect(await db.value("select count(*)::int from jobforge.policies")).toBe(1);
   });
 
-  test("a login without the right is told which role it needs", async ({ db }) => {
+  test("an error names the role that a login needs", async ({ db }) => {
     const { role, url } = await db.createLogin("jobforge_reader");
     const refused = await run(["policies", "set", "a", "--max-attempts", "2"], { DATABASE_URL: url });
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });

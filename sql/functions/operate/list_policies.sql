@@ -1,6 +1,6 @@
--- Returns the default policy, whose type is '*', and the policies that types have of their own, as an array in the order
--- of their types. Filters: limit (50, at most 1000), cursor (the type of the last policy of the previous page). JF002
--- for an unknown or malformed filter.
+-- Returns the default policy, whose type is '*', and the policies that types have of their own, as an array in the
+-- order of their types. Filters: limit (50, at most 1000), cursor (the type of the last policy of the previous page).
+-- JF002 for an unknown or malformed filter.
 -- Who: operators. Locks nothing.
 create or replace function :"api_schema".jobforge_list_policies(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable

@@ -1,6 +1,6 @@
--- Removes the policy of a type, so that the default policy applies to it. With '*' the default policy gets the values of
--- a new installation. It takes effect as a change by jobforge_set_policy does. Returns {type, reset, policy}: whether
--- there was something to reset, and the policy that applies now.
+-- Removes the policy of a type, so that the default policy applies to it. With '*' the default policy gets the values
+-- of a new installation. It takes effect as a change by jobforge_set_policy does. Returns {type, reset, policy}:
+-- whether there was something to reset, and the policy that applies now.
 -- Who: operators. JF002 for a malformed type.
 create or replace function :"api_schema".jobforge_reset_policy(p_type text) returns jsonb
 language plpgsql

@@ -1,9 +1,9 @@
 -- Counts live jobs, grouped by p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running,
--- with the due time of the oldest queued job and the milliseconds since then. Up to p_cap live jobs (10,000) the
--- counts are exact. Beyond that queued and scheduled are estimates from a sample of the table, exact is false, and types
--- and tenants with few queued jobs may be missing. running is always exact. Across all tenants, types with at most 1,000 jobs of each kind are counted exactly, up
--- to 200 types: first those that have a policy or a worker. If there are more than 1,000 types, the others are summed
--- up as the type '*'.
+-- with the due time of the oldest queued job and the milliseconds since then. Up to p_cap live jobs (10,000) the counts
+-- are exact. Beyond that queued and scheduled are estimates from a sample of the table, exact is false, and types and
+-- tenants with few queued jobs may be missing. running is always exact. Across all tenants, types with at most 1,000
+-- jobs of each kind are counted exactly, up to 200 types: first those that have a policy or a worker. If there are more
+-- than 1,000 types, the others are summed up as the type '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing; reads at most a few
 -- thousand pages, however many jobs there are.
 create or replace function :"api_schema".jobforge_count_live(

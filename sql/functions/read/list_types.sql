@@ -1,9 +1,9 @@
 -- Returns all types: those with live jobs, with jobs that finished within p_span (an hour; at most seven days), with
 -- their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the oldest due job,
--- how runs ended within the span with the median wait and run times in milliseconds, the number of live workers for
--- it, and whether it is paused. exact is false where due and scheduled were estimated, as in
--- jobforge_count_live; running is always exact. If there are more than 1,000 types, the others are summed up as the type '*', whose times are
--- null. A role that is bound to a tenant counts that tenant's jobs.
+-- how runs ended within the span with the median wait and run times in milliseconds, the number of live workers for it,
+-- and whether it is paused. exact is false where due and scheduled were estimated, as in jobforge_count_live; running
+-- is always exact. If there are more than 1,000 types, the others are summed up as the type '*', whose times are null.
+-- A role that is bound to a tenant counts that tenant's jobs.
 -- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (

@@ -7,7 +7,7 @@ const usual: ReadonlySet<string> = new Set([
   ...["running", "succeeded", "failed", "dead", "canceled"],
 ]);
 
-/** Returns the obstacles of a job that somebody must remove, such as a gate or a missing worker. */
+/** Returns the obstacles of a job that an operator must remove, such as a gate or a missing worker. */
 export async function obstaclesOf(
   forge: JobForge,
   id: string,
