@@ -43,6 +43,19 @@ export function addGroup(parent: Command, name: string, summary: string): Comman
   return parent.command(name).summary(summary).description(`${summary}.`);
 }
 
+/** Returns the command that the arguments name, such as `jobforge schedules add`, so that its help can be read. */
+export function commandNamed(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let current = program;
+  for (const word of args) {
+    const next = current.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    current = next;
+  }
+  return names.join(" ");
+}
+
 /** Adds the options of a command that needs a database. */
 export function onDatabase(command: Command): Command {
   return command

@@ -1,6 +1,6 @@
 /** The `jobforge` command. Exit codes: 0 ok, 1 failed or problem found, 2 usage, 3 no connection, 4 not found. */
-import { type Command, CommanderError } from "commander";
-import type { Cli } from "./command.ts";
+import { CommanderError } from "commander";
+import { type Cli, commandNamed } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
 import { shownOn } from "./output/terminal.ts";
 import type { CliProcess } from "./process.ts";
@@ -24,19 +24,6 @@ export async function runCli(args: readonly string[], process: CliProcess): Prom
     process.stderr.write(shownOn(process.stderr, text));
     return failure.exitCode;
   }
-}
-
-/** Returns the command that the arguments name, such as `jobforge schedules add`, so that its help can be read. */
-function commandNamed(program: Command, args: readonly string[]): string {
-  const names = [program.name()];
-  let current = program;
-  for (const word of args) {
-    const next = current.commands.find((each) => each.name() === word);
-    if (next === undefined) break;
-    names.push(word);
-    current = next;
-  }
-  return names.join(" ");
 }
 
 /**

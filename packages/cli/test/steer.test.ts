@@ -128,6 +128,23 @@ describe("jobforge jobs cancel", () => {
     });
   });
 
+  test("changes all jobs although their count ends at 100,000", async ({ db }) => {
+    await enqueueMany(db, "a", 1, U);
+    await db.query(
+      `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 'a')) from generate_series(1, 25000)))
+       from generate_series(1, 4)`,
+      [T],
+    );
+    const args = ["jobs", "cancel", "--type", "a"];
+    const asked = await run(args, { DATABASE_URL: db.url });
+    expect(asked.stderr).toContain("This cancels at least 100,000 jobs of at least 1 tenant.");
+    expect(await json([...args, "--yes"], db.url)).toEqual({
+      matched: 100_001,
+      changed: 100_001,
+      tenants: 2,
+    });
+  });
+
   test("without an id or a filter it changes nothing", async ({ db }) => {
     const [id = ""] = await enqueueMany(db, "a", 1);
     for (const args of [
