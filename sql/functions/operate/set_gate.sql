@@ -61,19 +61,27 @@ begin
     end);
 end $$;
 
--- Returns whether a type is in use: a job or a schedule has it, or it has a policy or a worker. Reads the registry of
--- types, which may be large, so it is for the calls of operators.
+-- Returns whether a type is in use: a job or a schedule has it, or it has a policy or a worker. Indexes find a type
+-- that is in use, but for one with nothing but schedules or parked jobs, and for one that is not in use, it reads an
+-- index of the registry of types. So it is for the calls of operators.
 create or replace function jobforge.knows_type(p_type text) returns boolean
-language sql stable as $$
-  select exists (select from jobforge.policies p where p.type = p_type)
+language plpgsql stable
+set enable_seqscan = off as $$
+begin
+  return exists (select from jobforge.policies p where p.type = p_type)
     or exists (select from jobforge.workers w where p_type = any (jobforge.worker_types(w.info)))
-    or exists (select from jobforge.tenant_types t where t.type = p_type)
-$$;
+    or exists (select from jobforge.jobs j where j.state = 'ready' and j.type = p_type)
+    or exists (select from jobforge.jobs j where j.state = 'waiting' and j.type = p_type)
+    or exists (select from jobforge.archive a where a.type = p_type)
+    or exists (select from jobforge.tenant_types t where t.type = p_type);
+end $$;
 
 -- Returns whether a tenant is in use: it has jobs or schedules, settings, or a role that is bound to it.
 create or replace function jobforge.knows_tenant(p_tenant_id uuid) returns boolean
-language sql stable as $$
-  select exists (select from jobforge.tenant_types t where t.tenant_id = p_tenant_id)
+language plpgsql stable
+set enable_seqscan = off as $$
+begin
+  return exists (select from jobforge.tenant_types t where t.tenant_id = p_tenant_id)
     or exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id)
-    or exists (select from jobforge.role_bindings b where b.tenant_id = p_tenant_id)
-$$;
+    or exists (select from jobforge.role_bindings b where b.tenant_id = p_tenant_id);
+end $$;
