@@ -56,6 +56,8 @@ async function setUp(ask: Ask, role: string): Promise<void> {
   });
   await ask("list_tenants", {});
   await ask("tenant_id", { p_text: "org_123" });
+  await ask("list_policies", { p_filters: { limit: 10 } });
+  await ask("reset_policy", { p_type: "none" });
   await ask("set_limit", { p_scope: "key", p_key: "*", p_max_running: 5 });
   await ask("set_limit", { p_scope: "type", p_key: "rated", p_rate: 7, p_per: "90 seconds", p_burst: 3 });
   await ask("bind_role", { p_role: role, p_tenant_id: null });

@@ -1,17 +1,24 @@
 /**
- * Runs the samples of docs/reference/cli.md: the `console` blocks, in order, on one database. A line that starts with
- * `$ jobforge` is a command, and the lines after it are its output. `…` stands for text that differs from run to run.
- * `exit=4` in the opening line is the exit code of the last command of the block. Commands that run until Ctrl-C are in
+ * Runs the samples of docs/reference/cli.md and docs/guides/troubleshooting.md: the `console` blocks of a page, in
+ * order, on one database. A line that starts with `$ jobforge` is a command, and the lines after it are its output. `…`
+ * stands for text that differs from run to run. `exit=4` in the opening line is the exit code of the last command of
+ * the block. `ID` in a command is the id that a sample of the page printed last. Commands that run until Ctrl-C are in
  * blocks with `run=false`. For them the test only checks that their options exist.
  */
 import { describe, expect } from "vitest";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { runCli } from "../../packages/cli/src/run.ts";
 import { test } from "../../test/database.ts";
-import { type Block, readPage, sectionOf } from "./markdown.ts";
+import { type Block, type Page, readPage, sectionOf } from "./markdown.ts";
 
 const page = readPage("docs/reference/cli.md");
-const blocks = page.blocks.filter(({ language }) => language === "console");
+const blocks = consoleBlocks(page);
+const pages: readonly Page[] = [page, readPage("docs/guides/troubleshooting.md")];
+const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+function consoleBlocks({ blocks: all }: Page): Block[] {
+  return all.filter(({ language }) => language === "console");
+}
 
 interface Sample {
   readonly args: readonly string[];
@@ -19,15 +26,15 @@ interface Sample {
   readonly place: string;
 }
 
-function samplesOf(block: Block): Sample[] {
+function samplesOf({ name }: Page, block: Block): Sample[] {
   return block.text
     .split(/^\$ /m)
     .slice(1)
     .map((text) => {
       const [command = "", ...lines] = text.split("\n");
       const [program, ...args] = wordsOf(command);
-      expect(program, `${page.name}:${block.line}`).toBe("jobforge");
-      return { args, expected: lines.join("\n").trim(), place: `${page.name}:${block.line}: ${command}` };
+      expect(program, `${name}:${block.line}`).toBe("jobforge");
+      return { args, expected: lines.join("\n").trim(), place: `${name}:${block.line}: ${command}` };
     });
 }
 
@@ -55,11 +62,14 @@ function patternOf(expected: string): RegExp {
   return new RegExp(`^${literal.replaceAll(/ {2,}/g, " +").replaceAll("…", "[\\s\\S]*?")}$`);
 }
 
-test("the samples print the output that the page shows", async ({ db }) => {
-  for (const block of blocks.filter(({ options }) => options["run"] !== "false")) {
-    const samples = samplesOf(block);
+test.for(pages)("the samples of $name print the output that the page shows", async (shown, { db }) => {
+  let last = "";
+  for (const block of consoleBlocks(shown).filter(({ options }) => options["run"] !== "false")) {
+    const samples = samplesOf(shown, block);
     for (const [index, { args, expected, place }] of samples.entries()) {
-      const { exitCode, output } = await run(args, db.url);
+      const given = args.map((word) => (word === "ID" ? last : word));
+      const { exitCode, output } = await run(given, db.url);
+      last = id.exec(output)?.[0] ?? last;
       const wanted = index === samples.length - 1 ? Number(block.options["exit"] ?? 0) : 0;
       expect(exitCode, `${place}\n${output}`).toBe(wanted);
       if (expected !== "") expect(output, place).toMatch(patternOf(expected));
@@ -113,8 +123,13 @@ describe("every command", () => {
 });
 
 test("samples that are not run name options that exist", async () => {
-  for (const block of blocks.filter(({ options }) => options["run"] === "false")) {
-    for (const { args, place } of samplesOf(block)) {
+  const idle = pages.flatMap((each) =>
+    consoleBlocks(each)
+      .filter(({ options }) => options["run"] === "false")
+      .map((block) => samplesOf(each, block)),
+  );
+  for (const samples of idle) {
+    for (const { args, place } of samples) {
       const command = args.slice(
         0,
         args.findIndex((word) => /^(--|\.)/.test(word)),

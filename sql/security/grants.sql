@@ -46,6 +46,8 @@ language sql stable as $$
     ('jobforge_set_policy', 'api', '{jobforge_operator}'),
     ('jobforge_sync_policies', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_get_policy', 'api', '{jobforge_worker,jobforge_operator}'),
+    ('jobforge_list_policies', 'api', '{jobforge_operator}'),
+    ('jobforge_reset_policy', 'api', '{jobforge_operator}'),
     ('jobforge_set_gate', 'api', '{jobforge_operator}'),
     ('jobforge_list_gates', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_set_limit', 'api', '{jobforge_operator}'),

@@ -1,10 +1,12 @@
 /** Declares commands, so that all of them have the same common options and the same form of help. */
-import type { JobForge } from "@jobforge/sdk-ts";
+import { bounds, type JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { type Connection, type DatabaseOptions, withConnection } from "./connection.ts";
 import { exitCodes } from "./failures.ts";
 import { Output } from "./output/output.ts";
 import type { Column } from "./output/table.ts";
+import { wholeNumber } from "./output/values.ts";
+import { namingRole } from "./permission.ts";
 import type { CliProcess } from "./process.ts";
 
 /** One execution of the command line. */
@@ -41,6 +43,19 @@ export function addGroup(parent: Command, name: string, summary: string): Comman
   return parent.command(name).summary(summary).description(`${summary}.`);
 }
 
+/** Returns the command that the arguments name, such as `jobforge schedules add`, so that its help can be read. */
+export function commandNamed(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let current = program;
+  for (const word of args) {
+    const next = current.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    current = next;
+  }
+  return names.join(" ");
+}
+
 /** Adds the options of a command that needs a database. */
 export function onDatabase(command: Command): Command {
   return command
@@ -51,6 +66,17 @@ export function onDatabase(command: Command): Command {
     .option(
       "--api-schema <name>",
       "the schema of JobForge's functions (default: JOBFORGE_API_SCHEMA, else public)",
+    );
+}
+
+/** Adds the options of a list that is read as a whole and shown in pages. */
+export function withPages(command: Command, what: string): Command {
+  return command
+    .option("--limit <number>", `the number of ${what} per page`, wholeNumber("--limit", bounds.pageSize), 50)
+    .option(
+      "--cursor <cursor>",
+      "continue after a page",
+      wholeNumber("--cursor", { min: 0, max: 1_000_000_000 }),
     );
 }
 
@@ -68,13 +94,19 @@ export function outputOf(cli: Cli, options: CommonOptions): Output {
   return new Output(cli.process, options.json ?? false);
 }
 
-/** Connects to the database and does the work of a command. */
+/** Connects to the database and does the work of a command. If the login may not do it, names the role it needs. */
 export function connected<T>(
   cli: Cli,
   options: CommonOptions,
   work: (connection: Connection, output: Output) => Promise<T>,
 ): Promise<T> {
-  return withConnection(options, cli.process, (connection) => work(connection, outputOf(cli, options)));
+  return withConnection(options, cli.process, async (connection) => {
+    try {
+      return await work(connection, outputOf(cli, options));
+    } catch (error) {
+      throw await namingRole(error, connection);
+    }
+  });
 }
 
 /** Returns the action of a command that lists all items of one kind. */

@@ -14,9 +14,14 @@ export class UsageError extends Error {
   override readonly name: string = "UsageError";
 }
 
-/** The named job, schedule, file or other item does not exist. */
+/** The named job, schedule, file or other item does not exist, or a file cannot be read or written. */
 export class NotFoundError extends Error {
   override readonly name: string = "NotFoundError";
+  readonly hint: string;
+  constructor(message: string, hint = "") {
+    super(message);
+    this.hint = hint;
+  }
 }
 
 /** The command cannot do its work, for a reason that the user can fix. */
@@ -53,13 +58,14 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "57P03",
 ]);
 
-export function explainFailure(error: unknown): Failure {
+/** `command` is what the user ran, such as `jobforge schedules add`. */
+export function explainFailure(error: unknown, command = "jobforge"): Failure {
   if (error instanceof UsageError || error instanceof CommanderError) {
     const message = messageOf(error).replace(/^error: /, "");
-    return { name: "usage", message, hint: "Run jobforge --help.", exitCode: exitCodes.usage };
+    return { name: "usage", message, hint: `Run ${command} --help.`, exitCode: exitCodes.usage };
   }
   if (error instanceof NotFoundError) {
-    return { name: "not_found", message: error.message, hint: "", exitCode: exitCodes.notFound };
+    return { name: "not_found", message: error.message, hint: error.hint, exitCode: exitCodes.notFound };
   }
   if (error instanceof MigrationError && error.code === "invalid_api_schema") {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.usage };

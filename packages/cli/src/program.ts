@@ -2,13 +2,16 @@
 import { version } from "@jobforge/sql";
 import { Command } from "commander";
 import type { Cli } from "./command.ts";
+import { auditCommand } from "./commands/audit.ts";
 import { deadCommands } from "./commands/dead.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { enqueueCommand } from "./commands/enqueue.ts";
 import { gatesCommands } from "./commands/gates.ts";
 import { jobsCommands } from "./commands/jobs.ts";
+import { limitsCommands } from "./commands/limits.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { policiesCommands } from "./commands/policies.ts";
 import { schedulesCommands } from "./commands/schedules.ts";
 import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
@@ -16,6 +19,7 @@ import { syncCommand } from "./commands/sync.ts";
 import { tenantsCommands } from "./commands/tenants.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 
@@ -31,10 +35,14 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   deadCommands,
   schedulesCommands,
   typesCommands,
+  policiesCommands,
+  limitsCommands,
   gatesCommands,
   tenantsCommands,
   workersCommand,
   statsCommand,
+  usageCommand,
+  auditCommand,
   tokenCommands,
   doctorCommand,
 ];

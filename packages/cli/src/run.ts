@@ -1,6 +1,6 @@
 /** The `jobforge` command. Exit codes: 0 ok, 1 failed or problem found, 2 usage, 3 no connection, 4 not found. */
 import { CommanderError } from "commander";
-import type { Cli } from "./command.ts";
+import { type Cli, commandNamed } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
 import { shownOn } from "./output/terminal.ts";
 import type { CliProcess } from "./process.ts";
@@ -8,13 +8,14 @@ import { createProgram } from "./program.ts";
 
 export async function runCli(args: readonly string[], process: CliProcess): Promise<number> {
   const cli: Cli = { process, exitCode: exitCodes.ok };
+  const program = createProgram(cli);
   try {
-    await createProgram(cli).parseAsync(args, { from: "user" });
+    await program.parseAsync(args, { from: "user" });
     return cli.exitCode;
   } catch (error) {
     const shown = helpShown(error);
     if (shown !== undefined) return shown;
-    const failure = explainFailure(error);
+    const failure = explainFailure(error, commandNamed(program, args));
     const text = args.includes("--json")
       ? `${JSON.stringify({ error: failure })}\n`
       : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`;

@@ -134,6 +134,16 @@ describe("jobforge doctor", () => {
     expect(await examine(db.url, 1)).toMatchObject({ workers: "problem", types: "problem" });
   });
 
+  test("names the types without a worker, and counts in words", async ({ db }) => {
+    await healthy(db);
+    for (const type of ["b", "a b", "c", "d", "e", "f"])
+      await db.query("select jobforge_enqueue_job($1, $2)", [T, type]);
+    const { stdout } = await run(["doctor"], { DATABASE_URL: db.url });
+    expect(stdout).toContain("No worker runs a b, b, c, d, e and 1 more; 6 jobs due.");
+    expect(stdout).toContain("jobforge jobs cancel --type 'a b,b,c,d,e'");
+    expect(stdout).toContain("1 problem, 0 warnings, 0 skipped");
+  });
+
   test("new shelves of the archive are not drift", async ({ db }) => {
     await healthy(db);
     await db.query(`select jobforge_set_policy('a', '{"retention_days": 7}')`);

@@ -76,7 +76,12 @@ describe("jobforge enqueue", () => {
     await run(args, { DATABASE_URL: db.url });
     const late = await run([...args, "--wait", "1ms"], { DATABASE_URL: db.url });
     expect(late.exitCode).toBe(1);
-    expect(late.stderr).toContain("did not finish within 1 ms");
+    expect(late.stderr).toContain(
+      "did not finish within 1ms. No live worker handles the type a: none is alive.",
+    );
+    expect(late.stderr).toContain("jobforge jobs tail ");
+    const document = await run([...args, "--wait", "1ms", "--json"], { DATABASE_URL: db.url });
+    expect(JSON.parse(document.stderr)).toMatchObject({ error: { name: "wait_timeout", exitCode: 1 } });
     await db.query(
       `select jobforge_complete_job(id, 'w', 'failed', '{"message": "boom"}', p_retry => false) from jobforge_claim_jobs('w')`,
     );
@@ -88,7 +93,8 @@ describe("jobforge enqueue", () => {
   test.for<readonly [args: string[], exitCode: number, message: string]>([
     [["enqueue"], 2, "missing required argument 'type'"],
     [["enqueue", "a", "{no json"], 2, "The payload is not valid JSON"],
-    [["enqueue", "a", "@/no/such/file"], 4, "The payload file /no/such/file cannot be read"],
+    [["enqueue", "a", "@/no/such/file"], 4, "The file /no/such/file cannot be read: it does not exist."],
+    [["enqueue", "a", "@/"], 4, "The file / cannot be read: it is a directory."],
     [["enqueue", "a", "--in", "soon"], 2, '"soon" is not a valid time span'],
     [["enqueue", "a", "--in", "1h", "--run-at", "2030-01-01T00:00:00Z"], 2, "not both"],
     [["enqueue", "a", "--tenant", "acme"], 2, "tenantId"],

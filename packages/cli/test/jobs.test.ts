@@ -109,8 +109,40 @@ describe("jobforge jobs list", () => {
     await db.query("select jobforge_bind_role($1, $2)", [role, T]);
     const { exitCode, stderr } = await run(["jobs", "list"], { DATABASE_URL: url });
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/permission denied/i);
+    expect(stderr).toBe(
+      [
+        "permission denied for function jobforge_search_jobs",
+        `The login ${role} needs the role jobforge_operator: grant jobforge_operator to ${role};`,
+        "",
+      ].join("\n"),
+    );
+    const shown = await run(["types", "list", "--json"], { DATABASE_URL: url });
+    expect(JSON.parse(shown.stderr)).toMatchObject({
+      error: { name: "forbidden", hint: expect.stringContaining("jobforge_operator or jobforge_reader") },
+    });
   });
+
+  test.for([80, 60, 40, 12])(
+    "in %d columns no row wraps, and the type stays readable",
+    async (columns, { db }) => {
+      await db.query(
+        `select jobforge_enqueue_job($1, 'mail.send', p_subject => repeat('subject ', 10)) from generate_series(1, 2)`,
+        [T],
+      );
+      await db.query(
+        `select jobforge_complete_job(id, 'w', 'failed', jsonb_build_object('message', repeat('failure ', 20)))
+       from jobforge_claim_jobs('w', 1)`,
+      );
+      await db.query("select from jobforge_claim_jobs('w', 1)");
+      const env = { DATABASE_URL: db.url, NO_COLOR: "1" };
+      const { stdout } = await run(["jobs", "list"], env, { terminal: { columns } });
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines).toHaveLength(3);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+      if (columns < 60) return;
+      for (const line of lines.slice(1)) expect(line).toMatch(/^…[0-9a-f-]+ +mail\.send +(queued|running) /);
+    },
+  );
 });
 
 describe("jobforge jobs explain", () => {
@@ -278,6 +310,13 @@ describe("jobforge jobs export", () => {
   });
 
   test("refuses other formats", async ({ db }) => {
+    for (const path of ["/no/such/directory/jobs.csv", "/"]) {
+      const refused = await run(["jobs", "export", "--output", path], { DATABASE_URL: db.url });
+      expect(refused).toMatchObject({ exitCode: 4, stdout: "" });
+      expect(refused.stderr).toMatch(
+        /^The file .* cannot be written: (its directory does not exist|it is a directory)\.\n$/,
+      );
+    }
     expect(await run(["jobs", "export", "--format", "xml"], { DATABASE_URL: db.url })).toMatchObject({
       exitCode: 2,
     });

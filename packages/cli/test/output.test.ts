@@ -100,6 +100,25 @@ describe("tables", () => {
     expect(text.split("\n")[1]).toBe("a.very.long.t…     5");
   });
 
+  test("cut ids and errors first, at the start or the end, and leave out empty columns", () => {
+    const wide: readonly Column<{ id: string; type: string; error: string }>[] = [
+      { title: "id", value: ({ id }) => id, shrinks: "first", cut: "start" },
+      { title: "type", value: ({ type }) => type, shrinks: true },
+      { title: "wait", value: () => "1m 30s", shrinks: "away" },
+      { title: "empty", value: () => "", shrinks: "first" },
+      { title: "error", value: ({ error }) => error, shrinks: "first" },
+    ];
+    const row = { id: "0123456789abcdef", type: "report.build", error: "Timeout after 20 ms" };
+    const line = (width: number): string | undefined => table(wide, [row], { style, width }).split("\n")[1];
+    expect(line(80)).toBe("0123456789abcdef  report.build  1m 30s         Timeout after 20 ms");
+    expect(line(50)).toBe("0123456789abcdef  report.build  1m 30s  Timeout a…");
+    expect(line(40)).toBe("…9abcdef  report.build  1m 30s  Timeout…");
+    expect(line(34)).toBe("…9abcdef  report.build  Timeout…");
+    expect(line(30)).toBe("…9abcdef  report.build");
+    expect(line(20)).toBe("report.build");
+    expect(line(6)).toBe("repor…");
+  });
+
   test("contain no control characters that could manipulate the terminal", () => {
     expect(plain("a\u001b[2Jb\nc\rd\u0007")).toBe("ab c d ");
   });

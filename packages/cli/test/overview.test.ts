@@ -85,10 +85,31 @@ describe("jobforge stats", () => {
     expect(coloured.stdout).toContain("\u001b[33mpaused");
   });
 
+  test("the help shows time spans, not milliseconds", async () => {
+    for (const args of [["stats"], ["types", "list"], ["jobs", "tail"], ["usage"]])
+      expect((await run([...args, "--help"])).stdout).not.toMatch(/default: \d{4,}/);
+    expect((await run(["stats", "--help"])).stdout).toMatch(/\(default:\s+1h\)/);
+  });
+
   test("jobforge_reader may read it", async ({ db }) => {
     const { url } = await db.createLogin("jobforge_reader");
     expect(await json(["stats"], url)).toMatchObject({ due: 0, oldestDueAt: null });
   });
+});
+
+test("estimates are marked, and running jobs are counted", async ({ db }) => {
+  await db.query(
+    `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 'many')) from generate_series(1, 40000)))
+     from generate_series(1, 3)`,
+    [T],
+  );
+  await db.query("select count(*) from jobforge_claim_jobs('w', 7)");
+  await db.query("select jobforge_set_gate('type', 'many', true)");
+  const { stdout } = await run(["stats"], { DATABASE_URL: db.url });
+  expect(stdout).toMatch(/^now +~[\d,]+ due, the oldest .*; ~0 scheduled; 7 running$/m);
+  expect(stdout).toMatch(/^paused +type many \(~[\d,]+ waiting\)$/m);
+  expect(stdout).toMatch(/^many +~[\d,]+ +~0 +7 /m);
+  expect(await json(["stats"], db.url)).toMatchObject({ running: 7, exact: false });
 });
 
 describe("jobforge workers", () => {
@@ -133,10 +154,11 @@ describe("jobforge gates", () => {
       cursor: null,
     });
     expect((await run(["gates", "list"], env, { terminal: {} })).stdout).toContain("mail.send");
-    expect(await json(["gates", "resume", "--type", "mail.send"], db.url)).toEqual({
+    expect(await json(["gates", "resume", "--type", "mail.send"], db.url)).toMatchObject({
       scope: "type",
       key: "mail.send",
       paused: false,
+      wasPaused: true,
     });
     expect(await run(["gates", "list"], env)).toMatchObject({ exitCode: 0, stdout: "Nothing is paused.\n" });
   });
@@ -148,7 +170,41 @@ describe("jobforge gates", () => {
       paused: true,
       reason: null,
       until: null,
+      wasPaused: false,
+      known: false,
     });
+  });
+
+  test("resuming what is not paused ends with 4 and says what is paused", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    await run(["gates", "pause", "--type", "mail.send"], env);
+    expect(await run(["gates", "resume", "--type", "mail.sned"], env)).toEqual({
+      exitCode: 4,
+      stdout: "",
+      stderr: "Type mail.sned is not paused.\nPaused now: type mail.send.\n",
+    });
+    expect(await run(["gates", "resume", "--type", "mail.send"], env)).toMatchObject({ exitCode: 0 });
+    expect(await run(["gates", "resume", "--type", "mail.send"], env)).toMatchObject({
+      exitCode: 4,
+      stderr: "Type mail.send is not paused.\nNothing is paused.\n",
+    });
+    await run(["gates", "pause", "--type", "mail.send"], env);
+    await run(["gates", "pause", "--all", "--yes"], env);
+    expect((await run(["gates", "resume", "--type", "mail.send"], env)).stderr).toContain(
+      "Everything is still paused",
+    );
+  });
+
+  test("pausing what is not known says so, and pauses it", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const unknown = await run(["gates", "pause", "--type", "mail.sned"], env);
+    expect(unknown).toMatchObject({ exitCode: 0, stdout: "Type mail.sned is paused.\n" });
+    expect(unknown.stderr).toContain("No job, schedule, policy or worker has the type mail.sned.");
+    await populate(db);
+    expect(await run(["gates", "pause", "--type", "mail.send"], env)).toMatchObject({ stderr: "" });
+    expect((await run(["gates", "pause", "--type", "mail.send"], env)).stderr).toContain(
+      "It was paused before",
+    );
   });
 
   test("asks before it pauses everything", async ({ db }) => {

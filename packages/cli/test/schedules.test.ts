@@ -100,6 +100,35 @@ describe("jobforge schedules", () => {
     expect(await db.value("select count(*)::int from jobforge_claim_jobs('w')")).toBe(1);
   });
 
+  test("delete removes one schedule", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    for (const key of ["weekly", "other"])
+      await json(["schedules", "add", "report.build", key, ...cron], db.url);
+    expect(await run(["schedules", "delete", ...weekly], env)).toEqual({
+      exitCode: 0,
+      stdout: "report.build weekly: deleted.\n",
+      stderr: "",
+    });
+    expect(await db.query("select key from jobforge_schedules")).toEqual([{ key: "other" }]);
+    expect(await json(["schedules", "delete", "report.build", "other"], db.url)).toMatchObject({
+      key: "other",
+      deleted: true,
+    });
+    expect(await run(["schedules", "delete", ...weekly], env)).toMatchObject({ exitCode: 4, stdout: "" });
+  });
+
+  test("an interval without a unit is refused with the help of this command", async ({ db }) => {
+    expect(await run(["schedules", "add", ...weekly, "--every", "5"], { DATABASE_URL: db.url })).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: [
+        '--every "5" has no unit. Use a form such as 90s, 15m, 1h30m or 1d.',
+        "Run jobforge schedules add --help.",
+        "",
+      ].join("\n"),
+    });
+  });
+
   test("next shows the next runs of a schedule or an expression", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     const expression = ["schedules", "next", "--cron", "0 12 1 1 *", "--count", "3"];
@@ -134,6 +163,8 @@ describe("jobforge schedules", () => {
       ["add", ...weekly, "--every", "1h", "--payload", "{"],
       ["add", ...weekly, "--cron", "every monday"],
       ["add", ...weekly, "--every", "1h", "--overlap", "perhaps"],
+      ["add", ...weekly, "--every", "5"],
+      ["add", ...weekly, "--every", "1.5 "],
       ["next", "report.build"],
       ["next", ...weekly, "--cron", "* * * * *"],
       ["next", "--cron", "0 0 30 2 *"],
@@ -142,7 +173,7 @@ describe("jobforge schedules", () => {
         args,
         { exitCode: 2, stdout: "" },
       ]);
-    for (const name of ["enable", "disable", "run", "next"])
+    for (const name of ["enable", "disable", "run", "next", "delete"])
       expect(await run(["schedules", name, ...weekly], env)).toMatchObject({ exitCode: 4, stdout: "" });
   });
 });

@@ -36,7 +36,11 @@ describe("jobforge jobs cancel", () => {
     expect(await json(["jobs", "cancel", other], db.url)).toMatchObject({ id: other, status: "canceled" });
     const again = await run(["jobs", "cancel", id], env);
     expect(again.exitCode).toBe(1);
-    expect(again.stderr).toContain("cannot be canceled");
+    expect(again.stderr).toMatch(
+      new RegExp(`^${id} cannot be canceled\\. It is already finished: canceled (now|\\d+.* ago)\\.\n`),
+    );
+    const refused = await run(["jobs", "cancel", id, "--json"], env);
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { name: "not_cancelable", exitCode: 1 } });
     expect(await run(["jobs", "cancel", U], env)).toMatchObject({ exitCode: 4 });
   });
 
@@ -116,10 +120,28 @@ describe("jobforge jobs cancel", () => {
       { DATABASE_URL: db.url },
       { terminal: {} },
     );
+    expect(stderr).toContain("0/3");
     expect(stderr).toContain("3/3");
     await enqueueMany(db, "a", 3);
     expect(await run(["jobs", "cancel", "--type", "a", "--yes"], { DATABASE_URL: db.url })).toMatchObject({
       stderr: "",
+    });
+  });
+
+  test("changes all jobs although their count ends at 100,000", async ({ db }) => {
+    await enqueueMany(db, "a", 1, U);
+    await db.query(
+      `select jobforge_enqueue_jobs($1, (select jsonb_agg(jsonb_build_object('type', 'a')) from generate_series(1, 25000)))
+       from generate_series(1, 4)`,
+      [T],
+    );
+    const args = ["jobs", "cancel", "--type", "a"];
+    const asked = await run(args, { DATABASE_URL: db.url });
+    expect(asked.stderr).toContain("This cancels at least 100,000 jobs of at least 1 tenant.");
+    expect(await json([...args, "--yes"], db.url)).toEqual({
+      matched: 100_001,
+      changed: 100_001,
+      tenants: 2,
     });
   });
 
@@ -147,13 +169,28 @@ describe("jobforge jobs retry", () => {
   test("runs one job again, now or at another time", async ({ db }) => {
     const [id = "", later = ""] = await enqueueMany(db, "a", 2);
     await failAll(db, "a", "boom");
-    const { exitCode, stdout } = await run(["jobs", "retry", id], { DATABASE_URL: db.url });
-    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("is queued") });
+    const env = { DATABASE_URL: db.url };
+    expect(await run(["jobs", "retry", id], env)).toMatchObject({
+      exitCode: 0,
+      stdout: `${id} is queued, but cannot start:\n  No live worker handles the type a: none is alive\n`,
+    });
+    await db.query(`select jobforge_heartbeat_worker('w1', '{"types": ["a"]}')`);
+    expect(await run(["jobs", "retry", id], env)).toMatchObject({
+      exitCode: 0,
+      stdout: `${id} is queued and runs now.\n`,
+    });
+    await db.query("select jobforge_set_gate('type', 'a', true)");
+    expect(await json(["jobs", "retry", id], db.url)).toMatchObject({ id, obstacles: [{ code: "paused" }] });
+    await db.query("select jobforge_set_gate('type', 'a', false)");
     const rescheduled = await json<{ runAt: string }>(
       ["jobs", "retry", later, "--at", "2030-01-01T00:00:00Z"],
       db.url,
     );
     expect(rescheduled).toMatchObject({ id: later, status: "queued", runAt: "2030-01-01T00:00:00.000Z" });
+    await db.query("select from jobforge_claim_jobs('w', 1)");
+    const running = await run(["jobs", "retry", id], env);
+    expect(running).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(running.stderr).toContain(`${id} cannot be retried. It is running.`);
   });
 
   test("with filters it retries only failed and dead jobs", async ({ db }) => {

@@ -37,6 +37,7 @@ const of =
 const tenant = ["--tenant", T];
 
 const examples: Readonly<Record<string, Example>> = {
+  audit: { args: of("audit"), shows: /GATE_PAUSED +gate +type:paused\.type/ },
   "dead list": { args: of("dead", "list"), shows: /no such user/ },
   "dead purge": { args: of("dead", "purge", "--type", "break", "--yes"), shows: /1 .*deleted/ },
   "dead retry": { args: of("dead", "retry", "--type", "break", "--yes"), shows: /1 / },
@@ -45,7 +46,10 @@ const examples: Readonly<Record<string, Example>> = {
   enqueue: { args: of("enqueue", "work", "{}", ...tenant), shows: /created/ },
   "gates list": { args: of("gates", "list"), shows: /paused\.type .*\b0\b/ },
   "gates pause": { args: of("gates", "pause", "--type", "a"), shows: /Type a is paused/ },
-  "gates resume": { args: of("gates", "resume", "--type", "a"), shows: /Type a is no longer paused/ },
+  "gates resume": {
+    args: of("gates", "resume", "--type", "paused.type"),
+    shows: /Type paused\.type is no longer paused/,
+  },
   "jobs cancel": { args: ({ queued }) => ["jobs", "cancel", queued], shows: /canceled/ },
   "jobs explain": { args: ({ queued }) => ["jobs", "explain", queued], shows: /scheduled/ },
   "jobs export": { args: of("jobs", "export"), shows: /"type":"work"/, until: /"type":"break"/ },
@@ -53,11 +57,22 @@ const examples: Readonly<Record<string, Example>> = {
   "jobs retry": { args: ({ dead }) => ["jobs", "retry", dead], shows: /queued|retried|now/ },
   "jobs show": { args: ({ done }) => ["jobs", "show", done], shows: /succeeded/ },
   "jobs tail": { args: ({ done }) => ["jobs", "tail", done], shows: /succeeded/, until: /succeeded/ },
+  "limits delete": { args: of("limits", "delete", "--key", "limited"), shows: /limited: limit deleted/ },
+  "limits list": { args: of("limits", "list"), shows: /key +limited +5 +any/ },
+  "limits set": {
+    args: of("limits", "set", "--type", "work", "--rate", "100", "--per", "1m"),
+    shows: /Type work: at most 100 per 1m/,
+  },
   migrate: { args: of("migrate"), shows: /already at JobForge/ },
+  "policies list": { args: of("policies", "list"), shows: /\* +5 executions/ },
+  "policies reset": { args: of("policies", "reset", "work"), shows: /work has no policy of its own/ },
+  "policies set": { args: of("policies", "set", "new", "--max-attempts", "9"), shows: /9 executions/ },
+  "policies show": { args: of("policies", "show", "work"), shows: /policy +default/ },
   "schedules add": {
     args: of("schedules", "add", "work", "new", "--every", "1h"),
     shows: /work new created/,
   },
+  "schedules delete": { args: of("schedules", "delete", "work", "hourly"), shows: /: deleted/ },
   "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /: disabled/ },
   "schedules enable": { args: of("schedules", "enable", "work", "hourly"), shows: /next run/ },
   "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 01:00:00/ },
@@ -86,6 +101,7 @@ const examples: Readonly<Record<string, Example>> = {
   "token revoke": { args: ({ key }) => ["token", "revoke", key], shows: /revoked|no longer/ },
   "types list": { args: of("types", "list"), shows: /break/ },
   "types show": { args: of("types", "show", "work"), shows: /work/ },
+  usage: { args: of("usage"), shows: /break +1 +0 +1/ },
   // It handles the signals of this process, so worker.test.ts runs it in a separate process.
   worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
   workers: { args: of("workers"), shows: /w1 +alive/ },
@@ -127,6 +143,8 @@ async function setUp(
     `select jobforge_ensure_schedule('00000000-0000-0000-0000-000000000000', $1, $2, '{"every": "1h"}')`,
     [named("work"), named("hourly")],
   );
+  await db.query("select jobforge_set_limit('key', $1, 5)", [named("limited")]);
+  await db.query("select jobforge_maintain()");
   const key = await db.value<string>("select jobforge_create_token($1, 'jobforge_operator') ->> 'prefix'", [
     named("first"),
   ]);
@@ -182,9 +200,9 @@ const attacks = [
 ].join("x");
 /** A type cannot contain control characters, but it can turn text around. */
 const hostile = (text: string): string => (types.has(text) ? `${text}\u202e\u2066x` : `${text}${attacks}`);
-const types = new Set(["work", "break", "paused.type", "a"]);
+const types = new Set(["work", "break", "paused.type", "a", "new"]);
 /** The words in the arguments of the examples that name something of the scene. */
-const names = new Set(["work", "break", "hourly", "a", "new", "mine"]);
+const names = new Set(["work", "break", "hourly", "a", "new", "mine", "paused.type", "limited"]);
 /** What a terminal may get: colours, printable text, tabs and line breaks, and the line of progress. */
 const ownSequences = new RegExp(
   `${String.fromCharCode(27)}\\[(?:1|2|22|3[0-9]|90)m|\\r|${String.fromCharCode(27)}\\[K`,

@@ -22,11 +22,11 @@ export { jobJson, type PreparedJob, prepareJob } from "./enqueue/prepare.ts";
 export * from "./errors.ts";
 export type { AuditEntry, AuditLog, AuditOptions } from "./groups/audit.ts";
 export type { ConnectorReference, Connectors } from "./groups/connectors.ts";
-export type { Gate, GateScope, Gates, PauseOptions } from "./groups/gates.ts";
+export type { ChangedGate, Gate, GateScope, Gates, PauseOptions } from "./groups/gates.ts";
 export type { Health, Installation } from "./groups/installation.ts";
 export type { AllJobs, CountOptions, DeadGroup, DeadGroupOptions, JobCount } from "./groups/jobs.ts";
 export type { Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
-export type { Policies, Policy, PolicyChanges } from "./groups/policies.ts";
+export type { Policies, Policy, PolicyChanges, PolicyReset } from "./groups/policies.ts";
 export type {
   ClaimedRun,
   ClaimOptions,

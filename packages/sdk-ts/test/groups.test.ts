@@ -165,6 +165,21 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
+  test("policies are listed and reset", async ({ connect }) => {
+    const forge = await connect(transport, operator);
+    for (const type of ["b", "a"]) await forge.policies.set(type, { maxAttempts: 3, capMs: null });
+    const types: string[] = [];
+    for await (const policy of forge.policies.list({ pageSize: 1 })) types.push(policy.type);
+    expect(types).toEqual(["*", "a", "b"]);
+    expect(await forge.policies.reset("a")).toMatchObject({ type: "a", reset: true, policy: { type: "*" } });
+    expect(await forge.policies.reset("a")).toMatchObject({ reset: false });
+    expect(await forge.policies.get("a")).toMatchObject({ type: "*", maxAttempts: 5 });
+    expect(await forge.policies.get("*")).toMatchObject({ type: "*", updatedAt: expect.any(Date) });
+    await expect(forge.policies.reset("")).rejects.toThrow(InvalidArgumentError);
+    const worker = await connect(transport, { role: "jobforge_worker" });
+    await expect(worker.policies.list().page()).rejects.toThrow(ForbiddenError);
+  });
+
   test("a sync needs an operator, a dry run does not, and contradictory definitions are refused", async ({
     connect,
   }) => {
@@ -181,7 +196,11 @@ describe.each(transports)("over %s", (transport) => {
     const until = new Date("2099-01-01T00:00:00.000Z");
     await forge.gates.pause("all");
     await forge.gates.pause({ type: cleanUp.type }, { reason: "broken", until });
-    await forge.gates.pause({ tenantId: T });
+    expect(await forge.gates.pause({ tenantId: T })).toEqual({
+      ...{ scope: "tenant", key: T, paused: true, wasPaused: false, known: true },
+      ...{ reason: undefined, until: undefined },
+    });
+    expect(await forge.gates.resume({ type: "clean.pu" })).toMatchObject({ wasPaused: false, known: false });
     expect(await forge.gates.list()).toMatchObject([
       { scope: "all", key: "", reason: undefined, until: undefined },
       { scope: "tenant", key: T },

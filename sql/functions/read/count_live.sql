@@ -1,11 +1,11 @@
 -- Counts live jobs, grouped by p_by (tenant, type, both or neither): queued (due), scheduled (due later) and running,
 -- with the due time of the oldest queued job and the milliseconds since then. Schedules whose time has come, and of
 -- which no worker has made a job yet, are counted apart, up to 1,000 of a type: due_schedules, and when the first of
--- them became due. Up to p_cap live jobs (10,000) the
--- counts are exact. Beyond that they are estimates from a sample of the table, exact is false, and types and tenants
--- with few jobs may be missing. Across all tenants, types with at most 1,000 jobs of each kind are counted exactly, up
--- to 200 types: first those that have a policy or a worker. If there are more than 1,000 types, the others are summed
--- up as the type '*'.
+-- them became due. Up to p_cap live jobs (10,000) the counts are exact. Beyond that queued and scheduled are estimates
+-- from a sample of the table, exact is false, and types and tenants with few queued jobs may be missing. running is
+-- always exact. Across all tenants, types with at most 1,000 jobs of each kind are counted exactly, up to 200 types:
+-- first those that have a policy or a worker. If there are more than 1,000 types, the others are summed up as the type
+-- '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing; reads at most a few
 -- thousand pages, however many jobs there are.
 create or replace function :"api_schema".jobforge_count_live(
@@ -72,7 +72,7 @@ begin
   if v_counts is not null then
     return v_counts;
   end if;
-  v_counts := jobforge.estimate_live(p_tenant_id, p_now);
+  v_counts := jobforge.count_running(p_tenant_id, jobforge.estimate_live(p_tenant_id, p_now));
   return case when p_tenant_id is null
     and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
 end $$;
@@ -121,7 +121,8 @@ begin
   return case when v_seen <= p_cap then v_counts end;
 end $$;
 
--- Estimates the same numbers from a sample of about 2,000 pages of the table, or from all of it if it has fewer.
+-- Estimates the same numbers from a sample of about 2,000 pages of the table, or from all of it if it has fewer. It is
+-- always the same sample, so that the numbers do not change while the jobs do not.
 create or replace function jobforge.estimate_live(p_tenant_id uuid, p_now timestamptz) returns jobforge.live_count[]
 language plpgsql stable
 set enable_seqscan = on as $$
@@ -138,14 +139,33 @@ begin
         count(*) filter (where j.state <> 'running' and j.run_at > p_now) as scheduled,
         count(*) filter (where j.state = 'running') as running,
         min(j.run_at) filter (where j.state <> 'running' and j.run_at <= p_now) as oldest_run_at
-      from jobforge.jobs j tablesample system (100 * v_share)
+      from jobforge.jobs j tablesample system (100 * v_share) repeatable (0)
       where p_tenant_id is null or j.tenant_id = p_tenant_id
       group by 1, 2
     ) s);
 end $$;
 
+-- Replaces the estimates of running jobs by their number. Running jobs are few, because workers have few places, and an
+-- index finds them. Types and tenants with running jobs are thus never missing.
+create or replace function jobforge.count_running(p_tenant_id uuid, p_counts jobforge.live_count[])
+returns jobforge.live_count[]
+language plpgsql stable as $$
+begin
+  if not exists (select from unnest(p_counts) c where not c.exact) and p_counts <> '{}' then
+    return p_counts;
+  end if;
+  return array(
+    select row(c.tenant_id, c.type, c.queued, c.scheduled, 0, c.oldest_run_at, c.exact)::jobforge.live_count
+    from unnest(p_counts) c
+    union all
+    select row(j.tenant_id, j.type, 0, 0, count(*), null, false)::jobforge.live_count
+    from jobforge.jobs j
+    where j.state = 'running' and (p_tenant_id is null or j.tenant_id = p_tenant_id)
+    group by j.tenant_id, j.type);
+end $$;
+
 -- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types, the
--- preferred ones first.
+-- preferred ones first, then those with running jobs.
 create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz)
 returns jobforge.live_count[]
 language sql stable as $$
@@ -156,7 +176,9 @@ language sql stable as $$
       from (
         select p as type, 1 as place from jobforge.preferred_types(p_now) p
         union all
-        select u.type, 2
+        select c.type, 2 from unnest(p_counts) c where c.running > 0
+        union all
+        select u.type, 3
         from unnest(jobforge.types_with('ready', 200) || jobforge.types_with('waiting', 200)
           || array(select c.type from unnest(p_counts) c)) u(type)
       ) t

@@ -2,9 +2,10 @@
 -- seven days), with their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the
 -- oldest due job, how runs ended within the span with the median wait and run times in milliseconds, the number of live
 -- workers for it, and whether it is paused. due_schedules are those whose time has come and of which no worker has made
--- a job yet, up to 1,000 of a type; oldest_schedule_at is when the first of them became due. exact is false where due,
--- scheduled and running were estimated, as in jobforge_count_live. If there are more than 1,000 types, the others are
--- summed up as the type '*', whose times are null. A role that is bound to a tenant counts that tenant's jobs.
+-- a job yet, up to 1,000 of a type; oldest_schedule_at is when the first of them became due. exact is false where due
+-- and scheduled were estimated, as in jobforge_count_live; running is always exact. If there are more than 1,000 types,
+-- the others are summed up as the type '*', whose times are null. A role that is bound to a tenant counts that tenant's
+-- jobs.
 -- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (

@@ -126,6 +126,43 @@ test("setting a gate again replaces its reason and time, and resuming an open ga
   expect(await db.query("select scope from jobforge_list_gates()")).toEqual([]);
 });
 
+test("a change says whether it was paused before, and only a change is in the audit log", async ({ db }) => {
+  const actions = async (): Promise<unknown> =>
+    await db.query("select action from jobforge_audit_log order by id");
+  expect(await gate(db, "type", { key: "a", paused: false })).toMatchObject({ was_paused: false });
+  expect(await actions()).toEqual([]);
+  const until = await ahead(db, "1 minute");
+  expect(await gate(db, "type", { key: "a", until })).toMatchObject({ was_paused: false });
+  expect(await gate(db, "type", { key: "a", until })).toMatchObject({ was_paused: true });
+  expect(await gate(db, "type", { key: "a", paused: false })).toMatchObject({ was_paused: true });
+  expect(await gate(db, "all", { paused: false })).toMatchObject({ was_paused: false, known: true });
+  expect(await actions()).toEqual([
+    { action: "GATE_PAUSED" },
+    { action: "GATE_PAUSED" },
+    { action: "GATE_RESUMED" },
+  ]);
+  await gate(db, "type", { key: "a", until });
+  await db.travel("2 minutes");
+  expect(await gate(db, "type", { key: "a", paused: false })).toMatchObject({ was_paused: false });
+});
+
+test("a change says whether the type or the tenant is known", async ({ db }) => {
+  const known = async (scope: string, key: string): Promise<unknown> =>
+    await db.value("select jobforge_set_gate($1, $2, true) -> 'known'", [scope, key]);
+  for (const key of ["job", "policy", "worker", "schedule"]) expect(await known("type", key)).toBe(false);
+  expect(await known("tenant", T)).toBe(false);
+  expect(await known("tenant", U)).toBe(false);
+  await enqueue(db, { type: "job" });
+  await db.query("select jobforge_set_policy('policy', '{}')");
+  await workerHeartbeat(db, "w1", { types: ["worker"] });
+  await db.query(`select jobforge_ensure_schedule($1, 'schedule', 'k', '{"every": "1h"}')`, [T]);
+  for (const key of ["job", "policy", "worker", "schedule"]) expect(await known("type", key)).toBe(true);
+  expect(await known("tenant", T)).toBe(true);
+  expect(await known("tenant", U)).toBe(false);
+  await db.query(`select jobforge_set_tenant($1, '{"weight": 2}')`, [U]);
+  expect(await known("tenant", U)).toBe(true);
+});
+
 test("gates show how many due jobs wait behind them; a tenant sees its own", async ({ db }) => {
   for (const tenant_id of [T, T, U]) await enqueue(db, { tenant_id });
   await enqueue(db, { in: "1 hour" });

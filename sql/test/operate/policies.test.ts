@@ -154,6 +154,60 @@ test("operators set policies, workers read them too, and a change is in the audi
   ]);
 });
 
+test("policies are listed by type, page by page, for operators that are not bound to a tenant", async ({
+  db,
+}) => {
+  for (const type of ["b", "a"]) await setPolicy(db, type, { max_attempts: 3 });
+  const list = async (filters: object, by: Sql = db): Promise<unknown[]> => {
+    const policies = await by.value<{ type: string; max_attempts: number }[]>(
+      "select jobforge_list_policies($1)",
+      [JSON.stringify(filters)],
+    );
+    return policies.map(({ type, max_attempts }) => [type, max_attempts]);
+  };
+  expect(await list({})).toEqual([
+    ["*", 5],
+    ["a", 3],
+    ["b", 3],
+  ]);
+  expect(await list({ limit: 2 })).toHaveLength(2);
+  expect(await list({ limit: 2, cursor: "a" })).toEqual([["b", 3]]);
+  await expectError(list({ type: "a" }), "JF002", "type");
+  expect(await list({}, await login(db, "jobforge_operator"))).toHaveLength(3);
+  expect(await codeOf(list({}, await boundLogin(db, T, "jobforge_operator")))).toBe("42501");
+  expect(await codeOf(list({}, await login(db, "jobforge_reader")))).toBe("42501");
+});
+
+test("a reset removes the policy of a type, and gives the default policy its first values", async ({
+  db,
+}) => {
+  const reset = async (type: string | null, by: Sql = db): Promise<unknown> =>
+    await by.value("select jobforge_reset_policy($1)", [type]);
+  const before = await policyOf(db, "*");
+  await setPolicy(db, "a", { max_attempts: 3 });
+  await setPolicy(db, "*", { max_attempts: 9, redact: ["secret"] });
+  const { id } = await enqueue(db);
+  expect(await reset("a")).toMatchObject({ type: "a", reset: true, policy: { type: "*", max_attempts: 9 } });
+  expect(await reset("a")).toMatchObject({ type: "a", reset: false });
+  expect(await find(db, id)).toMatchObject({ max_attempts: 3 });
+  expect((await enqueue(db)).max_attempts).toBe(9);
+  expect(await reset("*")).toMatchObject({ reset: true });
+  const { updated_at: _, updated_by: __, ...values } = before;
+  expect(await policyOf(db, "*")).toMatchObject(values);
+  await expectError(reset(" "), "JF002", "type");
+  await expectError(reset(null), "JF002", "type");
+  expect(await codeOf(reset("a", await boundLogin(db, T, "jobforge_operator")))).toBe("42501");
+  expect(await codeOf(reset("a", await login(db, "jobforge_worker")))).toBe("42501");
+  expect(
+    await db.query(
+      "select entity_id, tenant_id from jobforge_audit_log where action = 'POLICY_RESET' order by id",
+    ),
+  ).toEqual([
+    { entity_id: "a", tenant_id: allTenants },
+    { entity_id: "*", tenant_id: allTenants },
+  ]);
+});
+
 test("scenario 53: the audit row of a success and the success are one transaction", async ({ db }) => {
   await setPolicy(db, "EMAIL_SEND", { audit_action: "EMAIL_SENT" });
   const { id } = await enqueue(db, { type: "EMAIL_SEND", tenant_id: U });

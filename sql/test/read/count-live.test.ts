@@ -123,6 +123,31 @@ const looks = [
   "jobforge_list_types()",
 ];
 
+test("running jobs are never estimated, and an estimate does not change while the jobs do not", async ({
+  db,
+}) => {
+  await fill(db, 120_000, 2);
+  await enqueueAll(db, [{ type: "busy" }, { type: "busy", tenant_id: U }]);
+  await claim(db, "w1", { types: ["busy"] });
+  await db.query("select count(*) from jobforge_claim_jobs('w1', 37, array['many0'])");
+  const rows = await counts(db);
+  expect(rows).toContainEqual(expect.objectContaining({ type: "many0", running: 37, exact: false }));
+  expect(rows).toContainEqual(expect.objectContaining({ type: "busy", running: 2, exact: true }));
+  expect(await counts(db)).toMatchObject(rows.map(({ type, queued }) => ({ type, queued })));
+  expect(await counts(db, { p_by: ["tenant", "type"] })).toMatchObject([
+    { tenant_id: T, type: "busy", running: 1 },
+    { tenant_id: T, type: "many0", running: 37 },
+    { tenant_id: T, type: "many1", running: 0 },
+    { tenant_id: U, type: "busy", running: 1 },
+  ]);
+  expect(await counts(db, { p_tenant_id: T, p_by: [] })).toMatchObject([{ running: 38, exact: false }]);
+  expect(await db.value("select jobforge_stats() -> 'totals' -> 'running'")).toBe(39);
+  expect(await db.query("select type, running, exact from jobforge_list_types() where running > 0")).toEqual([
+    { type: "busy", running: 2, exact: true },
+    { type: "many0", running: 37, exact: false },
+  ]);
+});
+
 test("stats, types and gates mark estimates, and count small types exactly", async ({ db }) => {
   await fill(db, 120_000, 2);
   await enqueueAll(db, [{ type: "small" }, { type: "small", tenant_id: U }]);

@@ -29,9 +29,9 @@ const columns: readonly Column<DeadGroup>[] = [
   { title: "jobs", value: (group) => group.jobs, align: "right" },
   { title: "tenants", value: (group) => group.tenantIds.length, align: "right" },
   { title: "type", value: (group) => group.type, shrinks: true },
-  { title: "first", value: (group) => ago(group.firstAt) },
+  { title: "first", value: (group) => ago(group.firstAt), shrinks: "away" },
   { title: "last", value: (group) => ago(group.lastAt) },
-  { title: "error", value: (group) => group.message, shrinks: true, tone: () => "red" },
+  { title: "error", value: (group) => group.message, shrinks: "first", tone: () => "red" },
 ];
 
 export function deadCommands(program: Command, cli: Cli): void {

@@ -21,6 +21,7 @@ import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import type { Tone } from "../output/style.ts";
 import { plain } from "../output/terminal.ts";
+import { count } from "../output/values.ts";
 
 interface DoctorOptions extends CommonOptions {
   readonly strict?: boolean;
@@ -59,8 +60,12 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<number> {
     const client = await connection.pool.connect();
     try {
       const findings = await findingsOf({ ...connection, client });
-      const count = (verdict: Verdict): number => findings.filter((each) => each.verdict === verdict).length;
-      const summary = { problems: count("problem"), warnings: count("warning"), skipped: count("skipped") };
+      const having = (verdict: Verdict): number => findings.filter((each) => each.verdict === verdict).length;
+      const summary = {
+        problems: having("problem"),
+        warnings: having("warning"),
+        skipped: having("skipped"),
+      };
       output.result({ healthy: summary.problems === 0, ...summary, checks: findings }, () =>
         describe(output, findings, summary),
       );
@@ -132,6 +137,6 @@ function describe(
       ? [line]
       : [line, `  ${"".padEnd(16)} → ${plain(advice)}`];
   });
-  const verdict = `${problems} problems, ${warnings} warnings, ${skipped} skipped`;
+  const verdict = `${count(problems, "problem")}, ${count(warnings, "warning")}, ${skipped} skipped`;
   return `${lines.join("\n")}\n\n${output.style(problems > 0 ? "red" : "green", verdict)}\n`;
 }

@@ -6,6 +6,7 @@ import {
   defineJob,
   globalTenant,
   type JobForge,
+  WaitTimeoutError,
 } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
@@ -17,9 +18,9 @@ import {
   onDatabase,
   outputOf,
 } from "../command.ts";
-import { exitCodes, UsageError } from "../failures.ts";
+import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
-import { choice, collect, readSpan, readTenant, readTime, wholeNumber } from "../output/values.ts";
+import { choice, collect, readSpan, readTenant, readTime, span, wholeNumber } from "../output/values.ts";
 
 interface EnqueueOptions extends CommonOptions {
   readonly tenant: string;
@@ -129,7 +130,17 @@ async function awaitEnd(
   const { id } = job;
   const timeoutMs = options.wait === true || options.wait === undefined ? 60_000 : options.wait;
   output.remark(`${id} ${job.outcome}; waiting until it is finished …`);
-  const result = await forge.result(id, { tenantId: options.tenant, timeoutMs });
+  const result = await forge
+    .result(id, { tenantId: options.tenant, timeoutMs })
+    .catch(async (error: unknown) => {
+      if (!(error instanceof WaitTimeoutError)) throw error;
+      const [reason] = (await forge.explain(id, { tenantId: options.tenant })) ?? [];
+      throw new CommandError(
+        "wait_timeout",
+        `Job ${id} did not finish within ${span(timeoutMs)}.${reason === undefined ? "" : ` ${reason.message}.`}`,
+        `It is still queued or running. To follow it: jobforge jobs tail ${id}`,
+      );
+    });
   output.result({ id, tenantId: options.tenant, outcome: job.outcome, status: "succeeded", result }, () =>
     result === undefined || result === null ? "succeeded\n" : `${JSON.stringify(result, null, 2)}\n`,
   );

@@ -1,5 +1,5 @@
 /** `jobforge gates`: lists gates, and pauses and resumes everything, a type or a tenant. */
-import type { Gate, GateScope, GateScopeName } from "@jobforge/sdk-ts";
+import type { ChangedGate, Gate, GateScope, GateScopeName } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -11,10 +11,11 @@ import {
   listing,
   onDatabase,
 } from "../command.ts";
-import { exitCodes, UsageError } from "../failures.ts";
+import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
 import type { Column } from "../output/table.ts";
-import { ago, count, readTenant, readTime } from "../output/values.ts";
+import { plain } from "../output/terminal.ts";
+import { ago, count, estimate, readTenant, readTime } from "../output/values.ts";
 
 interface GateOptions extends CommonOptions {
   readonly all?: boolean;
@@ -30,14 +31,14 @@ const columns: readonly Column<Gate>[] = [
   { title: "key", value: (gate) => gate.key, shrinks: true },
   {
     title: "waiting",
-    value: ({ waiting, exact }) => (exact ? waiting : `~${waiting}`),
+    value: ({ waiting, exact }) => estimate(waiting, exact),
     align: "right",
     tone: ({ waiting }) => (waiting > 0 ? "yellow" : undefined),
   },
-  { title: "reason", value: (gate) => gate.reason, shrinks: true },
+  { title: "reason", value: (gate) => gate.reason, shrinks: "first" },
   { title: "until", value: (gate) => ago(gate.until) },
-  { title: "set", value: (gate) => ago(gate.setAt) },
-  { title: "by", value: (gate) => gate.setBy },
+  { title: "set", value: (gate) => ago(gate.setAt), shrinks: "away" },
+  { title: "by", value: (gate) => gate.setBy, shrinks: "away" },
 ];
 
 export function gatesCommands(program: Command, cli: Cli): void {
@@ -69,6 +70,7 @@ export function gatesCommands(program: Command, cli: Cli): void {
   scoped(
     addCommand(gates, "resume", {
       summary: "Resume everything, a type or a tenant",
+      details: "Exit code 4 if it is not paused.",
       examples: ["jobforge gates resume --type mail.send", "jobforge gates resume --all"],
     }),
   ).action(action(cli, (options: GateOptions) => resume(cli, options)));
@@ -85,27 +87,52 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
     if (scope === "all") {
-      const concerned = (await forge.types.list()).reduce((sum, type) => sum + type.due + type.running, 0);
-      const jobs = `${count(concerned, "job")} ${concerned === 1 ? "is" : "are"} due or running`;
+      const types = await forge.types.list();
+      const concerned = types.reduce((sum, type) => sum + type.due + type.running, 0);
+      const about = types.every((type) => type.exact) ? "" : "about ";
+      const jobs = `${about}${count(concerned, "job")} ${concerned === 1 ? "is" : "are"} due or running`;
       await confirm(`This pauses every type of every tenant; ${jobs}.`, options.yes, cli.process);
     }
-    await forge.gates.pause(scope, { reason: options.reason, until: options.until });
-    const until = options.until?.toISOString() ?? null;
-    output.result(
-      { ...document(scope), paused: true, reason: options.reason ?? null, until },
-      () => `${describe(scope)} is paused${options.until ? ` until ${until}` : ""}.\n`,
-    );
+    const gate = await forge.gates.pause(scope, { reason: options.reason, until: options.until });
+    output.result(gate, () => {
+      const until = gate.until === undefined ? "" : ` until ${gate.until.toISOString()}`;
+      return `${described(gate)} is paused${until}.\n`;
+    });
+    if (gate.wasPaused) output.remark("It was paused before; its reason and its end are replaced.");
+    if (!gate.known) output.remark(unknown(gate));
     return exitCodes.ok;
   });
+}
+
+/** Pausing what is not known is often a typing error, but it may also precede the first job. */
+function unknown(gate: ChangedGate): string {
+  return gate.scope === "type"
+    ? `No job, schedule, policy or worker has the type ${plain(gate.key)}. See jobforge types list.`
+    : `The tenant ${gate.key} has no jobs, schedules or settings.`;
 }
 
 async function resume(cli: Cli, options: GateOptions): Promise<number> {
   const scope = scopeOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
-    await forge.gates.resume(scope);
-    output.result({ ...document(scope), paused: false }, () => `${describe(scope)} is no longer paused.\n`);
+    const gate = await forge.gates.resume(scope);
+    const others = await forge.gates.list();
+    if (!gate.wasPaused) throw new NotFoundError(notPaused(gate), paused(others));
+    output.result(gate, () => `${described(gate)} is no longer paused.\n`);
+    const global = others.find((each) => each.scope === "all");
+    if (global !== undefined) output.remark("Everything is still paused: jobforge gates resume --all");
     return exitCodes.ok;
   });
+}
+
+function notPaused(gate: ChangedGate): string {
+  return gate.scope === "all" ? "Nothing is paused as a whole." : `${described(gate)} is not paused.`;
+}
+
+/** Says what is paused, because the name may be misspelled. */
+function paused(gates: readonly Gate[]): string {
+  const names = gates.slice(0, 5).map(({ scope, key }) => `${scope} ${plain(key)}`.trim());
+  const more = gates.length > names.length ? ` and ${gates.length - names.length} more` : "";
+  return names.length === 0 ? "Nothing is paused." : `Paused now: ${names.join(", ")}${more}.`;
 }
 
 function scopeOf({ all, type, tenant }: GateOptions): GateScope {
@@ -115,12 +142,7 @@ function scopeOf({ all, type, tenant }: GateOptions): GateScope {
   return tenant === undefined ? "all" : { tenantId: tenant };
 }
 
-function document(scope: GateScope): { scope: GateScopeName; key: string } {
-  if (scope === "all") return { scope, key: "" };
-  return "type" in scope ? { scope: "type", key: scope.type } : { scope: "tenant", key: scope.tenantId };
-}
-
-function describe(scope: GateScope): string {
+function described({ scope, key }: { readonly scope: GateScopeName; readonly key: string }): string {
   if (scope === "all") return "Everything";
-  return "type" in scope ? `Type ${scope.type}` : `Tenant ${scope.tenantId}`;
+  return `${scope === "type" ? "Type" : "Tenant"} ${plain(key)}`;
 }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected } from "../command.ts";
 import { exitCodes } from "../failures.ts";
 import type { Output } from "../output/output.ts";
-import { ago, count, span } from "../output/values.ts";
+import { ago, count, estimate, span } from "../output/values.ts";
 import { typeColumns, withSpan } from "./types.ts";
 
 interface StatsOptions extends CommonOptions {
@@ -39,7 +39,8 @@ async function stats(cli: Cli, options: StatsOptions): Promise<number> {
         undefined,
       );
     const alive = workers.filter((worker) => worker.status === "alive");
-    const document = { ...totals, oldestDueAt, workersAlive: alive.length, paused: gates, types };
+    const exact = types.every((type) => type.exact);
+    const document = { ...totals, exact, oldestDueAt, workersAlive: alive.length, paused: gates, types };
     output.result({ spanMs: options.span, ...document }, () =>
       describe(output, { totals, types, alive, gates, oldestDueAt, spanMs: options.span }),
     );
@@ -63,10 +64,12 @@ interface Described {
 
 function describe(output: Output, { totals, types, alive, gates, oldestDueAt, spanMs }: Described): string {
   const n = (value: number): string => value.toLocaleString("en");
+  const exact = types.every((type) => type.exact);
+  const live = (value: number): string => estimate(value, exact);
   const oldest = oldestDueAt === undefined ? "" : `, the oldest ${ago(oldestDueAt)}`;
   const slots = alive.reduce((sum, worker) => sum + (worker.concurrency ?? 0), 0);
   const lines = [
-    `now       ${n(totals.due)} due${oldest}; ${n(totals.scheduled)} scheduled; ${n(totals.running)} running`,
+    `now       ${live(totals.due)} due${oldest}; ${live(totals.scheduled)} scheduled; ${n(totals.running)} running`,
     `last ${span(spanMs).padEnd(4)} ${n(totals.succeeded)} succeeded; ${n(totals.failed + totals.dead)} failed or dead; ${n(totals.canceled)} canceled`,
     `workers   ${count(alive.length, "worker")} alive with ${count(slots, "slot")}`,
     ...(gates.length === 0 ? [] : [output.style("yellow", `paused    ${gates.map(named).join(", ")}`)]),
@@ -77,5 +80,5 @@ function describe(output: Output, { totals, types, alive, gates, oldestDueAt, sp
 
 function named({ scope, key, waiting, exact }: Gate): string {
   const what = scope === "all" ? "everything" : `${scope} ${key}`;
-  return `${what} (${exact ? "" : "about "}${waiting.toLocaleString("en")} waiting)`;
+  return `${what} (${estimate(waiting, exact)} waiting)`;
 }

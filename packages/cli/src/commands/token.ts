@@ -29,9 +29,9 @@ const columns: readonly Column<Token>[] = [
   { title: "prefix", value: (token) => token.prefix },
   { title: "name", value: (token) => token.name, shrinks: true },
   { title: "role", value: (token) => token.role },
-  { title: "tenant", value: (token) => token.tenantId },
+  { title: "tenant", value: (token) => token.tenantId, shrinks: "first" },
   { title: "state", value: stateOf, tone: (token) => (stateOf(token) === "valid" ? "green" : "gray") },
-  { title: "created", value: (token) => ago(token.createdAt) },
+  { title: "created", value: (token) => ago(token.createdAt), shrinks: "away" },
   { title: "used", value: (token) => ago(token.lastUsedAt) },
   { title: "expires", value: (token) => ago(token.expiresAt) },
 ];

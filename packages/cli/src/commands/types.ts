@@ -13,14 +13,15 @@ import {
 } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Output } from "../output/output.ts";
+import { policyLines } from "../output/policy.ts";
 import type { Column } from "../output/table.ts";
-import { ago, readSpan, span } from "../output/values.ts";
+import { ago, estimate, readSpan, span } from "../output/values.ts";
 
 interface TypesOptions extends CommonOptions {
   readonly span: number;
 }
 
-const number = (title: string, value: (type: TypeInfo) => number): Column<TypeInfo> => ({
+const number = (title: string, value: (type: TypeInfo) => number | string): Column<TypeInfo> => ({
   title,
   value,
   align: "right",
@@ -29,13 +30,13 @@ const failures = (type: TypeInfo): number => type.failed + type.dead;
 
 export const typeColumns: readonly Column<TypeInfo>[] = [
   { title: "type", value: (type) => type.type, shrinks: true },
-  number("due", (type) => type.due),
-  number("scheduled", (type) => type.scheduled),
+  number("due", (type) => estimate(type.due, type.exact)),
+  number("scheduled", (type) => estimate(type.scheduled, type.exact)),
   { ...number("running", (type) => type.running), tone: (type) => (type.running > 0 ? "cyan" : undefined) },
   number("succeeded", (type) => type.succeeded),
   { ...number("failed", failures), tone: (type) => (failures(type) > 0 ? "red" : undefined) },
-  { title: "wait", value: (type) => milliseconds(type.waitMs), align: "right" },
-  { title: "run", value: (type) => milliseconds(type.runMs), align: "right" },
+  { title: "wait", value: (type) => milliseconds(type.waitMs), align: "right", shrinks: "away" },
+  { title: "run", value: (type) => milliseconds(type.runMs), align: "right", shrinks: "away" },
   {
     ...number("workers", (type) => type.workers),
     tone: (type) => (type.workers === 0 && type.due > 0 ? "red" : undefined),
@@ -88,12 +89,8 @@ async function show(cli: Cli, type: string, options: TypesOptions): Promise<numb
 }
 
 function describe(output: Output, type: TypeInfo, policy: Policy): string {
-  const cap = policy.capMs === undefined ? "" : ` up to ${span(policy.capMs)}`;
   const lines = [
-    `retries   ${policy.maxAttempts} executions, ${span(policy.baseMs)} × ${policy.factor} each time${cap}`,
-    `timeout   ${policy.timeoutMs === undefined ? "none" : span(policy.timeoutMs)}`,
-    `lease     ${policy.leaseMs === undefined ? "while its worker is alive" : span(policy.leaseMs)}`,
-    `history   ${policy.keepHistory ? `${policy.retentionDays ?? 30} days` : "none"}`,
+    ...policyLines(policy),
     `policy    ${type.hasPolicy ? "its own" : "default"}`,
     ...(type.oldestDueAt === undefined ? [] : [`oldest    due ${ago(type.oldestDueAt)}`]),
   ];

@@ -13,10 +13,10 @@ interface WorkersOptions extends CommonOptions {
 }
 
 const columns: readonly Column<WorkerInfo>[] = [
-  { title: "id", value: (worker) => worker.id, shrinks: true },
+  { title: "id", value: (worker) => worker.id, shrinks: "first" },
   { title: "status", value: (worker) => worker.status, tone: (worker) => toneOf(worker.status) },
   { title: "seen", value: (worker) => ago(worker.seenAt) },
-  { title: "started", value: (worker) => ago(worker.startedAt) },
+  { title: "started", value: (worker) => ago(worker.startedAt), shrinks: "away" },
   { title: "running", value: (worker) => `${worker.running}/${worker.concurrency ?? "?"}`, align: "right" },
   { title: "version", value: (worker) => worker.version },
   { title: "types", value: (worker) => worker.types?.join(", ") ?? "any", shrinks: true },

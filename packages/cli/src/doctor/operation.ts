@@ -1,4 +1,5 @@
 /** Checks of the operation: partitions, maintenance, workers, types without a worker, runs that do not end. */
+import type { TypeInfo } from "@jobforge/sdk-ts";
 import { count, span } from "../output/values.ts";
 import type { Check } from "./check.ts";
 import { notAllowed } from "./check.ts";
@@ -95,9 +96,8 @@ export const orphanTypes: Check = {
     const due = orphans.reduce((sum, type) => sum + type.due, 0);
     return {
       verdict: due > 0 ? "problem" : "warning",
-      message: `No worker runs ${orphans.map((type) => type.type).join(", ")}; ${count(due, "job")} due.`,
-      advice:
-        "Start a worker with a handler for the type, or cancel the jobs: jobforge jobs cancel --type TYPE",
+      message: `No worker runs ${named(orphans)}; ${count(due, "job")} due.`,
+      advice: `Start a worker with a handler, or cancel the jobs: jobforge jobs cancel --type ${quoted(orphans)}`,
       details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
     };
   },
@@ -125,3 +125,21 @@ export const longRuns: Check = {
     };
   },
 };
+
+/** Doctor names this many types. With --json it lists all. */
+const namedTypes = 5;
+
+function named(types: readonly TypeInfo[]): string {
+  const more = types.length - namedTypes;
+  const names = types.slice(0, namedTypes).map(({ type }) => type);
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** The types as the value of an option in a shell. */
+function quoted(types: readonly TypeInfo[]): string {
+  const list = types
+    .slice(0, namedTypes)
+    .map(({ type }) => type)
+    .join(",");
+  return /^[\w.,:/-]+$/.test(list) ? list : `'${list.replaceAll("'", String.raw`'\''`)}'`;
+}

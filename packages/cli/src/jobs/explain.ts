@@ -3,7 +3,7 @@
 import type { JobReason } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import type { Column } from "../output/table.ts";
+import type { Output } from "../output/output.ts";
 import { plain } from "../output/terminal.ts";
 import { readTenant } from "../output/values.ts";
 import { findJob } from "./find.ts";
@@ -11,11 +11,6 @@ import { findJob } from "./find.ts";
 interface ExplainOptions extends CommonOptions {
   readonly tenant?: string;
 }
-
-const columns: readonly Column<JobReason>[] = [
-  { title: "reason", value: (reason) => reason.code },
-  { title: "what it means", value: (reason) => plain(reason.message) },
-];
 
 export function explainCommand(jobs: Command, cli: Cli): void {
   onDatabase(
@@ -35,6 +30,15 @@ async function explain(cli: Cli, id: string, options: ExplainOptions): Promise<u
   await connected(cli, options, async (connection, output) => {
     const { tenantId } = await findJob(connection, id, options.tenant);
     const reasons = (await connection.forge.explain(id, { tenantId })) ?? [];
-    output.list(reasons, columns, { empty: "Nothing blocks the job." });
+    output.result({ items: reasons, cursor: null }, () => describe(output, reasons));
   });
+}
+
+/** One line per reason. A long line wraps: a reason that is cut explains nothing. */
+function describe(output: Output, reasons: readonly JobReason[]): string {
+  if (reasons.length === 0) return "Nothing blocks the job.\n";
+  const width = Math.max(...reasons.map(({ code }) => code.length));
+  return reasons
+    .map(({ code, message }) => `${output.style("bold", code.padEnd(width))}  ${plain(message)}\n`)
+    .join("");
 }

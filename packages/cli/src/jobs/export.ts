@@ -1,10 +1,11 @@
 /** `jobforge jobs export`: writes all jobs that match filters to a file or a pipe, page by page. */
-import { createWriteStream } from "node:fs";
-import { Readable } from "node:stream";
+import { open } from "node:fs/promises";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Job } from "@jobforge/sdk-ts";
 import { type Command, Option } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import { fileError } from "../files.ts";
 import { toJson } from "../output/output.ts";
 import { count } from "../output/values.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
@@ -40,6 +41,7 @@ export function exportCommand(jobs: Command, cli: Cli): void {
 
 async function exportJobs(cli: Cli, options: ExportOptions): Promise<undefined> {
   await connected(cli, options, async ({ forge }, output) => {
+    const file = options.output === undefined ? undefined : await openFile(options.output);
     let written = 0;
     const progress = output.progress("jobs:");
     const redact = redactor(forge);
@@ -51,11 +53,20 @@ async function exportJobs(cli: Cli, options: ExportOptions): Promise<undefined> 
       }
     }
     const text = formats[options.format ?? (options.json ? "json" : "ndjson")](all());
-    if (options.output === undefined) for await (const part of text) await output.raw(part);
-    else await pipeline(Readable.from(text), createWriteStream(options.output));
+    if (file === undefined) for await (const part of text) await output.raw(part);
+    else await pipeline(Readable.from(text), file);
     progress.end();
     output.remark(`${count(written, "job")} written${options.output ? ` to ${options.output}` : ""}.`);
   });
+}
+
+/** Opens the file before any job is read, so that a wrong path fails at once. */
+async function openFile(path: string): Promise<Writable> {
+  try {
+    return (await open(path, "w")).createWriteStream();
+  } catch (error) {
+    throw fileError("written", path, error);
+  }
 }
 
 const formats: Readonly<Record<Format, (jobs: AsyncIterable<Job>) => AsyncGenerator<string>>> = {

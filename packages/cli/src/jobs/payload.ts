@@ -2,7 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Cli } from "../command.ts";
-import { NotFoundError, UsageError } from "../failures.ts";
+import { UsageError } from "../failures.ts";
+import { fileError } from "../files.ts";
 
 export async function readPayload(cli: Cli, given: string | undefined): Promise<unknown> {
   if (given === undefined) return {};
@@ -26,7 +27,7 @@ async function standardInput(cli: Cli): Promise<string> {
 async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
-  } catch {
-    throw new NotFoundError(`The payload file ${path} cannot be read.`);
+  } catch (error) {
+    throw fileError("read", path, error);
   }
 }

@@ -1,10 +1,11 @@
 /** `jobforge jobs cancel` and `jobforge jobs retry`: change one job by its id, or many by filters. */
-import type { JobForge } from "@jobforge/sdk-ts";
+import { type JobForge, NotCancelableError, NotReschedulableError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { exitCodes, UsageError } from "../failures.ts";
+import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import type { Output } from "../output/output.ts";
+import { plain } from "../output/terminal.ts";
 import { ago, readTime } from "../output/values.ts";
 import { type BulkWork, changeMany, requireFilter } from "./bulk.ts";
 import {
@@ -16,6 +17,7 @@ import {
   withFilters,
 } from "./filters.ts";
 import { findJob } from "./find.ts";
+import { obstaclesOf } from "./obstacles.ts";
 
 interface SteerOptions extends CommonOptions, FilterOptions {
   readonly yes?: boolean;
@@ -124,7 +126,9 @@ async function steer(
 
 const cancelOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const canceled = await connection.forge.cancel(id, { tenantId });
+  const canceled = await connection.forge
+    .cancel(id, { tenantId })
+    .catch((error: unknown) => refused(connection, error, id, tenantId));
   output.result(canceled, () =>
     canceled.status === "canceled" ? `${id} is canceled.\n` : `${id} is running and was asked to stop.\n`,
   );
@@ -132,6 +136,27 @@ const cancelOne: One = async (connection, output, id, options) => {
 
 const retryOne: One = async (connection, output, id, options) => {
   const { tenantId } = await findJob(connection, id, options.tenant);
-  const queued = await connection.forge.reschedule(id, { tenantId, runAt: options.at });
-  output.result(queued, () => `${id} is queued and runs ${ago(queued.runAt)}.\n`);
+  const queued = await connection.forge
+    .reschedule(id, { tenantId, runAt: options.at })
+    .catch((error: unknown) => refused(connection, error, id, tenantId));
+  const obstacles = await obstaclesOf(connection.forge, id, tenantId);
+  output.result({ ...queued, obstacles }, () => {
+    const when = queued.runAt.getTime() > Date.now() ? `runs ${ago(queued.runAt)}` : "runs now";
+    return obstacles.length === 0
+      ? `${id} is queued and ${when}.\n`
+      : `${id} is queued, but cannot start:\n${obstacles.map(({ message }) => `  ${plain(message)}\n`).join("")}`;
+  });
 };
+
+/** Says why a job cannot be canceled or retried: the kernel refuses it, and the job shows its status. */
+async function refused(connection: Connection, error: unknown, id: string, tenantId: string): Promise<never> {
+  const verb = error instanceof NotCancelableError ? "canceled" : "retried";
+  if (!(error instanceof NotCancelableError || error instanceof NotReschedulableError)) throw error;
+  const { status, finishedAt } = await findJob(connection, id, tenantId);
+  const state = finishedAt === undefined ? status : `already finished: ${status} ${ago(finishedAt)}`;
+  throw new CommandError(
+    error.kind ?? "refused",
+    `${id} cannot be ${verb}. It is ${state}.`,
+    error.hint ?? "",
+  );
+}

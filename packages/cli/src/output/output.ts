@@ -7,6 +7,12 @@ import { type Style, styleFor } from "./style.ts";
 import { type Column, table } from "./table.ts";
 import { shownOn } from "./terminal.ts";
 
+/** The options of a list that is cut into pages. */
+export interface PagingOptions {
+  readonly limit: number;
+  readonly cursor?: number | undefined;
+}
+
 export class Output {
   readonly json: boolean;
   readonly style: Style;
@@ -33,6 +39,17 @@ export class Output {
       items.length === 0 ? `${empty}\n` : this.table(items, columns),
     );
     if (cursor !== undefined && items.length > 0) this.remark(`There are more items: --cursor ${cursor}`);
+  }
+
+  /** Writes one page of a list that was read as a whole. The cursor is the number of items before the page. */
+  page<Row>(
+    all: readonly Row[],
+    columns: readonly Column<Row>[],
+    { empty, limit, cursor = 0 }: { readonly empty: string } & PagingOptions,
+  ): void {
+    const end = cursor + limit;
+    const next = end < all.length ? String(end) : undefined;
+    this.list(all.slice(cursor, end), columns, { empty, cursor: next });
   }
 
   table<Row>(items: readonly Row[], columns: readonly Column<Row>[]): string {

@@ -1,4 +1,4 @@
-/** Tables for people: aligned and, in a terminal, cut to its width. */
+/** Tables for people: aligned and, in a terminal, never wider than the terminal. */
 import type { Style, Tone } from "./style.ts";
 import { plain } from "./terminal.ts";
 
@@ -7,57 +7,98 @@ export interface Column<Row> {
   readonly value: (row: Row) => string | number | undefined;
   readonly align?: "left" | "right";
   readonly tone?: (row: Row) => Tone | undefined;
-  /** Whether the column becomes narrower if the terminal is too narrow. */
-  readonly shrinks?: boolean;
+  /**
+   * What happens to the column if the terminal is too narrow: `first` is cut before all others, `away` is left out
+   * after that, and `true` is cut last, as far as it stays readable. Other columns keep their width.
+   */
+  readonly shrinks?: boolean | "first" | "away";
+  /** Which end of a value is cut. The start of an id is a time, and many ids have the same start. */
+  readonly cut?: "start" | "end";
 }
 
 const gap = "  ";
+/** What is left of columns that are cut first, and of those whose values must stay readable. */
 const narrowest = 8;
+const readable = 16;
+
+/** A column with its texts and its width. */
+interface Placed<Row> {
+  readonly column: Column<Row>;
+  readonly cells: readonly string[];
+  width: number;
+}
 
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   { style, width }: { readonly style: Style; readonly width: number | undefined },
 ): string {
-  const cells = rows.map((row) => columns.map((column) => text(column.value(row))));
-  const widths = columns.map((column, index) =>
-    Math.max(column.title.length, ...cells.map((line) => line[index]?.length ?? 0)),
-  );
-  if (width !== undefined) shrink(columns, widths, width);
-  const line = (values: readonly string[], tone: (index: number) => Tone | undefined): string =>
-    values
-      .map((value, index) => {
-        const padded = fit(value, widths[index] ?? 0, columns[index]?.align ?? "left");
-        const chosen = tone(index);
+  const all = columns.map((column) => {
+    const cells = rows.map((row) => text(column.value(row)));
+    return { column, cells, width: Math.max(column.title.length, ...cells.map((cell) => cell.length)) };
+  });
+  const shown = width === undefined ? all : narrowed(all, width);
+  const line = (
+    value: (placed: Placed<Row>) => string,
+    tone: (column: Column<Row>) => Tone | undefined,
+  ): string =>
+    shown
+      .map((placed) => {
+        const padded = fit(value(placed), placed);
+        const chosen = tone(placed.column);
         return chosen === undefined ? padded : style(chosen, padded);
       })
       .join(gap)
       .trimEnd();
   const header = line(
-    columns.map((column) => column.title),
+    ({ column }) => column.title,
     () => "bold",
   );
-  const body = cells.map((values, row) => {
-    const source = rows[row];
-    return line(values, (index) => (source === undefined ? undefined : columns[index]?.tone?.(source)));
-  });
+  const body = rows.map((row, index) =>
+    line(
+      ({ cells }) => cells[index] ?? "",
+      (column) => column.tone?.(row),
+    ),
+  );
   return `${[header, ...body].join("\n")}\n`;
 }
 
-function shrink<Row>(columns: readonly Column<Row>[], widths: number[], available: number): void {
-  let over = widths.reduce((sum, each) => sum + each + gap.length, -gap.length) - available;
-  for (const [index, column] of columns.entries()) {
-    const current = widths[index] ?? 0;
-    if (!column.shrinks || over <= 0) continue;
-    const next = Math.max(Math.min(current, Math.max(narrowest, column.title.length)), current - over);
-    over -= current - next;
-    widths[index] = next;
-  }
+/** Returns the columns that a terminal has room for, with their widths. No row is wider than the terminal. */
+function narrowed<Row>(all: readonly Placed<Row>[], available: number): readonly Placed<Row>[] {
+  let shown = all;
+  const over = (): number =>
+    shown.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - available;
+  /** The rightmost columns are the first to become narrower. */
+  const cut = (which: Column<Row>["shrinks"], least: number): void => {
+    for (const placed of shown.toReversed())
+      if (placed.column.shrinks === which && over() > 0)
+        placed.width = Math.max(Math.min(placed.width, least), placed.width - over());
+  };
+  const omit = (may: (placed: Placed<Row>) => boolean): void => {
+    for (const placed of shown.toReversed())
+      if (may(placed) && over() > 0 && shown.length > 1) shown = shown.filter((each) => each !== placed);
+  };
+  if (over() > 0)
+    shown = shown.filter(({ column, cells }) => !column.shrinks || cells.some((cell) => cell !== ""));
+  cut("first", narrowest);
+  omit(({ column }) => column.shrinks === "away");
+  cut(true, readable);
+  omit(({ column }) => column.shrinks === "first");
+  cut(true, narrowest);
+  omit(() => true);
+  const [only] = shown;
+  if (only !== undefined && over() > 0) only.width = Math.max(1, available);
+  return shown;
 }
 
-function fit(value: string, width: number, align: "left" | "right"): string {
-  const cut = value.length > width ? `${value.slice(0, Math.max(0, width - 1))}…` : value;
-  return align === "right" ? cut.padStart(width) : cut.padEnd(width);
+function fit<Row>(value: string, { column, width }: Placed<Row>): string {
+  const cut = value.length <= width ? value : shortened(value, width, column.cut ?? "end");
+  return column.align === "right" ? cut.padStart(width) : cut.padEnd(width);
+}
+
+function shortened(value: string, width: number, end: "start" | "end"): string {
+  const kept = Math.max(0, width - 1);
+  return end === "end" ? `${value.slice(0, kept)}…` : `…${kept === 0 ? "" : value.slice(-kept)}`;
 }
 
 /** Returns one line, without control characters by which a job could manipulate the terminal. */

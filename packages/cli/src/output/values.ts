@@ -36,6 +36,11 @@ export function count(value: number, noun: string): string {
   return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+/** Formats a number, and marks it if it is an estimate: `~96,850`. */
+export function estimate(value: number, exact: boolean): string {
+  return `${exact ? "" : "~"}${value.toLocaleString("en")}`;
+}
+
 const spanMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Parses `90s`, `15m`, `2h` or `7d` to milliseconds. */
@@ -86,9 +91,19 @@ export function readTenant(given: string): string {
   return found;
 }
 
+/** Returns a parser that also accepts `none`, which removes a setting. */
+export function orNone<T>(read: (given: string) => T): (given: string) => T | "none" {
+  return (given) => (given === "none" ? given : read(given));
+}
+
+/** Returns null for `none`. A parser of an option cannot: commander takes null for a missing value. */
+export function noneToNull<T>(value: T | "none" | undefined): T | null | undefined {
+  return value === "none" ? null : value;
+}
+
 /** Lists words for people: `skip, replace or debounce`. */
 export function choice(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /**

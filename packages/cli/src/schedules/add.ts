@@ -89,5 +89,9 @@ function rhythmOf({ cron, timezone, every, dynamic }: RhythmOptions): Rhythm {
     throw new UsageError("Pass exactly one of --cron, --every and --dynamic.");
   if (timezone !== undefined && cron === undefined) throw new UsageError("--timezone needs --cron.");
   if (cron !== undefined) return { cron, timezone };
-  return every === undefined ? { dynamic: true } : { every };
+  if (every === undefined) return { dynamic: true };
+  // Postgres reads a number without a unit as seconds.
+  if (/^[\d.\s]*$/.test(every))
+    throw new UsageError(`--every "${every}" has no unit. Use a form such as 90s, 15m, 1h30m or 1d.`);
+  return { every };
 }

@@ -22,14 +22,14 @@ const columns: readonly Column<Schedule>[] = [
   { title: "key", value: (schedule) => schedule.key, shrinks: true },
   { title: "runs", value: describeRhythm },
   { title: "next", value: describeNext, tone: ({ enabled }) => (enabled ? undefined : "yellow") },
-  { title: "last", value: ({ lastRunAt }) => ago(lastRunAt) },
+  { title: "last", value: ({ lastRunAt }) => ago(lastRunAt), shrinks: "away" },
   {
     title: "ended",
     value: ({ lastStatus, consecutiveFailures }) =>
       consecutiveFailures > 0 ? `failed × ${consecutiveFailures}` : lastStatus,
     tone: ({ consecutiveFailures }) => (consecutiveFailures > 0 ? "red" : "green"),
   },
-  { title: "error", value: ({ lastError }) => lastError, shrinks: true },
+  { title: "error", value: ({ lastError }) => lastError, shrinks: "first" },
 ];
 
 function describeRhythm({ kind, cron, timezone, every }: Schedule): string {

@@ -1,7 +1,7 @@
 /** Gates: pausing everything, a type or a tenant. */
 import { checkDate, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { fromRows } from "../rows.ts";
+import { fromRow, fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds, type GateScopeName } from "../words.ts";
 
@@ -29,6 +29,19 @@ export interface Gate {
   readonly exact: boolean;
 }
 
+/** What `gates.pause` and `gates.resume` did. */
+export interface ChangedGate {
+  readonly scope: GateScopeName;
+  readonly key: string;
+  readonly paused: boolean;
+  readonly reason: string | undefined;
+  readonly until: Date | undefined;
+  /** Whether it was paused before. False after a resume: nothing was paused. */
+  readonly wasPaused: boolean;
+  /** False if no job, schedule, policy, worker or setting has this type or tenant. */
+  readonly known: boolean;
+}
+
 /** Pausing and resuming are for operators. Readers may list. */
 export class Gates {
   readonly #transport: Transport;
@@ -38,15 +51,15 @@ export class Gates {
   }
 
   /** Pauses everything, a type or a tenant: its jobs are no longer claimed. Running jobs continue. */
-  async pause(scope: GateScope, options: PauseOptions = {}): Promise<void> {
+  async pause(scope: GateScope, options: PauseOptions = {}): Promise<ChangedGate> {
     if (options.reason !== undefined) checkText(options.reason, "reason", bounds.reasonBytes);
     if (options.until !== undefined) checkDate(options.until, "until");
-    await this.#set(scope, true, options);
+    return await this.#set(scope, true, options);
   }
 
-  /** Ends a pause. */
-  async resume(scope: GateScope): Promise<void> {
-    await this.#set(scope, false, {});
+  /** Ends a pause. If nothing was paused, `wasPaused` is false. */
+  async resume(scope: GateScope): Promise<ChangedGate> {
+    return await this.#set(scope, false, {});
   }
 
   /** What is paused now. */
@@ -54,13 +67,14 @@ export class Gates {
     return fromRows<Gate>(await this.#transport.call<object[]>("jobforge_list_gates", {}));
   }
 
-  async #set(scope: GateScope, paused: boolean, { reason, until }: PauseOptions): Promise<void> {
-    await this.#transport.call("jobforge_set_gate", {
+  async #set(scope: GateScope, paused: boolean, { reason, until }: PauseOptions): Promise<ChangedGate> {
+    const gate = await this.#transport.call<object>("jobforge_set_gate", {
       ...scopeArguments(scope),
       p_paused: paused,
       p_reason: reason,
       p_until: until,
     });
+    return fromRow<ChangedGate>(gate);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Policies: how the jobs of a type are retried, leased, kept and shown. */
 import { checkPolicy, checkType } from "../arguments.ts";
+import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
 import { fromRow, nameOf, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { RetryPreset } from "../words.ts";
@@ -45,7 +46,16 @@ export interface PolicyChanges {
   readonly redact?: readonly string[] | undefined;
 }
 
-/** Setting is for operators. Workers may get. */
+/** What `policies.reset` did. */
+export interface PolicyReset {
+  readonly type: string;
+  /** False if the type had no policy of its own. */
+  readonly reset: boolean;
+  /** The policy that applies now. */
+  readonly policy: Policy;
+}
+
+/** For operators. Workers may get. */
 export class Policies {
   readonly #transport: Transport;
 
@@ -55,7 +65,7 @@ export class Policies {
 
   /** How a type behaves: its own policy, or the default one, whose `type` is then `*`. */
   async get(type: string): Promise<Policy> {
-    checkType(type);
+    if (type !== "*") checkType(type);
     return readPolicy(await this.#transport.call<object>("jobforge_get_policy", { p_type: type }));
   }
 
@@ -65,6 +75,28 @@ export class Policies {
     checkPolicy(changes);
     const args = { p_type: type, p_policy: toKeys(changes) };
     return readPolicy(await this.#transport.call<object>("jobforge_set_policy", args));
+  }
+
+  /** The default policy, whose type is `*`, and the policies that types have of their own, ordered by type. */
+  list(options: PageOptions = {}): List<Policy> {
+    const limit = checkedPageSize(options);
+    return new List(async (cursor) => {
+      const rows = await this.#transport.call<object[]>("jobforge_list_policies", {
+        p_filters: { limit, cursor },
+      });
+      const items = rows.map(readPolicy);
+      return { items, cursor: items.length === limit ? items.at(-1)?.type : undefined };
+    });
+  }
+
+  /** Removes the policy of a type, so that the default applies. `*` resets the default policy itself. */
+  async reset(type: string): Promise<PolicyReset> {
+    if (type !== "*") checkType(type);
+    const result = await this.#transport.call<{ type: string; reset: boolean; policy: object }>(
+      "jobforge_reset_policy",
+      { p_type: type },
+    );
+    return { ...result, policy: fromRow<Policy>(result.policy) };
   }
 }
 

@@ -27,7 +27,7 @@ export interface TypeInfo {
   readonly workers: number;
   readonly paused: boolean;
   readonly hasPolicy: boolean;
-  /** False if `due`, `scheduled` and `running` are estimates, because there are many. */
+  /** False if `due` and `scheduled` are estimates, because there are many. `running` is always exact. */
   readonly exact: boolean;
   /** Schedules whose time has come and of which no worker has made a job yet; at most 1,000 are counted. */
   readonly dueSchedules: number;

@@ -70,7 +70,7 @@ export interface LiveCount {
   /** When the oldest queued job became due, and how long ago that was. */
   readonly oldestRunAt: Date | undefined;
   readonly oldestMs: number | undefined;
-  /** False if the numbers are estimates. */
+  /** False if `queued` and `scheduled` are estimates. `running` is always exact. */
   readonly exact: boolean;
   /** Schedules whose time has come and of which no worker has made a job yet; at most 1,000 of a type are counted. */
   readonly dueSchedules: number;

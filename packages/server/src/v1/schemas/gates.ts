@@ -39,4 +39,8 @@ export const ChangedGate = z.looseObject({
   paused: z.boolean(),
   reason: z.string().nullable(),
   until: Time.nullable(),
+  was_paused: z.boolean().openapi({ description: "Whether the gate was closed before" }),
+  known: z
+    .boolean()
+    .openapi({ description: "False if no job, schedule, policy, worker or setting has this type or tenant" }),
 });
