@@ -14,11 +14,13 @@ import { serverCommand } from "./commands/server.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
+import { urlCommand } from "./commands/url.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 
 const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
+  urlCommand,
   migrateCommand,
   workerCommand,
   serverCommand,

@@ -50,7 +50,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
       env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
     });
     await start.printed("The worker runs until Ctrl-C");
-    const [, url = "", token = ""] = /Server: (http:\S+)\/\?token=(\S+) /.exec(start.stdout()) ?? [];
+    const [, url = "", token = ""] = /Open (http:\S+)\/\?token=(\S+) /.exec(start.stdout()) ?? [];
     await using browser = await launch();
     const page = await browser.newPage();
     const complaints = complaintsOf(page, url);

@@ -2,6 +2,7 @@
 import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
 import { createWorker, type TickSummary, type Worker, type WorkerOptions } from "@jobforge/worker-ts";
 import type { Command } from "commander";
+import { checkConnection } from "../client.ts";
 import {
   action,
   addCommand,
@@ -121,8 +122,7 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   endWithParent();
   const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
-  // A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself.
-  await forge.transport.call("jobforge_get_policy", { p_type: "*" });
+  await requireDatabase(url, forge);
   if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
   const worker = createWorker(forge, {
     ...workerOptions(options, handlers),
@@ -133,6 +133,12 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   await using _monitor = await monitored(cli, worker, options);
   await worker.run();
   return exitCodes.ok;
+}
+
+/** A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself. */
+async function requireDatabase(url: string, forge: JobForge): Promise<void> {
+  await checkConnection(url);
+  await forge.transport.call("jobforge_get_policy", { p_type: "*" });
 }
 
 /** Opens the worker's own port, if one is configured. */
@@ -180,7 +186,8 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
 
 async function tick(cli: Cli, path: string, options: TickOptions): Promise<number> {
   const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
-  return await connected(cli, options, async ({ forge }, output) => {
+  return await connected(cli, options, async ({ forge, url }, output) => {
+    await requireDatabase(url, forge);
     if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
     const worker = createWorker(forge, {
       ...workerOptions(options, handlers),
