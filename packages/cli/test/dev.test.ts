@@ -176,7 +176,7 @@ test("a given database is named, and its password is not shown", async ({ db }) 
 });
 
 describe("a database on another machine", () => {
-  // Nothing is there, so that a test which asks nobody ends with 3.
+  // Nothing is there, so a command that does not ask ends with 3.
   const url = "postgres://me:s3cret@db.invalid:5432/app";
   const dev = (args: readonly string[], options: Parameters<typeof run>[2] = {}) =>
     run(["dev", ...args], { DATABASE_URL: url }, options);

@@ -95,6 +95,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
       args: [
         "worker",
         folder,
+        "--skip-broken",
         "--sync",
         "--grace",
         "5s",

@@ -16,7 +16,8 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { endWithParent, runWatched } from "../handlers/watch.ts";
+import { reporting } from "../handlers/report.ts";
+import { endWithParent, runWatched, watchedLoad } from "../handlers/watch.ts";
 import { collect, count, readSpan, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
@@ -31,6 +32,7 @@ interface HandlerOptions extends CommonOptions {
 
 interface WorkerCommandOptions extends HandlerOptions {
   readonly watch?: boolean;
+  readonly skipBroken?: boolean;
   readonly grace?: number;
   readonly listen: boolean;
   readonly metricsPort?: number;
@@ -57,7 +59,8 @@ export function workerCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--watch", "restart when a file changes")
+    .option("--watch", "restart when a file changes; implies --skip-broken")
+    .option("--skip-broken", "run the other handlers if a file cannot be loaded (default: do not start)")
     .option("--grace <span>", "how long running jobs may continue after a signal (default: 30s)", readSpan)
     .option("--no-listen", "only poll, for poolers in transaction mode")
     .option(
@@ -110,7 +113,7 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   if (options.watch) {
     using interrupted = interruption(cli.process);
     await runWatched({
-      args: ["worker", path, ...argumentsOf(options)],
+      args: ["worker", path, "--skip-broken", ...argumentsOf(options)],
       env: { ...cli.process.env, DATABASE_URL: url },
       cwd,
       path,
@@ -120,7 +123,8 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
     return exitCodes.ok;
   }
   endWithParent();
-  const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
+  const loading = { report: reporting(cli, output), skipBroken: options.skipBroken };
+  const handlers = ofTypes(await watchedLoad(() => loadHandlers(path, cwd, loading)), options.types);
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
   await requireDatabase(url, forge);
   if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
@@ -185,7 +189,9 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
 }
 
 async function tick(cli: Cli, path: string, options: TickOptions): Promise<number> {
-  const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
+  const cwd = cli.process.cwd?.() ?? process.cwd();
+  const report = reporting(cli, outputOf(cli, options));
+  const handlers = ofTypes(await loadHandlers(path, cwd, { report }), options.types);
   return await connected(cli, options, async ({ forge, url }, output) => {
     await requireDatabase(url, forge);
     if (options.sync) await forge.sync(handlers.map(({ definition }) => definition));
