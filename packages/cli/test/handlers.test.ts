@@ -62,6 +62,11 @@ describe("a file that cannot be loaded", () => {
       "does not provide an export named 'nothing' (handlers/bad.js:1:10)",
     ],
     [
+      "an ES module in a CommonJS project",
+      { "package.json": `{ "type": "commonjs" }`, "handlers/bad.js": sdk },
+      "outside a module (handlers/bad.js:1:1). It is an ES module. Name it .mjs",
+    ],
+    [
       "a package that is not installed",
       { "handlers/bad.js": `import "no-such-package";` },
       "Install it: npm install no-such-package",
@@ -111,7 +116,7 @@ describe("a file that cannot be loaded", () => {
     const worker = startJobforge(args, { cwd: project.path, env: { DATABASE_URL: db.url } });
     expect(await resultOf(db.url, "it")).toBe("good");
     expect(worker.stderr()).toContain("✗ handlers/bad.js cannot be loaded: Unexpected token ';'");
-    expect(worker.stderr()).toContain("The handlers of the other files run.");
+    expect(worker.stderr()).toContain("The other files are not affected.");
     worker.process.kill("SIGTERM");
     expect(await worker.ended).toEqual({ code: 0, signal: null });
   });

@@ -1,4 +1,4 @@
-/** Reads the exports of modules: which are handlers, and which look like handlers but are none. */
+/** Reads the exports of modules: which are handlers, and which only look like handlers. */
 import { readFile } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import type { JobHandler } from "@jobforge/sdk-ts";

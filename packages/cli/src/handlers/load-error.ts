@@ -113,6 +113,8 @@ function hintFor(error: unknown, message: string): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
     return `Node only removes types. Write it without this syntax, or ${withTsx}`;
+  if (/outside a module|Unexpected token 'export'/.test(message))
+    return 'It is an ES module. Name it .mjs, or set "type": "module" in package.json';
   if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
   const [, missing = ""] = /^Cannot find module '(.+?)'/.exec(message) ?? [];
   if (existsSync(missing.replace(/\.([mc]?)js$/, ".$1ts")) || existsSync(`${missing}.ts`))

@@ -47,12 +47,7 @@ export async function loadHandlers(path: string, cwd: string, options: LoadOptio
   const handlers = oneHandlerPerType(loaded);
   for (const { file, message } of await whyIgnored(loaded, shown))
     options.report({ event: "ignored", file, message });
-  if (handlers.length === 0)
-    throw new CommandError(
-      "no_handlers",
-      broken.length > 0 ? `No handler in ${root} could be loaded.` : `There are no handlers in ${root}.`,
-      "Export them: export const send = sendMail.handle(async (input, job) => { … });",
-    );
+  if (handlers.length === 0) throw noHandlers(root, broken.length > 0);
   return handlers;
 }
 
@@ -98,6 +93,20 @@ function notLoaded(broken: readonly Finding[]): CommandError {
     "handlers_do_not_load",
     broken.map(({ message }) => message).join("\n"),
     "No handler was started. To run the handlers of the other files, use jobforge worker with --skip-broken.",
+  );
+}
+
+function noHandlers(root: string, isBroken: boolean): CommandError {
+  if (isBroken)
+    return new CommandError(
+      "handlers_do_not_load",
+      `No handler in ${root} could be loaded.`,
+      "Fix the files.",
+    );
+  return new CommandError(
+    "no_handlers",
+    `There are no handlers in ${root}.`,
+    "Export them: export const send = sendMail.handle(async (input, job) => { … });",
   );
 }
 

@@ -10,7 +10,7 @@ export function reporting(cli: Cli, output: Output): (finding: Finding) => void 
   return (finding) => {
     if (output.json) return void cli.process.stderr.write(`${toJson(finding)}\n`);
     if (finding.event === "ignored") return output.remark(`${style("yellow", "!")} ${finding.message}`);
-    const rest = "The handlers of the other files run. Jobs of this file wait until it is fixed.";
+    const rest = "Its handlers do not run until it is fixed. The other files are not affected.";
     output.remark(`${style("red", `✗ ${finding.message}`)}\n  ${rest}`);
   };
 }

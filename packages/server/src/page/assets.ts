@@ -7,8 +7,13 @@ body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
 caption { font-weight: 600; text-align: start; }
 th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); padding: .25rem .75rem .25rem 0; text-align: start; vertical-align: top; }
-td { overflow-wrap: anywhere; }
+td { overflow-wrap: break-word; }
 .number { font-variant-numeric: tabular-nums; }
+.number, .word { white-space: nowrap; }
+.text { min-width: 12rem; overflow-wrap: anywhere; }
+.id { font-family: ui-monospace, monospace; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.wide { overflow-x: auto; }
+@media (max-width: 40rem) { .id { display: none; } body { margin: 1rem auto; } }
 `;
 
 /**
