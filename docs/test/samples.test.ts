@@ -109,7 +109,8 @@ describe("commands", () => {
 });
 
 function npmScript(words: readonly string[]): string | undefined {
-  if (words[1] === "install") return "prepare";
+  // These two are commands of npm itself, and run the script prepare.
+  if (words[1] === "install" || words[1] === "pack") return "prepare";
   return words[1] === "run" ? words.at(2) : words[1];
 }
 

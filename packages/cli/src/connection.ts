@@ -1,7 +1,8 @@
 /** Finds the database of a command, and connects to it for as long as the command runs. */
 import { join } from "node:path";
 import { JobForge } from "@jobforge/sdk-ts";
-import pg from "pg";
+import type pg from "pg";
+import { createPool } from "./client.ts";
 import { loadEmbedded } from "./dev/embedded.ts";
 import { UsageError } from "./failures.ts";
 import type { CliProcess } from "./process.ts";
@@ -74,14 +75,7 @@ export async function withConnection<T>(
 ): Promise<T> {
   const url = await databaseUrl(options, cli);
   const schema = apiSchema(options, cli);
-  const pool = new pg.Pool({
-    connectionString: url,
-    application_name: "jobforge-cli",
-    connectionTimeoutMillis: 10_000,
-    max: 4,
-  });
-  // The loss of an idle connection shows in the next call.
-  pool.on("error", () => undefined);
+  const pool = createPool(url);
   const forge = new JobForge({ database: pool, schema });
   try {
     return await work({ forge, pool, schema, url });

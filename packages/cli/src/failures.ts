@@ -1,6 +1,7 @@
 /** Turns any error into a message for people, a name for programs and an exit code. */
 import {
   ConnectionError,
+  DatabaseError,
   InvalidArgumentError,
   InvalidScheduleError,
   JobForgeError,
@@ -9,6 +10,7 @@ import {
 } from "@jobforge/sdk-ts";
 import { MigrationError } from "@jobforge/sql";
 import { CommanderError } from "commander";
+import { codeOf, messageOf, NoConnectionError } from "./client.ts";
 
 export class UsageError extends Error {
   override readonly name: string = "UsageError";
@@ -58,6 +60,9 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "57P03",
 ]);
 
+/** A table, schema, function or column does not exist. */
+const notInstalledCodes: ReadonlySet<string> = new Set(["42P01", "3F000", "42883", "42703"]);
+
 /** `command` is what the user ran, such as `jobforge schedules add`. */
 export function explainFailure(error: unknown, command = "jobforge"): Failure {
   if (error instanceof UsageError || error instanceof CommanderError) {
@@ -73,19 +78,20 @@ export function explainFailure(error: unknown, command = "jobforge"): Failure {
   if (error instanceof MigrationError || error instanceof CommandError) {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.failed };
   }
-  if (isConnectionTrouble(error)) {
-    return {
-      name: "no_connection",
-      message: `No connection to the database: ${messageOf(error)}`,
-      hint: "Check --database-url or DATABASE_URL, and check that the server is running.",
-      exitCode: exitCodes.noConnection,
-    };
-  }
-  if (error instanceof NotInstalledError || ["42P01", "3F000"].includes(codeOf(error) ?? "")) {
+  if (isConnectionTrouble(error)) return noConnection(error);
+  if (error instanceof NotInstalledError || notInstalledCodes.has(codeOf(error) ?? "")) {
     return {
       name: "not_installed",
       message: "JobForge is not installed in this database, or its version is older.",
       hint: "Run jobforge migrate. If JobForge's functions are not in the schema public, pass --api-schema.",
+      exitCode: exitCodes.failed,
+    };
+  }
+  if (isSqlError(error)) {
+    return {
+      name: error.code,
+      message: `The database reported an error: ${error.message} (SQLSTATE ${error.code})`,
+      hint: "jobforge doctor looks for problems of the database and its versions.",
       exitCode: exitCodes.failed,
     };
   }
@@ -106,19 +112,33 @@ function exitCodeOf(error: JobForgeError): number {
   return isUsage ? exitCodes.usage : exitCodes.failed;
 }
 
+function noConnection(error: unknown): Failure {
+  const reason = causesOf(error).find((each) => each instanceof NoConnectionError);
+  return {
+    name: "no_connection",
+    message: `No connection to the database: ${messageOf(reason ?? error)}`,
+    hint: reason?.hint ?? "Check --database-url or DATABASE_URL, and check that the server is running.",
+    exitCode: exitCodes.noConnection,
+  };
+}
+
 function isConnectionTrouble(error: unknown): boolean {
   // A host with several addresses fails with one error per address.
   if (error instanceof AggregateError) return error.errors.some(isConnectionTrouble);
-  if (error instanceof ConnectionError) return true;
-  return connectionCodes.has(codeOf(error) ?? "");
+  const isKnown = (each: unknown): boolean =>
+    each instanceof ConnectionError || each instanceof NoConnectionError;
+  return causesOf(error).some(isKnown) || connectionCodes.has(codeOf(error) ?? "");
 }
 
-function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : undefined;
+/** The error and its causes: the SDK wraps the errors of the connection. */
+function causesOf(error: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  for (let each = error; each instanceof Error && found.length < 10; each = each.cause) found.push(each);
+  return found;
 }
 
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  return error instanceof Error ? error.message : String(error);
+/** Whether it is an error of Postgres that JobForge has no name for. Its text is about tables and statements. */
+function isSqlError(error: unknown): error is Error & { readonly code: string } {
+  const isDatabaseError = error instanceof DatabaseError || (error instanceof Error && "severity" in error);
+  return isDatabaseError && /^[0-9A-Z]{5}$/.test(codeOf(error) ?? "") && codeOf(error) !== "XX000";
 }

@@ -13,3 +13,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 process.exitCode = await runCli(process.argv.slice(2), process);
+// The process ends by itself when nothing is open. Handlers may have left something open that would keep it alive for
+// ever, such as a timer or a pool.
+await Promise.all([written(process.stdout), written(process.stderr)]);
+setTimeout(() => process.exit(), 500).unref();
+
+/** Resolves when everything that was written to the stream has been passed on. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => void stream.write("", () => resolve()));
+}

@@ -16,6 +16,8 @@ export interface CliProcess {
   readonly stdin?: (NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined }) | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: (() => string) | undefined;
+  /** The program and its arguments. Undefined if the command does not run in a process of its own. */
+  readonly argv?: readonly string[] | undefined;
   /** Ends a command that otherwise runs until Ctrl-C. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -20,11 +20,13 @@ import { tenantsCommands } from "./commands/tenants.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
 import { usageCommand } from "./commands/usage.ts";
+import { urlCommand } from "./commands/url.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 
 const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
+  urlCommand,
   migrateCommand,
   syncCommand,
   workerCommand,

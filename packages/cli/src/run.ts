@@ -2,6 +2,7 @@
 import { CommanderError } from "commander";
 import { type Cli, commandNamed } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
+import { asTyped } from "./invocation.ts";
 import { shownOn } from "./output/terminal.ts";
 import type { CliProcess } from "./process.ts";
 import { createProgram } from "./program.ts";
@@ -18,7 +19,7 @@ export async function runCli(args: readonly string[], process: CliProcess): Prom
     const failure = explainFailure(error, commandNamed(program, args));
     const text = args.includes("--json")
       ? `${JSON.stringify({ error: failure })}\n`
-      : `${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`;
+      : asTyped(`${failure.message}\n${failure.hint ? `${failure.hint}\n` : ""}`, process);
     process.stderr.write(shownOn(process.stderr, text));
     return failure.exitCode;
   }

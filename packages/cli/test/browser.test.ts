@@ -39,6 +39,18 @@ function complaintsOf(page: Page, origin: string): string[] {
 const row = (page: Page, type: string, status: string): ReturnType<Page["locator"]> =>
   page.locator("tr", { hasText: type }).filter({ has: page.locator("td", { hasText: status }) });
 
+/** Returns the words of the tables that are shown in more than one line. */
+const brokenWords = `[...document.querySelectorAll("th, td:not(.text)")].flatMap((cell) => {
+  const text = cell.firstChild?.firstChild ?? cell.firstChild;
+  if (text?.nodeType !== Node.TEXT_NODE) return [];
+  return [...text.data.matchAll(/\\S+/g)].flatMap(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1 ? [word] : [];
+  });
+})`;
+
 const evil = `<img src="x" onerror="alert(1)">`;
 
 describe.skipIf(tool === undefined)("in a browser", () => {
@@ -50,7 +62,7 @@ describe.skipIf(tool === undefined)("in a browser", () => {
       env: { DATABASE_URL: empty.url, JOBFORGE_SKIP_PREPARE: "1", PORT: "0" },
     });
     await start.printed("The worker runs until Ctrl-C");
-    const [, url = "", token = ""] = /Server: (http:\S+)\/\?token=(\S+) /.exec(start.stdout()) ?? [];
+    const [, url = "", token = ""] = /Open (http:\S+)\/\?token=(\S+) /.exec(start.stdout()) ?? [];
     await using browser = await launch();
     const page = await browser.newPage();
     const complaints = complaintsOf(page, url);
@@ -66,6 +78,13 @@ describe.skipIf(tool === undefined)("in a browser", () => {
     ] as const)
       expect(await row(page, type, status).count(), `${type} ${status}`).toBeGreaterThan(0);
     expect(await page.locator("caption").allTextContents()).toHaveLength(3);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate(brokenWords), `${width} px`).toEqual([]);
+      // Wide tables scroll inside the page.
+      expect(await page.evaluate("document.documentElement.scrollWidth"), `${width} px`).toBe(width);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     // The token is a cookie now, which no script can read, and no longer in the address.
     expect(page.url()).toBe(`${url}/`);
     expect(await page.evaluate("document.cookie")).toBe("");

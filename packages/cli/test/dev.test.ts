@@ -1,8 +1,10 @@
 /** Tests of jobforge dev and npm start: one command starts everything, and nothing is left when it ends. */
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { findEmbedded } from "@jobforge/embedded";
-import { expect, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
+import { isLocal } from "../src/dev/remote.ts";
 import { startJobforge, startNode } from "./child.ts";
 import { projectFolder, repository, temporaryFolder } from "./files.ts";
 import { json, run, test } from "./support.ts";
@@ -18,8 +20,7 @@ function isRunning(pid: number): boolean {
 
 /** Returns the address that `jobforge dev` printed, and a fetch with its token. */
 function serverOf(text: string): { url: string; token: string; get(path: string): Promise<Response> } {
-  const [, url = "", token = ""] =
-    /Server: (http:\/\/127\.0\.0\.1:\d+)\/\?token=([\w-]{32}) /.exec(text) ?? [];
+  const [, url = "", token = ""] = /Open (http:\/\/127\.0\.0\.1:\d+)\/\?token=([\w-]{32}) /.exec(text) ?? [];
   return { url, token, get: (path) => fetch(url + path, { headers: { authorization: `Bearer ${token}` } }) };
 }
 
@@ -83,7 +84,15 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
 
   const server = findEmbedded({ directory: join(folder.path, ".jobforge") });
   expect(server && isRunning(server.pid)).toBe(true);
-  expect(text).not.toContain(new URL(server?.url ?? "").password);
+
+  // What it prints can be copied: the URL of the database, and the next command.
+  expect(text).toContain(`\n  DATABASE_URL=${server?.url}\n`);
+  const url2 = startJobforge(["url"], { cwd: folder.path });
+  expect(await url2.ended).toMatchObject({ code: 0 });
+  expect(url2.stdout()).toBe(`${server?.url}\n`);
+  const [, next = ""] = /In another terminal: (.* stats)\n/.exec(text) ?? [];
+  const typed = spawnSync(next, { shell: true, cwd: folder.path, encoding: "utf8" });
+  expect(typed, next).toMatchObject({ status: 0, stdout: expect.stringContaining("1 worker alive") });
   dev.process.kill("SIGINT");
   expect(await dev.ended).toEqual({ code: 0, signal: null });
   expect(server && isRunning(server.pid)).toBe(false);
@@ -150,6 +159,73 @@ test("without handlers it says so and keeps the database running; --json prints 
     event: "server",
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/),
     token: expect.stringMatching(/^[\w-]{32}$/),
+  });
+});
+
+test("a given database is named, and its password is not shown", async ({ db }) => {
+  const stop = new AbortController();
+  const { stdout, stderr } = await run(
+    ["dev", "--port", "0"],
+    { DATABASE_URL: db.url },
+    { signal: stop.signal, onOutput: (text) => text.includes("No handlers") && stop.abort() },
+  );
+  const { password, hostname, pathname } = new URL(db.url);
+  expect(stdout).toContain(`Ready: the database "${pathname.slice(1)}" on ${hostname}\n`);
+  expect(stdout + stderr).not.toContain(password);
+  expect(stdout).not.toContain("DATABASE_URL=");
+});
+
+describe("a database on another machine", () => {
+  // Nothing is there, so a command that does not ask ends with 3.
+  const url = "postgres://me:s3cret@db.invalid:5432/app";
+  const dev = (args: readonly string[], options: Parameters<typeof run>[2] = {}) =>
+    run(["dev", ...args], { DATABASE_URL: url }, options);
+
+  test.for([[], ["--json"], ["--demo"]])("is refused without a terminal: dev %j", async (args) => {
+    const { exitCode, stdout, stderr } = await dev(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/The database .*"app.*" on db\.invalid is not on this machine/);
+    expect(stderr).toContain("--allow-remote");
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  test("is used in a terminal only if its name is typed", async () => {
+    for (const typed of ["", "y\n", "yes\n"]) {
+      const { exitCode, stderr } = await dev([], { terminal: { typed } });
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining("Nothing was changed.")]);
+      expect(stderr).toContain("Type the name of the database to continue: ");
+      expect(stderr).not.toContain("s3cret");
+    }
+    expect(await dev([], { terminal: { typed: "app\n" } })).toMatchObject({ exitCode: 3 });
+    expect(await dev(["--json"], { terminal: { typed: "app\n" } })).toMatchObject({ exitCode: 2 });
+  });
+
+  test("is used with --allow-remote", async () => {
+    expect(await dev(["--allow-remote"])).toMatchObject({ exitCode: 3 });
+  });
+
+  test("is found wherever pg reads the host from", async () => {
+    const elsewhere = { DATABASE_URL: "postgres://me@localhost/app?host=db.invalid" };
+    expect(await run(["dev"], elsewhere)).toMatchObject({ exitCode: 2 });
+  });
+
+  test.for([
+    ["localhost", true],
+    ["127.0.0.1", true],
+    ["127.1.2.3", true],
+    ["::1", true],
+    ["[::1]", true],
+    ["0:0:0:0:0:0:0:1", true],
+    ["/var/run/postgresql", true],
+    ["db.localhost", true],
+    ["db", false],
+    ["10.0.0.1", false],
+    ["localhost.example.com", false],
+    ["127.0.0.1.example.com", false],
+    ["fe80::1", false],
+    ["::", false],
+  ] as const)("is every host but this machine: %s is local: %s", ([host, local]) => {
+    expect(isLocal(host)).toBe(local);
   });
 });
 

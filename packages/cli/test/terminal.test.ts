@@ -41,7 +41,7 @@ const examples: Readonly<Record<string, Example>> = {
   "dead list": { args: of("dead", "list"), shows: /no such user/ },
   "dead purge": { args: of("dead", "purge", "--type", "break", "--yes"), shows: /1 .*deleted/ },
   "dead retry": { args: of("dead", "retry", "--type", "break", "--yes"), shows: /1 / },
-  dev: { args: of("dev", "--port", "0"), shows: /Server: http/, until: /No handlers|no_handlers/ },
+  dev: { args: of("dev", "--port", "0"), shows: /Open http/, until: /No handlers|no_handlers/ },
   doctor: { args: of("doctor"), shows: /clock/ },
   enqueue: { args: of("enqueue", "work", "{}", ...tenant), shows: /created/ },
   "gates list": { args: of("gates", "list"), shows: /paused\.type .*\b0\b/ },
@@ -102,10 +102,15 @@ const examples: Readonly<Record<string, Example>> = {
   "types list": { args: of("types", "list"), shows: /break/ },
   "types show": { args: of("types", "show", "work"), shows: /work/ },
   usage: { args: of("usage"), shows: /break +1 +0 +1/ },
+  // It needs an embedded database, so dev.test.ts runs it.
+  url: { args: of("url"), shows: /^postgres:/ },
   // It handles the signals of this process, so worker.test.ts runs it in a separate process.
   worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
   workers: { args: of("workers"), shows: /w1 +alive/ },
 };
+
+/** Commands that other files test. */
+const elsewhere = new Set(["url", "worker"]);
 
 /** Returns the names of all commands, without the groups. */
 function leaves(command: Command, path: readonly string[] = []): string[] {
@@ -163,7 +168,7 @@ describe("every command", () => {
     expect(Object.keys(examples).sort()).toEqual(leaves(program).sort());
   });
 
-  test.for(Object.entries(examples).filter(([name]) => name !== "worker"))(
+  test.for(Object.entries(examples).filter(([name]) => !elsewhere.has(name)))(
     "%s",
     async ([, { args, shows, until, env = {} }], { db }) => {
       await using folder = await projectFolder({ "handlers/it.js": handlers });
@@ -212,7 +217,7 @@ const ownSequences = new RegExp(
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 describe("no value reaches a terminal as a control sequence:", () => {
-  const cases = Object.entries(examples).filter(([name]) => name !== "worker");
+  const cases = Object.entries(examples).filter(([name]) => !elsewhere.has(name));
   const formats = [["jobs export as csv", ["jobs", "export", "--format", "csv"]]] as const;
 
   test.for([
@@ -322,7 +327,7 @@ describe.skipIf(!existsSync("/usr/bin/script"))("in a real terminal", () => {
       folder.path,
     );
     await expect.poll(start.shown, until).toContain("The worker runs until Ctrl-C");
-    const [, url = ""] = /Server: (http:\/\/127\.0\.0\.1:\d+)/.exec(start.shown()) ?? [];
+    const [, url = ""] = /Open (http:\/\/127\.0\.0\.1:\d+)/.exec(start.shown()) ?? [];
     const database = findEmbedded({ directory: join(folder.path, "data") });
     expect(database).toBeDefined();
     start.type("\u0003");

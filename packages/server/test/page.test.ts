@@ -23,9 +23,9 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
   expect(text).not.toContain("<script>alert");
   const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
   expect(text.split(escaped)).toHaveLength(4);
-  expect(text).toContain("<td>retrying</td>");
-  expect(text).toContain("<td>scheduled</td>");
-  expect(text).toContain("<td>0 9 * * mon (UTC)</td>");
+  expect(text).toContain('<td class="word">retrying</td>');
+  expect(text).toContain('<td class="word">scheduled</td>');
+  expect(text).toContain('<td class="word">0 9 * * mon (UTC)</td>');
   const [, row = ""] = /<tbody><tr>(.*?)<\/tr>/.exec(text) ?? [];
   expect([...row.matchAll(/>(\d+)</g)].map(([, count]) => Number(count))).toEqual([0, 2, 0, 0, 0, 0, 0]);
 });
@@ -90,7 +90,7 @@ test("the page shows times that JavaScript cannot represent", async ({ db }) => 
   await db.query("update jobforge.jobs set run_at = '200000-01-01Z'");
   const response = await http.request("/");
   expect(response.status).toBe(200);
-  expect(await response.text()).toContain("<td>200000-01-01T");
+  expect(await response.text()).toContain('<td class="word">200000-01-01T');
 });
 
 test("the page says that there are no jobs", async ({ db }) => {

@@ -5,15 +5,17 @@ import { JobForge } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";
 import { createWorker, type RunEnded, type RunFailed, type Worker } from "@jobforge/worker-ts";
 import type { Command } from "commander";
+import { withClient } from "../client.ts";
 import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../command.ts";
 import { apiSchema } from "../connection.ts";
 import { demoHandlers } from "../demo/handlers.ts";
 import { enqueueMix, jobsOfMix, mixEnded } from "../demo/mix.ts";
-import { openDatabase } from "../dev/database.ts";
-import { startServer } from "../dev/server.ts";
+import { type DevDatabase, openDatabase } from "../dev/database.ts";
+import { type DevServer, startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { runWatched } from "../handlers/watch.ts";
+import { asTyped } from "../invocation.ts";
 import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/terminal.ts";
@@ -24,7 +26,11 @@ interface DevOptions extends CommonOptions {
   readonly directory?: string;
   readonly demo?: boolean;
   readonly port?: number;
+  readonly allowRemote?: boolean;
 }
+
+/** Writes an event: a document with --json, else its text. */
+type Say = (event: string, text: string, more?: object) => void;
 
 /** The folders that are searched for handlers if no path is given. */
 const usualFolders = ["handlers", "jobs"];
@@ -51,6 +57,7 @@ export function devCommand(program: Command, cli: Cli): void {
       portOption("--port"),
     )
     .option("--demo", "run the demo handlers with a few jobs")
+    .option("--allow-remote", "use a database on another machine without asking")
     .action(action(cli, (path: string | undefined, options: DevOptions) => dev(cli, path, options)));
 }
 
@@ -62,19 +69,21 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   // Before anything is started, so that Ctrl-C at any moment stops all that was started by then.
   using interrupted = interruption(cli.process);
   const { signal } = interrupted;
-  const say = (event: string, text: string, more: object = {}): void =>
+  const say: Say = (event, text, more = {}) =>
     output.line({ event, ...more }, `${output.style("dim", "•")} ${text}`);
   await using database = await openDatabase(options, cli.process, (message) => say("progress", message));
   if (signal.aborted) return exitCodes.ok;
-  const { version, refreshed } = await migrate({ database: database.url, apiSchema: schema });
+  const { version, refreshed } = await withClient(
+    database.url,
+    (client) => migrate({ database: client, apiSchema: schema }),
+    "jobforge-migrate",
+  );
   say("migrated", `Schema of JobForge ${version} ${refreshed ? "installed" : "is already installed"}`, {
     version,
   });
   await using forge = new JobForge({ database: database.url, schema });
   await using server = await startServer(cli.process, database.url, schema, options.port);
-  say("ready", `Ready: ${database.name}. In another terminal: jobforge stats`);
-  const { url, token } = server;
-  say("server", `Server: ${url}/?token=${token} (the token is also the API's bearer token)`, { url, token });
+  introduce(cli, database, server, say);
   if (signal.aborted) return exitCodes.ok;
   if (options.demo) await runDemo(cli, forge, output, signal);
   else if (folder === undefined) {
@@ -83,7 +92,10 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   } else {
     say("worker", `Running the handlers in ${folder}. The worker restarts when a file changes`);
     await runWatched({
-      args: ["worker", folder, "--grace", "5s", "--api-schema", schema, ...(options.json ? ["--json"] : [])],
+      args: [
+        ...["worker", folder, "--skip-broken", "--grace", "5s", "--api-schema", schema],
+        ...(options.json ? ["--json"] : []),
+      ],
       env: { LOG_STACKS: "1", ...cli.process.env, DATABASE_URL: database.url },
       cwd,
       path: folder,
@@ -93,6 +105,16 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   }
   say("stopping", "Stopping");
   return exitCodes.ok;
+}
+
+/** Says where everything is, and what the user can do next. A given URL is not shown, because of its password. */
+function introduce(cli: Cli, database: DevDatabase, { url, token }: DevServer, say: Say): void {
+  if (database.isEmbedded)
+    say("ready", `Ready: ${database.name}\n  DATABASE_URL=${database.url}`, { databaseUrl: database.url });
+  else say("ready", `Ready: ${database.name}`);
+  const open = `Open ${url}/?token=${token} in a browser. The API accepts the token, too`;
+  const next = asTyped("jobforge stats", cli.process);
+  say("server", `${open}\n  In another terminal: ${next}`, { url, token });
 }
 
 async function handlersFolder(path: string | undefined, cwd: string): Promise<string | undefined> {
@@ -115,7 +137,8 @@ async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortS
   if (signal.aborted) return;
   const jobs = await jobsOfMix(forge, mix);
   output.line({ event: "mix", jobs }, `\n${output.table(jobs, jobColumns)}`);
-  output.line({ event: "idle" }, "The worker runs until Ctrl-C. In another terminal: jobforge jobs list");
+  const next = asTyped("jobforge jobs list", cli.process);
+  output.line({ event: "idle" }, `The worker runs until Ctrl-C. In another terminal: ${next}`);
   await untilAborted(signal);
 }
 

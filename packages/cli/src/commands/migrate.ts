@@ -1,6 +1,8 @@
 /** `jobforge migrate`: applies the migrations, shows their status or prints their SQL. */
 import { migrate, migrationScript, migrationStatus } from "@jobforge/sql";
 import type { Command } from "commander";
+import type { ClientBase } from "pg";
+import { withClient } from "../client.ts";
 import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../command.ts";
 import { databaseUrl } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
@@ -40,13 +42,16 @@ async function runMigrate(cli: Cli, options: MigrateOptions): Promise<number> {
     await output.raw(migrationScript(apiSchema));
     return exitCodes.ok;
   }
-  const database = await databaseUrl(options, cli.process);
+  const url = await databaseUrl(options, cli.process);
+  const connected = <T>(work: (database: ClientBase) => Promise<T>): Promise<T> =>
+    withClient(url, work, "jobforge-migrate");
   if (options.status) {
-    const status = await migrationStatus({ database, apiSchema });
+    const status = await connected((database) => migrationStatus({ database, apiSchema }));
     output.result(status, () => describeStatus(status));
     return status.upToDate ? exitCodes.ok : exitCodes.failed;
   }
-  const result = await migrate({ database, apiSchema, onProgress: (message) => output.remark(message) });
+  const onProgress = (message: string): void => output.remark(message);
+  const result = await connected((database) => migrate({ database, apiSchema, onProgress }));
   const changed = result.refreshed ? "is now at" : "was already at";
   output.result(
     result,

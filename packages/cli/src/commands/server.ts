@@ -16,6 +16,7 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
+import { reporting } from "../handlers/report.ts";
 import { collect, wholeNumber } from "../output/values.ts";
 import { interruption, untilAborted } from "../process.ts";
 import { askedPort, listen, portOption, usualPort } from "../server/listen.ts";
@@ -154,17 +155,21 @@ async function requireKey(forge: JobForge): Promise<void> {
 }
 
 async function tickOf(
-  { process: { env, stderr, cwd } }: Cli,
-  { tick: path }: ServerCommandOptions,
+  cli: Cli,
+  options: ServerCommandOptions,
   forge: JobForge,
 ): Promise<TickHandler | undefined> {
+  const { tick: path } = options;
+  const { env, stderr, cwd } = cli.process;
   if (path === undefined) return undefined;
   const secret = nonEmpty(env["JOBFORGE_TICK_SECRET"]) ?? nonEmpty(env["CRON_SECRET"]);
   if (secret === undefined)
     throw new UsageError(
       "--tick needs JOBFORGE_TICK_SECRET or CRON_SECRET, which callers of /api/jobs/tick must send.",
     );
-  const handlers = await loadHandlers(path, cwd?.() ?? process.cwd());
+  const handlers = await loadHandlers(path, cwd?.() ?? process.cwd(), {
+    report: reporting(cli, outputOf(cli, options)),
+  });
   return createTickHandler({ forge, handlers, secret, logger: jsonLogger(stderr, env, { least: "warn" }) });
 }
 

@@ -2,6 +2,7 @@
 import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
 import { createWorker, type TickSummary, type Worker, type WorkerOptions } from "@jobforge/worker-ts";
 import type { Command } from "commander";
+import { checkConnection } from "../client.ts";
 import {
   action,
   addCommand,
@@ -15,7 +16,8 @@ import { apiSchema, databaseUrl } from "../connection.ts";
 import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { endWithParent, runWatched } from "../handlers/watch.ts";
+import { reporting } from "../handlers/report.ts";
+import { endWithParent, runWatched, watchedLoad } from "../handlers/watch.ts";
 import { collect, count, readSpan, readTenant, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
@@ -32,6 +34,7 @@ interface HandlerOptions extends CommonOptions {
 
 interface WorkerCommandOptions extends HandlerOptions {
   readonly watch?: boolean;
+  readonly skipBroken?: boolean;
   readonly grace?: number;
   readonly listen: boolean;
   readonly metricsPort?: number;
@@ -59,7 +62,8 @@ export function workerCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--watch", "restart when a file changes")
+    .option("--watch", "restart when a file changes; implies --skip-broken")
+    .option("--skip-broken", "run the other handlers if a file cannot be loaded (default: do not start)")
     .option("--grace <span>", "how long running jobs may continue after a signal (default: 30s)", readSpan)
     .option("--no-listen", "only poll, for poolers in transaction mode")
     .option(
@@ -112,7 +116,7 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   if (options.watch) {
     using interrupted = interruption(cli.process);
     await runWatched({
-      args: ["worker", path, ...argumentsOf(options)],
+      args: ["worker", path, "--skip-broken", ...argumentsOf(options)],
       env: { ...cli.process.env, DATABASE_URL: url },
       cwd,
       path,
@@ -122,10 +126,10 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
     return exitCodes.ok;
   }
   endWithParent();
-  const handlers = ofTypes(await loadHandlers(path, cwd), options.types);
+  const loading = { report: reporting(cli, output), skipBroken: options.skipBroken };
+  const handlers = ofTypes(await watchedLoad(() => loadHandlers(path, cwd, loading)), options.types);
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
-  // A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself.
-  await forge.transport.call("jobforge_get_policy", { p_type: "*" });
+  await requireDatabase(url, forge);
   const worker = createWorker(forge, {
     ...workerOptions(cli, options, handlers),
     listen: options.listen,
@@ -135,6 +139,12 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   await using _monitor = await monitored(cli, worker, options);
   await worker.run();
   return exitCodes.ok;
+}
+
+/** A wrong address or a database without JobForge fails at once. Later the worker waits for the database by itself. */
+async function requireDatabase(url: string, forge: JobForge): Promise<void> {
+  await checkConnection(url);
+  await forge.transport.call("jobforge_get_policy", { p_type: "*" });
 }
 
 /** Opens the worker's own port, if one is configured. */
@@ -183,8 +193,11 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
 }
 
 async function tick(cli: Cli, path: string, options: TickOptions): Promise<number> {
-  const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
-  return await connected(cli, options, async ({ forge }, output) => {
+  const cwd = cli.process.cwd?.() ?? process.cwd();
+  const report = reporting(cli, outputOf(cli, options));
+  const handlers = ofTypes(await loadHandlers(path, cwd, { report }), options.types);
+  return await connected(cli, options, async ({ forge, url }, output) => {
+    await requireDatabase(url, forge);
     const worker = createWorker(forge, {
       ...workerOptions(cli, options, handlers),
       handleCrashes: true,

@@ -1,17 +1,21 @@
 /** The database of `jobforge dev`: the given one, or an embedded PostgreSQL in the project's folder. */
 import { join } from "node:path";
+import { targetOf } from "../client.ts";
 import { databaseUrl, dataFolder } from "../connection.ts";
 import { CommandError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
 import { loadEmbedded } from "./embedded.ts";
+import { type RemoteOptions, requireLocal } from "./remote.ts";
 
 export interface DevDatabase extends AsyncDisposable {
   readonly url: string;
   /** For people, without the password. */
   readonly name: string;
+  /** Whether the URL may be shown. The password of the embedded database protects only data of this directory. */
+  readonly isEmbedded: boolean;
 }
 
-export interface DevDatabaseOptions {
+export interface DevDatabaseOptions extends RemoteOptions {
   readonly databaseUrl?: string | undefined;
   readonly directory?: string | undefined;
 }
@@ -24,8 +28,10 @@ export async function openDatabase(
   const given = options.databaseUrl ?? cli.env["DATABASE_URL"];
   if (given !== undefined && given !== "") {
     const url = await databaseUrl({ databaseUrl: given }, cli);
-    const { host, pathname } = new URL(url);
-    return { url, name: `${host}${pathname}`, [Symbol.asyncDispose]: async () => undefined };
+    await requireLocal(url, options, cli);
+    const { host, database } = targetOf(url);
+    const name = `the database "${database}" on ${host}`;
+    return { url, name, isEmbedded: false, [Symbol.asyncDispose]: async () => undefined };
   }
   const directory = options.directory ?? join(cli.cwd?.() ?? process.cwd(), dataFolder);
   const embedded = await loadEmbedded();
@@ -42,7 +48,8 @@ export async function openDatabase(
   });
   return {
     url: server.url,
-    name: `PostgreSQL on port ${server.port}, data in ${directory}`,
+    name: `PostgreSQL on port ${server.port}, with its data in ${directory}`,
+    isEmbedded: true,
     [Symbol.asyncDispose]: () => server.stop(),
   };
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { CommandError } from "../failures.ts";
 
 export function isTypeScript(file: string): boolean {
-  return [".ts", ".mts"].includes(extname(file));
+  return [".ts", ".mts", ".cts"].includes(extname(file));
 }
 
 /** Enables imports of TypeScript in this process. The error says what is missing. */

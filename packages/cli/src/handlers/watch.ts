@@ -4,16 +4,16 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { watch } from "node:fs";
-import { resolve } from "node:path";
+import { createRequire } from "node:module";
 import { untilAborted } from "../process.ts";
+import { dependenciesIn, isNoise, watchFiles } from "./files.ts";
 
 export interface WatchOptions {
   /** Arguments of `jobforge`. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** The file or folder to watch. */
+  /** The file or folder to watch. Files that the process imports from elsewhere are watched as well. */
   readonly path: string;
   readonly signal: AbortSignal;
   readonly onRestart: (file: string) => void;
@@ -25,45 +25,49 @@ const quietMs = 100;
 /** Resolves when the signal is aborted and the process has ended. */
 export async function runWatched(options: WatchOptions): Promise<void> {
   const { signal } = options;
-  let child = start(options);
   let restarting: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
-  const watcher = watch(resolve(options.cwd, options.path), { recursive: true }, (_, file) => {
+  const files = watchFiles(options.path, options.cwd, (file) => {
     if (signal.aborted || isNoise(file)) return;
     clearTimeout(restarting);
     restarting = setTimeout(() => {
       last = last.then(async () => {
         await end(child);
         if (signal.aborted) return;
-        options.onRestart(file ?? options.path);
-        child = start(options);
+        options.onRestart(file);
+        child = start(options, files.add);
       });
     }, quietMs);
   });
+  let child = start(options, files.add);
   try {
     await untilAborted(signal);
   } finally {
-    watcher.close();
+    files.close();
     clearTimeout(restarting);
     await last;
     await end(child);
   }
 }
 
-function isNoise(file: string | null): boolean {
-  return file !== null && /(^|[\\/])(node_modules|\.[^\\/]*)([\\/]|$)|~$/.test(file);
-}
-
-function start({ args, env, cwd }: WatchOptions): ChildProcess {
+function start({ args, env, cwd }: WatchOptions, onDependency: (file: string) => void): ChildProcess {
   const program = process.argv[1] ?? "";
-  return spawn(process.execPath, [...process.execArgv, program, ...args], {
+  const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
     cwd,
-    env,
+    // Node reports every module that it loads to a parent with this variable, as it does for `node --watch`.
+    env: { ...env, WATCH_REPORT_DEPENDENCIES: "1", [watchedVariable]: "1" },
     // The channel closes when this process ends, for any reason. See endWithParent.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     // In its own process group: Ctrl-C in a terminal reaches only this process, which then signals the child once.
     detached: process.platform !== "win32",
   });
+  let isLoading = false;
+  child.on("message", (message) => {
+    if (message === loadingHandlers) isLoading = true;
+    // The modules before are those of the command itself.
+    if (isLoading) for (const file of dependenciesIn(message)) onDependency(file);
+  });
+  return child;
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -71,6 +75,22 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, "exit");
   child.kill("SIGTERM");
   await ended;
+}
+
+/** Set in a process that `runWatched` started. */
+const watchedVariable = "JOBFORGE_WATCHED";
+const loadingHandlers = "jobforge: loading handlers";
+
+/** For a process started by `runWatched`: tells its parent which modules are loaded for the handlers. */
+export async function watchedLoad<T>(load: () => Promise<T>): Promise<T> {
+  if (process.env[watchedVariable] !== "1") return await load();
+  process.send?.(loadingHandlers);
+  try {
+    return await load();
+  } finally {
+    // Node does not report a CommonJS module that another one exports again.
+    process.send?.({ "watch:require": Object.keys(createRequire(import.meta.url).cache) });
+  }
 }
 
 /** For a process started by `runWatched`: ends this process, as by SIGTERM, when its parent is gone. */

@@ -7,18 +7,24 @@ import { shownOn } from "./terminal.ts";
 /** Resolves when the user agrees, by --yes or by typing y. Without a terminal, --yes is required. */
 export async function confirm(question: string, yes: boolean | undefined, cli: CliProcess): Promise<void> {
   if (yes) return;
-  const { stdin, stderr } = cli;
-  if (stdin?.isTTY !== true) {
+  if (cli.stdin?.isTTY !== true) {
     throw new UsageError(`${question} There is no terminal for the confirmation: pass --yes.`);
   }
+  const reply = await ask(`${question} Continue? [y/N] `, cli);
+  if (!/^y(es)?$/i.test(reply)) throw new CommandError("declined", "Nothing was changed.", "");
+}
+
+/** Shows a question and returns the line that the user types, without surrounding spaces. */
+export async function ask(question: string, { stdin, stderr }: CliProcess): Promise<string> {
+  if (stdin === undefined) return "";
   const lines = createInterface({ input: stdin });
   try {
-    stderr.write(shownOn(stderr, `${question} Continue? [y/N] `));
+    stderr.write(shownOn(stderr, question));
     const reply = await new Promise<string>((resolve) => {
       lines.once("line", resolve);
       lines.once("close", () => resolve(""));
     });
-    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandError("declined", "Nothing was changed.", "");
+    return reply.trim();
   } finally {
     lines.close();
   }

@@ -96,7 +96,7 @@ export class Policies {
       "jobforge_reset_policy",
       { p_type: type },
     );
-    return { ...result, policy: fromRow<Policy>(result.policy) };
+    return { ...result, policy: readPolicy(result.policy) };
   }
 }
 

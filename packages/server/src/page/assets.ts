@@ -7,10 +7,15 @@ body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1.5rem 0; width: 100%; }
 caption { font-weight: 600; text-align: start; }
 th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); padding: .25rem .75rem .25rem 0; text-align: start; vertical-align: top; }
-td { overflow-wrap: anywhere; }
+td { overflow-wrap: break-word; }
 summary { cursor: pointer; }
 pre { font-size: .8rem; max-width: 40rem; overflow-x: auto; white-space: pre-wrap; }
 .number { font-variant-numeric: tabular-nums; }
+.number, .word { white-space: nowrap; }
+.text { min-width: 12rem; overflow-wrap: anywhere; }
+.id { font-family: ui-monospace, monospace; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.wide { overflow-x: auto; }
+@media (max-width: 40rem) { .id { display: none; } body { margin: 1rem auto; } }
 `;
 
 /**

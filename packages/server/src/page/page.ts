@@ -119,22 +119,22 @@ ${jobs(contents)}
 
 function counts({ totals }: Contents): Markup {
   const { queued, scheduled, running, succeeded, failed, dead, canceled } = totals;
-  return html`<table>
+  return html`<div class="wide"><table>
 <caption>Live jobs, and jobs that finished within the last hour</caption>
 <thead><tr>${cells(["Due", "Scheduled", "Running", "Succeeded", "Failed", "Dead", "Canceled"])}</tr></thead>
 <tbody><tr>${[queued, scheduled, running, succeeded, failed, dead, canceled].map((each) => html`<td class="number">${each}</td>`)}</tr></tbody>
-</table>`;
+</table></div>`;
 }
 
 function schedules(contents: Contents): Markup | "" {
   if (contents.schedules.length === 0) return "";
-  return html`<table>
+  return html`<div class="wide"><table>
 <caption>Schedules</caption>
 <thead><tr>${cells(["Type", "Key", "Runs", "Next", "Last"])}</tr></thead>
 <tbody>
-${contents.schedules.map((each) => html`<tr><th scope="row">${each.type}</th><td>${each.key}</td><td>${rhythm(each)}</td><td>${each.enabled ? time(each.next_run_at) : "disabled"}</td><td>${each.last_status ?? ""}</td></tr>`)}
+${contents.schedules.map((each) => html`<tr><th scope="row">${each.type}</th><td>${each.key}</td><td class="word">${rhythm(each)}</td><td class="word">${each.enabled ? time(each.next_run_at) : "disabled"}</td><td class="word">${each.last_status ?? ""}</td></tr>`)}
 </tbody>
-</table>`;
+</table></div>`;
 }
 
 function rhythm({ kind, cron, timezone, every }: Schedule): string {
@@ -144,13 +144,13 @@ function rhythm({ kind, cron, timezone, every }: Schedule): string {
 
 function jobs(contents: Contents): Markup {
   if (contents.jobs.length === 0) return html`<p>No jobs yet.</p>`;
-  return html`<table>
+  return html`<div class="wide"><table>
 <caption>Recent jobs, newest first</caption>
-<thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error", "Id"])}</tr></thead>
+<thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error"])}<th scope="col" class="id">Id</th></tr></thead>
 <tbody>
-${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td>${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td>${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td>${lastError(job)}</td><td>${job.id}</td></tr>`)}
+${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td class="word">${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td class="word">${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td class="text">${lastError(job)}</td><td class="id" title="${job.id}">${job.id}</td></tr>`)}
 </tbody>
-</table>`;
+</table></div>`;
 }
 
 /** The last error in one line, which opens to show its stack and its causes. */
