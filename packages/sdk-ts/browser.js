@@ -79,4 +79,10 @@ export {
   nothing as usagePeriods,
   nothing as WaitTimeoutError,
   nothing as workerStatuses,
+  nothing as checkResult,
+  nothing as resultForm,
+  nothing as suggest,
+  nothing as tenantId,
+  nothing as tenantNamespace,
+  nothing as tenantOf,
 };
