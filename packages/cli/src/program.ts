@@ -19,8 +19,8 @@ import { syncCommand } from "./commands/sync.ts";
 import { tenantsCommands } from "./commands/tenants.ts";
 import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
-import { usageCommand } from "./commands/usage.ts";
 import { urlCommand } from "./commands/url.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 

@@ -30,9 +30,9 @@ export type { Policies, Policy, PolicyChanges, PolicyReset } from "./groups/poli
 export type {
   ClaimedRun,
   ClaimOptions,
-  RunEnded,
   RunEndOptions,
   RunFailureOptions,
+  RunOutcome,
   Runs,
 } from "./groups/runs.ts";
 export type {

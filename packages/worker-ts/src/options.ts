@@ -164,7 +164,11 @@ const optionNames = Object.keys({
   batchSize: true,
   prefetch: true,
   logger: true,
+  logStacks: true,
+  handleCrashes: true,
   hooks: true,
+  sync: true,
+  appVersion: true,
   middleware: true,
 } satisfies Record<keyof WorkerOptions, true>);
 

@@ -1,6 +1,7 @@
 -- Removes the policy of a type, so that the default policy applies to it. With '*' the default policy gets the values
 -- of a new installation. It takes effect as a change by jobforge_set_policy does. Returns {type, reset, policy}:
--- whether there was something to reset, and the policy that applies now.
+-- whether there was something to reset, and the policy that applies now. Forgets what definitions have said about the
+-- type, so the next worker that starts writes its definition again.
 -- Who: operators. JF002 for a malformed type.
 create or replace function :"api_schema".jobforge_reset_policy(p_type text) returns jsonb
 language plpgsql
@@ -14,6 +15,8 @@ begin
   if p_type is null or btrim(p_type) = '' or length(p_type) > 200 then
     perform fail_argument('type', 'type must have 1 to 200 characters');
   end if;
+  perform lock_policies();
+  delete from declarations d where d.type = p_type;
   delete from policies p where p.type = p_type;
   v_reset := found;
   if p_type = '*' then

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { exitCodes } from "../failures.ts";
 import type { Column } from "../output/table.ts";
-import { choice, readText, readTime, wholeNumber } from "../output/values.ts";
+import { choice, readTenant, readText, readTime, wholeNumber } from "../output/values.ts";
 
 interface AuditOptions extends CommonOptions {
   readonly tenant?: string;
@@ -45,7 +45,7 @@ export function auditCommand(program: Command, cli: Cli): void {
       ],
     }),
   )
-    .option("--tenant <uuid>", "entries of this tenant (default: of all tenants)")
+    .option("--tenant <id>", "entries of this tenant (default: of all tenants)", readTenant)
     .option("--action <action>", "entries with this action, such as POLICY_SET", readText)
     .addOption(
       new Option("--entity-type <type>", `entries about this: ${choice(auditEntityTypes)}`).choices(

@@ -15,7 +15,7 @@ import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import type { PagingOptions } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, readSpan, readText, span, wholeNumber } from "../output/values.ts";
+import { ago, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
 
 interface ScopeOptions extends CommonOptions {
   readonly type?: string;
@@ -96,7 +96,7 @@ export function limitsCommands(program: Command, cli: Cli): void {
 function scoped(command: Command): Command {
   return onDatabase(command)
     .option("--type <type>", "the jobs of a type; with --tenant those of one tenant", readText)
-    .option("--tenant <uuid>", "the jobs of a tenant", readText)
+    .option("--tenant <id>", "the jobs of a tenant", tenantOrAll)
     .option("--key <key>", "the jobs with a concurrency key, of each tenant and type by itself", readText);
 }
 
@@ -115,7 +115,7 @@ function concerns({ scope, key }: Limit, options: ScopeOptions): boolean {
   const tenant = scope === "tenant" ? key : split < 0 ? undefined : key.slice(split + 1);
   return (
     (options.type === undefined || options.type === type) &&
-    (options.tenant === undefined || options.tenant.toLowerCase() === tenant) &&
+    (options.tenant === undefined || options.tenant === tenant) &&
     (options.key === undefined || (scope === "key" && options.key === key))
   );
 }
@@ -146,6 +146,9 @@ async function remove(cli: Cli, options: ScopeOptions): Promise<number> {
     return exitCodes.ok;
   });
 }
+
+/** `*` is the default for tenants without their own limit. */
+const tenantOrAll = (given: string): string => (given === "*" ? given : readTenant(given));
 
 function scopeOf({ type, tenant: tenantId, key }: ScopeOptions): LimitScope {
   const wrong = "Pass --type, --tenant, --type with --tenant, or --key.";

@@ -1,9 +1,18 @@
 /** `jobforge sync`: writes what definitions say to the policies of their types. */
 import type { Difference, PolicySync } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
-import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import {
+  action,
+  addCommand,
+  type Cli,
+  type CommonOptions,
+  connected,
+  onDatabase,
+  outputOf,
+} from "../command.ts";
 import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
+import { reporting } from "../handlers/report.ts";
 import { plain } from "../output/terminal.ts";
 import { collect } from "../output/values.ts";
 
@@ -55,7 +64,9 @@ export function appVersionOf(
 }
 
 async function sync(cli: Cli, path: string, options: SyncOptions): Promise<number> {
-  const handlers = ofTypes(await loadHandlers(path, cli.process.cwd?.() ?? process.cwd()), options.types);
+  const report = reporting(cli, outputOf(cli, options));
+  const cwd = cli.process.cwd?.() ?? process.cwd();
+  const handlers = ofTypes(await loadHandlers(path, cwd, { report }), options.types);
   return await connected(cli, options, async ({ forge }, output) => {
     const { force, dryRun } = options;
     const items = await forge.sync(

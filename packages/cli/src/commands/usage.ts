@@ -13,7 +13,7 @@ import {
 import { exitCodes, UsageError } from "../failures.ts";
 import type { PagingOptions } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
-import { choice, collect, readText, readTime, span } from "../output/values.ts";
+import { choice, collect, readTenant, readText, readTime, span } from "../output/values.ts";
 
 interface UsageOptions extends CommonOptions, PagingOptions {
   readonly from?: Date;
@@ -82,7 +82,7 @@ export function usageCommand(program: Command, cli: Cli): void {
         .argParser(readDimensions)
         .default(["type"], "type"),
     )
-    .option("--tenant <uuid>", "only runs of this tenant (default: of all tenants)")
+    .option("--tenant <id>", "only runs of this tenant (default: of all tenants)", readTenant)
     .option("--type <type>", "only runs of this type; repeat the option or separate types by commas", collect)
     .option(
       "--timezone <name>",

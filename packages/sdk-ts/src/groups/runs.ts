@@ -38,7 +38,7 @@ export interface RunFailureOptions extends RunEndOptions {
 }
 
 /** The state of the job after the end of a run. */
-export interface RunEnded {
+export interface RunOutcome {
   readonly id: string;
   readonly status: JobStatus;
   readonly runAt: Date;
@@ -90,13 +90,13 @@ export class ClaimedRun<D extends JobDefinition = JobDefinition> {
   }
 
   /** Ends the run as succeeded. */
-  async complete(result?: JobOutput<D>, options: RunEndOptions = {}): Promise<RunEnded> {
+  async complete(result?: JobOutput<D>, options: RunEndOptions = {}): Promise<RunOutcome> {
     const p_result = result === undefined ? undefined : toStorableJson(result, "result");
     return await this.#end({ p_status: "succeeded", p_result }, options);
   }
 
   /** Ends the run as failed. The job is retried by its policy, and a schedule continues. */
-  async fail(error: unknown, options: RunFailureOptions = {}): Promise<RunEnded> {
+  async fail(error: unknown, options: RunFailureOptions = {}): Promise<RunOutcome> {
     const { retry, retryAt, ...rest } = options;
     if (retryAt !== undefined) checkDate(retryAt, "retryAt");
     const { name, message } = error instanceof Error ? error : new Error(String(error));
@@ -105,10 +105,10 @@ export class ClaimedRun<D extends JobDefinition = JobDefinition> {
   }
 
   /** Puts the job off. It costs an attempt, unless `counts` is false. */
-  async defer(until: Date, { counts }: { readonly counts?: boolean | undefined } = {}): Promise<RunEnded> {
+  async defer(until: Date, { counts }: { readonly counts?: boolean | undefined } = {}): Promise<RunOutcome> {
     checkDate(until, "until");
     const args = { ...this.#fence(), p_run_at: until, p_counts: counts };
-    return fromRow<RunEnded>(await this.#transport.call<object>("jobforge_defer_job", args));
+    return fromRow<RunOutcome>(await this.#transport.call<object>("jobforge_defer_job", args));
   }
 
   /** Renews the lease. Returns when it was renewed, and whether a cancellation was requested. */
@@ -116,11 +116,11 @@ export class ClaimedRun<D extends JobDefinition = JobDefinition> {
     return fromRow(await this.#transport.call<object>("jobforge_heartbeat_job", this.#fence()));
   }
 
-  async #end(args: object, { nextRunAt, costCents }: RunEndOptions): Promise<RunEnded> {
+  async #end(args: object, { nextRunAt, costCents }: RunEndOptions): Promise<RunOutcome> {
     if (nextRunAt !== undefined) checkDate(nextRunAt, "nextRunAt");
     const more = { p_next_run_at: nextRunAt, p_cost_cents: costCents };
     const all = { ...this.#fence(), ...args, ...more };
-    return fromRow<RunEnded>(await this.#transport.call<object>("jobforge_complete_job", all));
+    return fromRow<RunOutcome>(await this.#transport.call<object>("jobforge_complete_job", all));
   }
 
   #fence(): { readonly p_job_id: string; readonly p_worker_id: string; readonly p_attempt: number } {
