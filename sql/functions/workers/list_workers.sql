@@ -12,7 +12,7 @@ language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
   select w.id,
-    case when w.stopped_at is not null then 'stopped' when is_alive(w, jobforge.now()) then 'alive' else 'gone' end,
+    case when w.stopped_at is not null then 'stopped' when is_alive(w.worker, jobforge.now()) then 'alive' else 'gone' end,
     w.instance,
     nullif(w.scope, all_tenants()),
     w.started_at,
@@ -26,7 +26,7 @@ set search_path = jobforge, pg_temp as $$
     case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
     w.info ->> 'version'
   from (
-    select w.*,
+    select w.*, w as worker,
       sum(octet_length(w.id) + octet_length(w.info::text) + coalesce(octet_length(w.instance), 0))
         over (order by w.seen_at desc, w.id rows unbounded preceding) as bytes
     from workers w
