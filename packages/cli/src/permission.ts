@@ -20,9 +20,9 @@ const wanted = `
     where x.grantee not in (0, o.owner)
     order by 1) as roles`;
 
-/** Returns the error with a hint that names the role, or the error itself if it is another one or has a hint. */
+/** Returns the error with a hint that names the login and the role, or the error itself if it is another one. */
 export async function namingRole(error: unknown, { pool, schema }: Connection): Promise<unknown> {
-  if (!(error instanceof Error) || ("hint" in error && error.hint)) return error;
+  if (!(error instanceof Error)) return error;
   const [message, object] = refused.exec(error.message) ?? [];
   if (message === undefined) return error;
   try {

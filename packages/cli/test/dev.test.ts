@@ -26,8 +26,8 @@ function serverOf(text: string): { url: string; token: string; get(path: string)
 
 /** Returns the first three cells of each row in the tables of the page. */
 function rowsOf(page: string): string[] {
-  return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)]
+  return [...page.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)]
       .slice(0, 3)
       .map(([, cell]) => cell)
       .join(" "),

@@ -97,7 +97,7 @@ describe("jobforge enqueue", () => {
     [["enqueue", "a", "@/"], 4, "The file / cannot be read: it is a directory."],
     [["enqueue", "a", "--in", "soon"], 2, '"soon" is not a valid time span'],
     [["enqueue", "a", "--in", "1h", "--run-at", "2030-01-01T00:00:00Z"], 2, "not both"],
-    [["enqueue", "a", "--tenant", "acme"], 2, "tenantId"],
+    [["enqueue", "a", "--tenant", "11111111-1111-4111-8111"], 2, "is not a valid tenant"],
     [["enqueue", "a", "--priority", "high"], 2, "--priority must be a whole number"],
     [["enqueue", ""], 2, "type"],
   ])("%j is refused", async ([args, exitCode, message], { db }) => {

@@ -76,7 +76,7 @@ describe("jobforge usage", () => {
     ["--from", "1d", "--to", "2d"],
     ["--from", "yesterday"],
     ["--timezone", "Mars/Base"],
-    ["--tenant", "acme"],
+    ["--tenant", "11111111-1111-4111-8111"],
     ["--limit", "0"],
   ])("usage %j is refused", async (args, { db }) => {
     expect(await run(["usage", ...args], { DATABASE_URL: db.url })).toMatchObject({
@@ -121,7 +121,7 @@ describe("jobforge audit", () => {
   test.for([
     ["--entity-type", "cat"],
     ["--after", "soon"],
-    ["--tenant", "acme"],
+    ["--tenant", "11111111-1111-4111-8111"],
     ["--action", ""],
     ["--cursor", "x"],
   ])("audit %j is refused", async (args, { db }) => {

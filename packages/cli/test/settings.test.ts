@@ -76,7 +76,7 @@ describe("jobforge limits", () => {
     ["set", "--type", "a", "--per", "1m", "--max-running", "1"],
     ["set", "--type", "a", "--rate", "5", "--per", "60"],
     ["set", "--type", "a", "--max-running", "5", "--burst", "3"],
-    ["set", "--tenant", "acme", "--max-running", "5"],
+    ["set", "--tenant", "11111111-1111-4111-8111", "--max-running", "5"],
     ["set", "--type", "", "--max-running", "5"],
     ["delete"],
     ["list", "--limit", "0"],

@@ -42,7 +42,8 @@ begin
     set reason = excluded.reason, until = excluded.until, set_at = excluded.set_at, set_by = excluded.set_by;
   else
     delete from gates g where g.scope = p_scope and g.key = v_key;
-    v_changed := found;
+    -- The row of a pause that has ended by itself may still be there.
+    v_changed := v_was_paused;
     if v_changed then
       perform wake_all(v_now);
     end if;

@@ -247,7 +247,14 @@ test("rows that single enqueues append are merged along the way, in the applicat
 });
 
 test("settings of a tenant that are not given stay as they are, and changes are audited", async ({ db }) => {
-  const usual = { tenant_id: T, max_pending: null, max_types: 1000, max_schedules: 10000, weight: 3 };
+  const usual = {
+    tenant_id: T,
+    label: null,
+    max_pending: null,
+    max_types: 1000,
+    max_schedules: 10000,
+    weight: 3,
+  };
   expect(await setTenant(db, { weight: 3 })).toEqual(usual);
   expect(await setTenant(db, { max_pending: 5 })).toEqual({ ...usual, max_pending: 5 });
   expect(await setTenant(db, { max_types: 20 })).toEqual({ ...usual, max_pending: 5, max_types: 20 });

@@ -12,6 +12,10 @@ interface FailedTask {
 const failedTasks = (db: Sql): Promise<Record<string, FailedTask>> =>
   db.value("select jobforge_health() -> 'failed_tasks'");
 
+/** The same without jobforge_health(), which needs all tables. */
+const recordedFailures = (db: Sql): Promise<Record<string, FailedTask>> =>
+  db.value("select jsonb_object_agg(m.task, to_jsonb(m)) from jobforge.maintenance m where m.failures > 0");
+
 /** Lets every task run in a heartbeat, and checks that a worker can do everything that it does. */
 async function work(db: Sql): Promise<void> {
   await workerHeartbeat(db, "w", { held: [] });
@@ -112,7 +116,7 @@ test.for(Object.keys(faults))("workers go on with %s", async (name, { db }) => {
   await db.travel("40 days");
   // Each heartbeat makes the partitions of one branch.
   for (let round = 0; round < 3; round += 1) await work(db);
-  const failed = await failedTasks(db);
+  const failed = await recordedFailures(db);
   expect(Object.keys(failed)).toEqual([task]);
   expect(failed[task]?.error.length).toBeLessThan(400);
   expect(failed[task]?.error).not.toContain("hunter2");

@@ -112,6 +112,7 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_list_schedules: `('${T}')`,
   jobforge_list_schedule_runs: `('${T}', 'cron', 'declared')`,
   jobforge_get_policy: "('due')",
+  jobforge_tenant_id: "('org_123')",
   jobforge_sync_policies: "('{\"due\": {}}', p_dry_run => true)",
   jobforge_get_connector_config: `('${T}', 'http')`,
 };

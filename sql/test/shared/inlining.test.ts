@@ -23,7 +23,7 @@ const calls: readonly string[] = [
   "has_wide_number(x.json)",
   "heartbeat_interval()",
   "inline_payload(x.json, x.number)",
-  "is_alive(x.at, x.at)",
+  "is_alive(x.worker, x.at)",
   "is_costly(x.lane, x.number)",
   "is_key(x.text)",
   "is_long_ref(x.text)",
@@ -59,7 +59,6 @@ const calls: readonly string[] = [
   "run_end(p_id => x.id, p_status => 'deferred', p_run_at => x.at)",
   "run_end(p_id => x.id, p_status => x.text, p_result => case when jobforge.unprintable(x.json) is null then x.json end)",
   "shelf_for(x.number)",
-  "text_at(x.json, x.text)",
   "text_bytes(x.json)",
   "time_of(x.id)",
   "timeout_grace()",
@@ -94,8 +93,8 @@ async function plannedAs(db: Sql, call: string): Promise<string> {
      from (
        select r.* from (values
          (null::uuid, null::text, null::integer, null::bigint, null::boolean, null::timestamptz, null::jsonb,
-           null::jobforge.new_job, null::jobforge.jobs, null::bytea)
-       ) r(id, text, number, lane, flag, at, json, job, queued, bytes)
+           null::jobforge.new_job, null::jobforge.jobs, null::bytea, null::jobforge.workers)
+       ) r(id, text, number, lane, flag, at, json, job, queued, bytes, worker)
        offset 0
      ) x`,
   );

@@ -78,7 +78,9 @@ export async function playGate(stage: Stage, step: StepOf<"gate">): Promise<stri
       values: [scope, key ?? null, isPausing, time(until)],
     },
     (model) => {
+      const isChange = isPausing || isPaused(model, gate);
       model.gates.set(gate, { until: isPausing ? until : stage.now });
+      if (!isChange) return;
       const tenant = scope === "tenant" ? key : undefined;
       model.note(
         isPausing ? "GATE_PAUSED" : "GATE_RESUMED",
