@@ -139,7 +139,7 @@ describe("wrong usage exits with 2 and points to the help", () => {
     const { exitCode, stdout, stderr } = await run(args, env);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(message);
-    expect(stderr).toContain("jobforge migrate --help");
+    expect(stderr).toContain(args[0] === "migrate" ? "jobforge migrate --help" : "jobforge --help");
     expect(stderr).not.toContain("s3cret");
   });
 

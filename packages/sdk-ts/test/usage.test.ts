@@ -23,6 +23,8 @@ describe.each(transports)("over %s", (transport) => {
         oldestRunAt: expect.any(Date),
         oldestMs: expect.any(Number),
         exact: true,
+        dueSchedules: 0,
+        oldestScheduleAt: undefined,
       },
     ]);
     await claim(db);

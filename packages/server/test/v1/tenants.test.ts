@@ -7,6 +7,7 @@ test("an operator sets a tenant's quota and weight, and the tenant sees them", a
   const path = `/v1/tenants/${T}`;
   expect((await app(path)).body).toEqual({
     tenant_id: T,
+    label: null,
     max_pending: null,
     pending: null,
     max_types: 1000,
