@@ -95,7 +95,8 @@ export async function playBeat(stage: Stage, step: StepOf<"beat">): Promise<stri
     },
     (model) => beat(model, heldJob(model, process.name, run, process.bound), step.progress),
     (isCanceled, [row]) => {
-      same("the result", row, { cancel_requested: isCanceled });
+      const { cancel_requested, heartbeat_at } = row as { cancel_requested: boolean; heartbeat_at: string };
+      same("the result", [cancel_requested, Date.parse(heartbeat_at)], [isCanceled, stage.now]);
       return isCanceled ? "cancel requested" : "alive";
     },
   );
