@@ -58,7 +58,7 @@ export class ChaosServer {
   async stop(): Promise<void> {
     const server = this.#running;
     this.#running = undefined;
-    await server?.stop();
+    await server?.stop({ leavingMs: 0 });
   }
 
   /** Stops the server as a crash would: nothing is written, and the next start recovers from the WAL. */

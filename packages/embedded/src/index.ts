@@ -3,4 +3,4 @@
 export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from "./errors.ts";
 export { findEmbedded } from "./find.ts";
 export { startEmbedded } from "./start.ts";
-export type { EmbeddedAddress, EmbeddedOptions, EmbeddedPostgres } from "./types.ts";
+export type { EmbeddedAddress, EmbeddedOptions, EmbeddedPostgres, StopOptions } from "./types.ts";

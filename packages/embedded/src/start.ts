@@ -21,7 +21,7 @@ import { claimOwnership, type Owner, type Ownership } from "./ownership.ts";
 import { obtainServer, type ServerPlan } from "./server.ts";
 import { checkSettings } from "./settings.ts";
 import { type RunningServer, stopServer, stopServerBlocking } from "./stop.ts";
-import type { EmbeddedOptions, EmbeddedPostgres } from "./types.ts";
+import type { EmbeddedOptions, EmbeddedPostgres, StopOptions } from "./types.ts";
 
 /** Starts a real PostgreSQL, or takes over the one that a killed process left behind in the same directory. */
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
@@ -50,7 +50,7 @@ function claim(home: Home): ReturnType<typeof claimOwnership> {
 interface Custody {
   watch(server: RunningServer): void;
   /** Stops the server and frees the directory. Only the first call does anything. */
-  stop(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
 }
 
 function takeCustody(ownership: Ownership, stopOnExit: boolean): Custody {
@@ -61,9 +61,9 @@ function takeCustody(ownership: Ownership, stopOnExit: boolean): Custody {
     ownership.release();
   };
   const forget = stopOnExit ? atExit(endNow) : () => {};
-  const stop = async (): Promise<void> => {
+  const stop = async ({ leavingMs }: StopOptions): Promise<void> => {
     try {
-      if (server !== undefined) await stopServer(server);
+      if (server !== undefined) await stopServer(server, leavingMs);
       ownership.release();
     } finally {
       forget();
@@ -73,8 +73,8 @@ function takeCustody(ownership: Ownership, stopOnExit: boolean): Custody {
     watch: (spawned) => {
       server = spawned;
     },
-    stop: () => {
-      stopped ??= stop();
+    stop: (options = {}) => {
+      stopped ??= stop(options);
       return stopped;
     },
   };

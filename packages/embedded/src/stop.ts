@@ -37,7 +37,7 @@ const signals: Readonly<Record<Mode, NodeJS.Signals>> = {
   immediate: "SIGQUIT",
 };
 
-/** `smartMs` is how long sessions may leave by themselves. The stop does not wait for it if there are none. */
+/** `smartMs` is how long sessions may leave by themselves. The stop does not wait if there are none. */
 export async function stopServer(server: RunningServer, smartMs: number = leavingMs): Promise<void> {
   // Fast mode flushes all data, which can take long after heavy writes. Immediate mode leaves that to the next start.
   for (const [mode, limit] of [

@@ -27,12 +27,17 @@ export interface EmbeddedAddress {
   readonly directory: string;
 }
 
+export interface StopOptions {
+  /** How long sessions may close by themselves before they are ended. 0 ends them at once. Default 2,000. */
+  readonly leavingMs?: number | undefined;
+}
+
 export interface EmbeddedPostgres extends EmbeddedAddress, AsyncDisposable {
   /** True if a server left behind by a killed process was taken over instead of starting a new one. */
   readonly adopted: boolean;
   /**
-   * Stops the server cleanly. Sessions that are closing may finish; sessions still open after two seconds are ended.
-   * Idempotent. Stops only the server that this handle started or adopted.
+   * Stops the server cleanly. Sessions that are closing may finish; sessions still open after `leavingMs` (two seconds)
+   * are ended. Idempotent. Stops only the server that this handle started or adopted.
    */
-  stop(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
 }
