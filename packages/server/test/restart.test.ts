@@ -16,7 +16,7 @@ test("requests get 503 with Retry-After, and streams continue where they were", 
   await using events = await openEvents(`${http.url}/v1/stream`, token);
   await events.next(({ event, data }) => event === "changed" && data["queued"] === 1);
 
-  await server.stop({ leavingMs: 0 });
+  await server.stop();
   const refused = await http.request("/v1/jobs", { token, body: { type: "lost" } });
   expect([refused.status, await refused.json()]).toMatchObject([503, { name: "unavailable" }]);
   expect(refused.headers.get("retry-after")).toBe("1");

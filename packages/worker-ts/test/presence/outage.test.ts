@@ -45,7 +45,7 @@ test("a run that ends while the database is down is settled afterwards, and the 
   await worker.start();
   await started.once();
 
-  await server.stop({ leavingMs: 0 });
+  await server.stop();
   const callsBefore = observed.claims.values.length;
   const cpu = process.cpuUsage();
   const since = performance.now();
@@ -86,7 +86,7 @@ test("when the database restarts in the middle of many jobs, none is lost and no
   });
   await worker.start();
   await ended.times(200);
-  await server.stop({ leavingMs: 0 });
+  await server.stop();
   expect(ended.values.length, "it was in the middle").toBeLessThan(3_000);
   await server.start();
   await ended.times(3_000);
@@ -159,7 +159,7 @@ test("a worker without a database starts when there is one, and can be stopped b
   server,
   ownForge: forge,
 }) => {
-  await server.stop({ leavingMs: 0 });
+  await server.stop();
   const log = keptLog();
   const worker = createWorker(forge, { logger: log.logger, handlers: [job.handle(() => "late")] });
   const first = worker.start();
@@ -192,7 +192,7 @@ test("a worker stops when it is asked to, even if its last results cannot be set
   });
   await worker.start();
   await started.once();
-  await server.stop({ leavingMs: 0 });
+  await server.stop();
   gate.now();
   await worker.stop({ graceMs: 0 });
   expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", jobs: 1 }));

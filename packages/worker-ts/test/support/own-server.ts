@@ -24,7 +24,8 @@ async function startServer(): Promise<OwnServer & { remove(): Promise<void> }> {
   let server: EmbeddedPostgres | undefined = await startEmbedded({ directory, version, settings });
   const { url, port } = server;
   const stop = async (): Promise<void> => {
-    await server?.stop();
+    // As an administrator stops it, while sessions are open.
+    await server?.stop({ leavingMs: 0 });
     server = undefined;
   };
   return {
