@@ -1,4 +1,4 @@
-/** Checks the form of the pages that are lists: the decisions and the glossary. */
+/** Checks the form of the pages that are lists: the decisions and the glossary. And how pages say to install. */
 import { describe, expect, test } from "vitest";
 import { anchorOf, type Page, readPage, readPages } from "./markdown.ts";
 
@@ -26,4 +26,13 @@ test("the glossary has at most 30 words, in alphabetical order", () => {
   expect(words.length).toBeGreaterThan(0);
   expect(words.length).toBeLessThanOrEqual(30);
   expect(words).toEqual(words.toSorted());
+});
+
+test("no page installs JobForge from the npm registry, where the name belongs to another project", () => {
+  const readmes = ["cli", "embedded", "sdk-ts", "server", "testing", "worker-ts"].map((name) =>
+    readPage(`packages/${name}/README.md`),
+  );
+  const pages = readPages().filter(({ name }) => !/^docs\/decisions\/|^CHANGELOG/.test(name));
+  for (const { name, text } of [...pages, ...readmes])
+    expect(text, name).not.toMatch(/npm (?:install|i|add) (?:\S+ )*(?:jobforge|@jobforge\/[\w-]+)(?![\w/-])/);
 });

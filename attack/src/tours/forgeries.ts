@@ -1,4 +1,4 @@
-/** Tokens that a server with a shared secret must refuse. */
+/** Tokens that a server with a shared secret must refuse, and tokens of tenants that have nothing. */
 import { createHmac } from "node:crypto";
 import type { Random } from "../../../sql/test/support/random.ts";
 import type { Subject } from "../subjects.ts";
@@ -80,35 +80,59 @@ const times: readonly Forgery[] = [
   forgery("without exp", () => signed(hs256, { role: "jobforge_operator" }), "tokens without an end"),
 ];
 
-/** Forms of a tenant's id. A token of jobforge_app with one of them acts for no tenant. */
-const tenantForms: readonly unknown[] = [
-  5,
+/** Claims that name no tenant. A token with one of them is refused. */
+const refusedTenants: readonly unknown[] = [
   0,
   -1,
+  1.5,
+  2 ** 53,
   true,
   false,
   "",
   " ",
-  "x",
+  "0",
+  "-1",
   "null",
-  "*",
-  `${tenantB}x`,
+  "None",
+  "UNDEFINED",
+  "nil",
   ` ${tenantB}`,
+  `${tenantB} `,
   `${tenantB}\n`,
-  `${tenantB}' or true --`,
   `${tenantB}\u0000`,
+  `${tenantB}0`,
+  `{${tenantB}`,
   [tenantB],
   { tenant_id: tenantB },
   {},
   tenantB.slice(0, -1),
+  tenantB.replaceAll("-", "").slice(0, -1),
 ];
 
-const tenants: readonly Forgery[] = tenantForms.flatMap((tenant) => [
+/** Claims that name a tenant of their own, which has no rows. They look like an id of tenant A or B, or like SQL. */
+const strangeTenants: readonly unknown[] = [
+  5,
+  "x",
+  "*",
+  "%",
+  `${tenantA}x`,
+  `${tenantB}x`,
+  `${tenantB}' or true --`,
+  `${tenantB},${tenantA}`,
+  `urn:uuid:${tenantB}`,
+  tenantB.replaceAll("-", "_"),
+  "' or tenant_id is not null --",
+];
+
+/** Tokens that name a tenant in each of the two claims. */
+const naming = (tenant: unknown): readonly Forgery[] => [
   forgery(`tenant_id ${JSON.stringify(tenant)}`, () => sign({ role: "jobforge_app", tenant_id: tenant })),
   forgery(`app_metadata.tenant_id ${JSON.stringify(tenant)}`, () =>
     sign({ role: "authenticated", app_metadata: { tenant_id: tenant } }),
   ),
-]);
+];
+
+const tenants: readonly Forgery[] = refusedTenants.flatMap(naming);
 
 const roles: readonly Forgery[] = [
   ...[
@@ -150,3 +174,6 @@ const shapes: readonly Forgery[] = [
 ];
 
 export const forgeries: readonly Forgery[] = [...algorithms, ...times, ...tenants, ...roles, ...shapes];
+
+/** Valid tokens of tenants that have no rows. They are accepted, and see nothing of tenant A and B. */
+export const strangers: readonly Forgery[] = strangeTenants.flatMap(naming);

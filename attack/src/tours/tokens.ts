@@ -11,7 +11,7 @@ import type { Subject } from "../subjects.ts";
 import { tenantA, tenantB } from "../tenants.ts";
 import { sign } from "../tokens.ts";
 import type { Steps, Tour } from "../tour.ts";
-import { forgeries } from "./forgeries.ts";
+import { type Forgery, forgeries, strangers } from "./forgeries.ts";
 import { keySet } from "./key-set.ts";
 
 /** How often a valid token of tenant A visits a route for each forged token. */
@@ -39,6 +39,7 @@ export const tokensTour: Tour = {
           async () =>
             refused(name, subject, target, token(steps.random))(),
       ),
+      ...strangers.map((stranger) => () => visitAsStranger(scene, steps, target, stranger, routes)),
       ...keys.forgeries.map(
         ({ name, token }) =>
           async () =>
@@ -87,6 +88,33 @@ async function requireRefused(
     steps.saw(String(status));
     if (!refusals.has(status)) steps.violated(subject, `${name}: status ${status}`, describe(request));
     await scene.check(steps, "plain", describe(request), text);
+  }
+}
+
+/** Sends a token of a tenant that has no rows to a view and to a random route. It must see no row of A or B. */
+async function visitAsStranger(
+  scene: Scene,
+  steps: Steps,
+  target: Target,
+  { name, subject, token }: Forgery,
+  routes: readonly Route[],
+): Promise<void> {
+  const { random } = steps;
+  const signed = await token(random);
+  // A stranger attacks tenant A as tenant B does, or tenant B as a login without rights does.
+  const [as, other] = random.pick([["tenant B", "plain"] as const, ["plain", "tenant B"] as const]);
+  const view = { path: probe, headers: { authorization: `Bearer ${signed}` } };
+  for (const request of [view, intrusion(random, random.pick(routes), scene.victimOf(as), signed)]) {
+    await scene.remember(as);
+    const { status, text } = await target.send(request);
+    steps.saw(String(status));
+    const shown = `${name} ${describe(request)}`;
+    if (request === view && status !== 200)
+      steps.violated(subject, `status ${status}: ${text.slice(0, 200)}`, shown);
+    if (status >= 500 || status === 0) steps.violated("requests", `status ${status}`, shown);
+    const leaks = scene.leaksIn(text, other);
+    if (leaks.length > 0) steps.violated("isolation", `the result contains ${leaks.join(", ")}`, shown);
+    await scene.check(steps, as, shown, text);
   }
 }
 

@@ -116,6 +116,8 @@ describe("jobforge jobs list", () => {
         "",
       ].join("\n"),
     );
+    const guide = new URL("../../../docs/guides/troubleshooting.md", import.meta.url);
+    expect(await readFile(guide, "utf8")).toContain(stderr.replaceAll(role, "shop"));
     const shown = await run(["types", "list", "--json"], { DATABASE_URL: url });
     expect(JSON.parse(shown.stderr)).toMatchObject({
       error: { name: "forbidden", hint: expect.stringContaining("jobforge_operator or jobforge_reader") },

@@ -7,7 +7,7 @@ import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
 import type { PolicyChanges } from "./groups/policies.ts";
 import { type Aliases, suggest } from "./suggest.ts";
-import { type Bounds, bounds, dedupeModes, retryPresets } from "./words.ts";
+import { type Bounds, bounds, dedupeModes, retryPresetNames, retryPresets } from "./words.ts";
 
 /** The tenant of work that belongs to no tenant. */
 export const globalTenant = "00000000-0000-0000-0000-000000000000";
@@ -258,7 +258,8 @@ function checkAuditAction(value: unknown, field: string): void {
 }
 
 function checkPreset(value: unknown, field: string): void {
-  checkOneOf(value, field, Object.keys(retryPresets));
+  if (typeof value !== "string" || !Object.hasOwn(retryPresets, value))
+    checkOneOf(value, field, retryPresetNames);
 }
 
 const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {

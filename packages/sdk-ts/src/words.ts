@@ -28,6 +28,9 @@ export const retryPresets = {
 } as const;
 export type RetryPreset = keyof typeof retryPresets;
 
+/** The names of the presets that errors and helps recommend. The other names are older, and still accepted. */
+export const retryPresetNames = ["standard", "quick", "gentle", "patient"] as const;
+
 /** Why a sync leaves a difference between a definition and its policy. */
 export const keptReasons = ["set_by_hand", "newer_version"] as const;
 export type KeptBecause = (typeof keptReasons)[number];

@@ -457,6 +457,13 @@ test.for<[string, (forge: JobForge) => unknown]>([
   expect(calls).toEqual([]);
 });
 
+test("the error of an unknown preset names the presets, without their older names", async () => {
+  const forge = new JobForge({ transport: recorder().transport });
+  const message = expect.stringMatching(/must be one of standard, quick, gentle, patient$/);
+  expect(await refusal(() => forge.policies.set("a", { preset: wrong("often") }))).toMatchObject({ message });
+  expect(defineJob({ type: "a", retry: "harmonyk" }).type).toBe("a");
+});
+
 test.for<[string, () => unknown]>([
   ["type", () => defineJob({ type: "" })],
   ["type", () => defineJob({ type: "x".repeat(201) })],

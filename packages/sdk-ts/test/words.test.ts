@@ -10,7 +10,7 @@ import {
   limitScopes,
   missedModes,
   overlapModes,
-  retryPresets,
+  retryPresetNames,
   scheduleKinds,
   tokenRoles,
 } from "../src/words.ts";
@@ -18,7 +18,7 @@ import {
 test.for([
   ["job statuses", jobStatuses, "live_statuses() || jobforge.finished_statuses()"],
   ["dedupe modes", dedupeModes, "dedupe_modes()"],
-  ["retry presets", Object.keys(retryPresets), "preset_names()"],
+  ["retry presets", retryPresetNames, "preset_names()"],
 ] as const)("%s are those of the kernel's function", async ([, words, call], { db }) => {
   expect(await db.value(`select jobforge.${call}`)).toEqual(words);
 });

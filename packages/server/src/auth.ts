@@ -217,9 +217,9 @@ function callerOf(claims: JWTPayload): Caller {
 
 /**
  * The tenant in the claims, read as the kernel reads it: tenant_id, else app_metadata.tenant_id. An id that is not a
- * UUID is mapped as everywhere. The kernel accepts a
- * claimed tenant only for jobforge_app. A worker or operator token with any tenant is refused: it would act for all
- * tenants, which its issuer did not intend.
+ * UUID is mapped as everywhere, and refused if it looks like a mistake. The kernel accepts a claimed tenant only for
+ * jobforge_app. A worker or operator token with any tenant is refused: it would act for all tenants, which its issuer
+ * did not intend.
  */
 function tenantOf(role: ClientRole, claims: JWTPayload): string | undefined {
   const { app_metadata: metadata } = claims as { app_metadata?: { tenant_id?: unknown } | null };

@@ -154,7 +154,8 @@ declare
   v_tenant_id uuid := tenant_of_text(p_text);
 begin
   if v_tenant_id is null then
-    perform fail_argument('text', 'text must be the id of a tenant, of 1 to 1024 bytes');
+    perform fail_argument('text', 'text must be the id of a tenant, of 1 to 255 characters',
+      'A uuid with a mistake in it, white space at an end, a word such as null, 0 and a negative number are refused.');
   end if;
   return v_tenant_id;
 end $$;

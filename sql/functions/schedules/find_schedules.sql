@@ -80,8 +80,8 @@ end $$;
 
 -- Deletes up to p_limit schedules of a tenant that a filter selects, such as those that are disabled and were not
 -- changed for a month: {"enabled": false, "updated_before": …}. Their runs end as for jobforge_delete_schedule. Filters
--- are those of jobforge_list_schedules without order, limit and cursor, and at least one is required. Returns
--- {matched, changed}.
+-- are those of jobforge_list_schedules without order, limit and cursor. At least one that selects is required: null, no
+-- tags and an empty prefix select nothing, and would delete every schedule of the tenant. Returns {matched, changed}.
 -- Who: the tenant itself, workers, operators. JF002 for an unknown or malformed filter. Locks the rows that it deletes,
 -- in order; skips those that another transaction holds, and never waits for them.
 create or replace function :"api_schema".jobforge_delete_schedules(
@@ -101,11 +101,14 @@ begin
   perform require_tenant(p_tenant_id);
   if p_limit is null or p_limit not between 1 and 1000 then
     perform fail_argument('limit', 'limit must be between 1 and 1000');
-  elsif coalesce(p_filters, '{}') = '{}' then
-    perform fail_argument('filters', 'filters must select schedules',
-      'Name at least one filter, such as {"enabled": false}.');
   end if;
-  v_filter := read_schedule_filters(p_filters, '{}');
+  v_filter := read_schedule_filters(coalesce(p_filters, '{}'), '{}');
+  v_filter.tags := nullif(v_filter.tags, '{}');
+  v_filter.key_prefix := nullif(v_filter.key_prefix, '');
+  if v_filter is null then
+    perform fail_argument('filters', 'filters must select schedules',
+      'Name at least one filter that selects, such as {"enabled": false}.');
+  end if;
   v_found := find_schedules(p_tenant_id, v_filter, false, null, p_limit, v_now);
   for v_schedule in
     select s.* from schedules s where s.id = any (v_found) order by s.id for update skip locked

@@ -1,13 +1,13 @@
 -- Returns the ends of runs with each success that has a child of a refused type as a failure that is not retried, like
 -- one whose children are invalid. A type is refused if it is new to the tenant and the tenant's quota of types has no
--- room for it, as in an enqueue by the same caller. p_tenant_id: the tenant that the worker is bound to. Locks nothing.
+-- room for it, as in an enqueue by the same caller. The ends of a tenant are decided in order, and a refused end takes
+-- no room. p_tenant_id: the tenant that the worker is bound to. Locks nothing.
 create or replace function jobforge.without_refused_types(p_ends jobforge.run_end[], p_tenant_id uuid)
 returns jobforge.run_end[]
 language plpgsql stable
 set enable_seqscan = off as $$
 declare
   v_family record;
-  v_fitting text[];
   v_refused integer[] := '{}';
 begin
   for v_family in
@@ -22,19 +22,8 @@ begin
     where e.children is not null
     group by j.tenant_id
   loop
-    v_fitting := jobforge.types_that_fit(v_family.tenant_id, array(
-      select c.type
-      from unnest(p_ends) e
-      cross join lateral unnest(e.children) c
-      where e.ord = any (v_family.ords)
-      group by c.type
-      order by min(e.ord), min(c.ord)));
-    continue when v_fitting is null;
-    v_refused := v_refused || array(
-      select e.ord
-      from unnest(p_ends) e
-      where e.ord = any (v_family.ords)
-        and exists (select from unnest(e.children) c where c.type <> all (v_fitting)));
+    v_refused := v_refused || jobforge.ends_without_room(v_family.tenant_id, array(
+      select e from unnest(p_ends) e where e.ord = any (v_family.ords) order by e.ord));
   end loop;
   if v_refused = '{}' then
     return p_ends;
@@ -49,6 +38,36 @@ begin
       end
     from unnest(p_ends) e
     order by e.ord);
+end $$;
+
+-- Returns the places of those of a tenant's ends, given in order, whose children have more new types than the tenant's
+-- quota has room for after the ends before.
+create or replace function jobforge.ends_without_room(p_tenant_id uuid, p_ends jobforge.run_end[]) returns integer[]
+language plpgsql stable as $$
+declare
+  v_new text[] := jobforge.unregistered_types(p_tenant_id, array(
+    select distinct c.type from unnest(p_ends) e cross join lateral unnest(e.children) c));
+  v_left integer;
+  v_end jobforge.run_end;
+  v_added text[];
+  v_refused integer[] := '{}';
+begin
+  if cardinality(v_new) > 0 then
+    v_left := jobforge.types_left(p_tenant_id);
+  end if;
+  if v_left is null or cardinality(v_new) <= v_left then
+    return v_refused;
+  end if;
+  foreach v_end in array p_ends loop
+    v_added := array(select distinct c.type from unnest(v_end.children) c where c.type = any (v_new));
+    if cardinality(v_added) > greatest(v_left, 0) then
+      v_refused := v_refused || v_end.ord;
+    else
+      v_left := v_left - cardinality(v_added);
+      v_new := array(select t from unnest(v_new) t where t <> all (v_added));
+    end if;
+  end loop;
+  return v_refused;
 end $$;
 
 -- Enqueues the children of runs that succeeded, for the tenants of their parents. If an application's open transaction

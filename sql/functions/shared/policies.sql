@@ -45,10 +45,10 @@ language sql volatile as $$
     * (1 + p_policy.jitter * (2 * random() - 1)))::numeric, 0)::double precision / 1000)
 $$;
 
--- Returns the names of the presets. The last four are other names of the first four.
+-- Returns the names of the presets. preset() also accepts their older names, which no error recommends.
 create or replace function jobforge.preset_names() returns text[]
 language sql immutable parallel safe as $$
-  select array['standard', 'quick', 'gentle', 'patient', 'jobforge', 'harmonyk', 'atlas', 'processing']
+  select array['standard', 'quick', 'gentle', 'patient']
 $$;
 
 -- Returns the numbers of a preset; null for an unknown name.

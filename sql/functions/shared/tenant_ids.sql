@@ -3,7 +3,7 @@
 
 -- Returns the tenant for an id that an application uses. A uuid, in any spelling that Postgres accepts, is that tenant.
 -- Any other text is the version 5 uuid of its UTF-8 bytes in JobForge's namespace. Null for null, and for a text that
--- names no tenant: blank, longer than 1,024 bytes, or what a program writes when it has no id.
+-- names no tenant; see is_tenant_text.
 create or replace function jobforge.tenant_of_text(p_text text) returns uuid
 language plpgsql immutable parallel safe as $$
 declare
@@ -14,9 +14,7 @@ begin
     return v_uuid;
   elsif p_text ~ '^(\{[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7}\}|[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7})$' then
     return p_text::uuid;
-  elsif p_text ~ '^[ \t\r\n]*$' or octet_length(convert_to(p_text, 'UTF8')) > 1024
-    or p_text in ('undefined', 'null', 'NaN', '[object Object]')
-  then
+  elsif not jobforge.is_tenant_text(p_text) then
     return null;
   end if;
   v_hash := jobforge.sha1(uuid_send(jobforge.tenant_namespace()) || convert_to(p_text, 'UTF8'));
@@ -26,14 +24,32 @@ begin
   return encode(v_hash, 'hex')::uuid;
 end $$;
 
--- Returns the tenant that a claim names: a text, or a whole number that every JSON parser reads exactly. Null for any
--- other value.
+-- Returns whether a text that is not a uuid may be the id of a tenant: 1 to 255 characters, without control characters
+-- and without white space at either end. A text that a mistake makes is refused, because it would silently be a tenant
+-- of its own: a uuid with a digit too few or too many, what a program writes when it has no id, zero, a negative number
+-- and a fraction.
+create or replace function jobforge.is_tenant_text(p_text text) returns boolean
+language plpgsql immutable parallel safe as $$
+declare
+  v_space constant text := '[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]';
+begin
+  return length(p_text) between 1 and 255
+    and p_text !~ '[\u0001-\u001f\u007f-\u009f]'
+    and p_text !~ ('^' || v_space || '|' || v_space || '$')
+    and p_text !~ '^[0-9a-fA-F{}-]{30,40}$'
+    and p_text !~ '^(-[0-9]+|0+|-?[0-9]+[.][0-9]+)$'
+    -- In the collation C, lower changes the same letters in every database.
+    and lower(p_text collate "C") not in ('undefined', 'null', 'nil', 'none', 'nan', 'true', 'false', '[object object]');
+end $$;
+
+-- Returns the tenant that a claim names: a text, or a positive whole number that every JSON parser reads exactly. Null
+-- for any other value.
 create or replace function jobforge.tenant_of_claim(p_claim jsonb) returns uuid
 language sql immutable parallel safe as $$
   select case jsonb_typeof(p_claim)
     when 'string' then jobforge.tenant_of_text(p_claim #>> '{}')
     when 'number' then
-      case when abs(p_claim::numeric) <= 9007199254740991 and p_claim::numeric = trunc(p_claim::numeric)
+      case when p_claim::numeric between 1 and 9007199254740991 and p_claim::numeric = trunc(p_claim::numeric)
         then jobforge.tenant_of_text(p_claim::numeric::bigint::text)
       end
   end

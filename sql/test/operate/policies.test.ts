@@ -118,6 +118,9 @@ test("a wrong value or an unknown key is refused and changes nothing", async ({ 
     }
   }
   await expectError(setPolicy(db, "a", { maximum: 1 }), "JF002", "maximum");
+  await expect(setPolicy(db, "a", { preset: "nope" })).rejects.toThrow(
+    /preset must be standard, quick, gentle or patient$/,
+  );
   for (const type of ["", "  ", "x".repeat(201)]) await expectError(setPolicy(db, type, {}), "JF002", "type");
   for (const policy of ["null", "[]", '"jobforge"', "5", null]) {
     const call = db.query("select jobforge_set_policy('a', $1)", [policy]);

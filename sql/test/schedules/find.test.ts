@@ -139,4 +139,20 @@ describe("jobforge_delete_schedules", () => {
     const own = await boundLogin(db, T, "jobforge_tenant");
     expect(await outcome(remove(own, { enabled: false }, 10, U))).toBe("42501");
   });
+
+  test("refuses filters that select nothing, which would delete all schedules", async ({ db }) => {
+    for (const key of ["a", "b"]) await ensure(db, { dynamic: true }, { key });
+    const all = [
+      { type: null },
+      { tags: [] },
+      { key_prefix: "" },
+      { enabled: null, subject: null, updated_before: null },
+      { type: null, tags: [], key_prefix: "" },
+    ];
+    for (const filters of all) await expectError(remove(db, filters), "JF002", "filters");
+    expect(await remove(db, { type: [] })).toEqual({ matched: 0, changed: 0 });
+    expect(await keys(db, {})).toEqual(["a", "b"]);
+    expect(await remove(db, { tags: [], key_prefix: "a" })).toEqual({ matched: 1, changed: 1 });
+    expect(await keys(db, {})).toEqual(["b"]);
+  });
 });

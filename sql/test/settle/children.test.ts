@@ -276,6 +276,26 @@ test("a worker bound to no tenant is held to the tenant's own number of types, n
   expect((await find(db, third ?? "")).status).toBe("succeeded");
 });
 
+test("a run whose children are refused takes no room from the others of the call", async ({ db }) => {
+  await db.query("select jobforge_set_tenant($1, $2)", [T, { max_types: 2 }]);
+  const parents = await enqueueAll(db, [{}, {}, {}, {}]);
+  await claimAll(db);
+  const families = [
+    childrenOfTypes(1, 50),
+    [{ type: "t7" }],
+    [{ type: "t8" }],
+    [{ type: "t7" }, { type: "t7" }],
+  ];
+  await settle(
+    db,
+    parents.map((id, n) => success(id, { children: families[n] })),
+  );
+  const statuses: string[] = [];
+  for (const id of parents) statuses.push((await find(db, id)).status);
+  expect(statuses).toEqual(["failed", "succeeded", "failed", "succeeded"]);
+  expect(await countTypes(db)).toBe(2);
+});
+
 test("the types of children that wait for a key count against the quota", async ({ db }) => {
   await db.query("select jobforge_set_tenant($1, $2)", [T, { max_types: 3 }]);
   const [first, second] = await enqueueAll(db, [{}, {}]);

@@ -1,5 +1,12 @@
 /** `jobforge policies`: lists, shows, sets and resets how the jobs of a type are retried, leased and kept. */
-import { bounds, type Policy, type PolicyChanges, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
+import {
+  bounds,
+  type Policy,
+  type PolicyChanges,
+  type RetryPreset,
+  retryPresetNames,
+  retryPresets,
+} from "@jobforge/sdk-ts";
 import { type Command, Option } from "commander";
 import {
   action,
@@ -14,7 +21,16 @@ import { exitCodes, UsageError } from "../failures.ts";
 import { historyOf, policyLines, retriesOf, timeoutOf } from "../output/policy.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, collect, noneToNull, orNone, readSpan, readText, wholeNumber } from "../output/values.ts";
+import {
+  ago,
+  choice,
+  collect,
+  noneToNull,
+  orNone,
+  readSpan,
+  readText,
+  wholeNumber,
+} from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly limit: number;
@@ -91,10 +107,19 @@ export function policiesCommands(program: Command, cli: Cli): void {
   ).action(action(cli, (type: string, options: CommonOptions) => reset(cli, type, options)));
 }
 
+/** Also accepts the older names of the presets, which the help does not list. */
+function readPreset(given: string): RetryPreset {
+  const found = (Object.keys(retryPresets) as RetryPreset[]).find((name) => name === given);
+  if (found === undefined)
+    throw new UsageError(`--preset must be ${choice(retryPresetNames)}, not "${given}".`);
+  return found;
+}
+
 function withChanges(command: Command): Command {
-  const presets = Object.keys(retryPresets);
   const options = [
-    new Option("--preset <name>", "set the retry settings to those of a preset").choices(presets),
+    new Option("--preset <name>", "set the retry settings to those of a preset")
+      .choices(retryPresetNames)
+      .argParser(readPreset),
     new Option("--max-attempts <number>", "the total number of executions").argParser(
       wholeNumber("--max-attempts", bounds.maxAttempts),
     ),
