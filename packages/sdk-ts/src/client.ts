@@ -43,6 +43,7 @@ import {
   type RescheduleResult,
 } from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
+import { knownOptions } from "./option-names.ts";
 import { fromRow, fromRows, toKeys } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
@@ -203,7 +204,7 @@ export class JobForgeClient {
 
   /** The jobs of a tenant, newest first: `for await (const job of forge.list({ tenantId }))`, or page by page. */
   list<D extends JobDefinition = JobDefinition>(options: ListOptions<D>): List<JobOf<D>> {
-    checkTenant(options.tenantId);
+    checkTenant(knownOptions(options, "list").tenantId);
     return listJobs<D>(this.transport, options);
   }
 
@@ -252,7 +253,7 @@ export class JobForgeClient {
 
   /** Runs a queued, failed or dead job now or at another time. A failed or dead job gets a new budget of executions. */
   async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleResult> {
-    const { runAt, maxAttempts } = options;
+    const { runAt, maxAttempts } = knownOptions(options, "reschedule");
     if (runAt !== undefined) checkDate(runAt, "runAt");
     if (maxAttempts !== undefined) checkMaxAttempts(maxAttempts, "maxAttempts");
     const row = await this.#ofJob<object>("jobforge_reschedule_job", id, options, {
@@ -273,7 +274,7 @@ export class JobForgeClient {
     changes: JobChanges<D>,
     reference: JobReference<D>,
   ): Promise<Job<D>> {
-    const { payload, priority, tags, runAt } = changes;
+    const { payload, priority, tags, runAt } = knownOptions(changes, "update", "changes");
     if (priority !== undefined) checkPriority(priority, "priority");
     if (tags !== undefined) checkTags(tags, "tags");
     if (runAt !== undefined) checkDate(runAt, "runAt");

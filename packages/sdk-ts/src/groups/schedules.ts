@@ -13,6 +13,7 @@ import { checkPayload } from "../enqueue/payload.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Job, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
 import { bounds, type JobStatus, type ScheduleOrder, scheduleOrders } from "../words.ts";
@@ -138,7 +139,7 @@ export class Schedules {
 
   /** The schedules of a tenant, or for operators of all tenants. */
   list<D extends JobDefinition = JobDefinition>(options: ScheduleListOptions<D> = {}): List<ScheduleOf<D>> {
-    const { tenantId, order } = options;
+    const { tenantId, order } = knownOptions(options, "schedules");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (order !== undefined) checkOneOf(order, "order", scheduleOrders);
     const filters = { ...scheduleFilterKeys(options), ...toKeys({ order }) };
@@ -151,7 +152,8 @@ export class Schedules {
   }
 
   /** How many schedules there are of each type, and what they do. Without `tenantId`: for operators and readers. */
-  async count({ tenantId }: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+  async count(options: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+    const { tenantId } = knownOptions(options, "scheduleCount");
     if (tenantId !== undefined) checkTenant(tenantId);
     const rows = await this.#transport.call<object[]>("jobforge_count_schedules", { p_tenant_id: tenantId });
     return fromRows<ScheduleCount>(rows);
@@ -159,7 +161,7 @@ export class Schedules {
 
   /** The runs of a schedule, newest first, as far as its type keeps history. */
   runs<D extends JobDefinition>(job: D, key: ScheduleKey, options: ScheduleRunsOptions): List<Job<D>> {
-    checkReference(key, options);
+    checkReference(key, knownOptions(options, "scheduleRuns"));
     const filters = filterKeys({ status: options.status });
     return listRows(checkedPageSize(options), (page) =>
       call(this.#transport, "jobforge_list_schedule_runs", job, key, options, {
@@ -200,7 +202,7 @@ export class Schedules {
 
   /** Deletes schedules that match the filters, such as those disabled long ago. Repeat it until none match. */
   async deleteMany(filters: ScheduleBulkFilters): Promise<ScheduleBulkResult> {
-    const { tenantId, limit } = filters;
+    const { tenantId, limit } = knownOptions(filters, "scheduleBulk", "filters");
     checkTenant(tenantId);
     if (limit !== undefined) checkRange(limit, "limit", bounds.scheduleBulkLimit);
     const p_filters = scheduleFilterKeys(filters);

@@ -1,0 +1,69 @@
+/** Misspelled options are refused before any round trip, and the error names the option that was probably meant. */
+import { describe, expect, test } from "vitest";
+import { T } from "../../../sql/test/support/kernel.ts";
+import { JobForge } from "../src/index.ts";
+import { cleanUp } from "./support/jobs.ts";
+import { recorder, refusal, wrong } from "./support/refusal.ts";
+
+/** As many calls of plain JavaScript, with the field that the error names and a part of its hint. */
+type Mistake = [field: string, hint: string, call: (forge: JobForge) => unknown];
+
+async function expectRefusal([field, hint, call]: Mistake): Promise<void> {
+  const { transport, calls } = recorder();
+  const error = await refusal(() => call(new JobForge({ transport })));
+  expect(error).toMatchObject({ name: "InvalidArgumentError", code: "JF002", field });
+  expect(`${error.message} ${error.hint ?? ""}`).toContain(hint);
+  expect(error.message).toContain(field);
+  expect(calls).toEqual([]);
+}
+
+const stauts = { tenantId: T, stauts: "dead" };
+
+describe("a misspelled filter", () => {
+  test.for<Mistake>([
+    ["stauts", "Did you mean status?", (forge) => forge.list(stauts)],
+    ["stauts", "Did you mean status?", (forge) => forge.cancelMany({ ...stauts, type: "a" })],
+    ["stauts", "Did you mean status?", (forge) => forge.rescheduleMany({ ...stauts, type: "a" })],
+    ["stauts", "Did you mean status?", (forge) => forge.jobs.purge({ ...stauts, type: "a" })],
+    ["stauts", "Did you mean status?", (forge) => forge.jobs.search(stauts)],
+    ["stauts", "Did you mean status?", (forge) => forge.jobs.count(stauts)],
+    ["stauts", "Did you mean status?", (forge) => forge.jobs.deadGroups(stauts)],
+    ["state", "Did you mean status?", (forge) => forge.list(wrong({ tenantId: T, state: "dead" }))],
+    ["created_before", "createdBefore?", (forge) => forge.jobs.search(wrong({ created_before: 1 }))],
+    ["job", "job.type", (forge) => forge.cancelMany(wrong({ tenantId: T, job: cleanUp, status: "dead" }))],
+    ["limit", "pageSize", (forge) => forge.list(wrong({ tenantId: T, limit: 5 }))],
+    ["cursor", "page(cursor)", (forge) => forge.list(wrong({ tenantId: T, cursor: T }))],
+    ["tenant", "tenantId", (forge) => forge.list(wrong({ tenant: T }))],
+    ["enabld", "Did you mean enabled?", (forge) => forge.schedules.list(wrong({ enabld: false }))],
+    ["stauts", "status", (forge) => forge.schedules.runs(cleanUp, "k", stauts)],
+    ["tenant", "tenantId", (forge) => forge.schedules.count(wrong({ tenant: T }))],
+    [
+      "updatedbefor",
+      "Did you mean updatedBefore?",
+      (forge) =>
+        forge.schedules.deleteMany(wrong({ tenantId: T, enabled: false, updatedbefor: new Date(0) })),
+    ],
+    ["acton", "Did you mean action?", (forge) => forge.audit.list(wrong({ acton: "a" }))],
+    ["buckt", "Did you mean bucket?", (forge) => forge.usage.report(wrong({ buckt: "day" }))],
+    ["caps", "Did you mean cap?", (forge) => forge.usage.live(wrong({ caps: 5 }))],
+    ["span", "spanMs", (forge) => forge.types.list(wrong({ span: 5 }))],
+    ["limit", "pageSize", (forge) => forge.policies.list(wrong({ limit: 5 }))],
+    ["types", "Known options", (forge) => forge.runs.claim(wrong({ workerId: "w", types: ["a"] }))],
+    ["runat", "runAt", (forge) => forge.reschedule(T, wrong({ tenantId: T, runat: new Date(0) }))],
+    ["prioriy", "priority", (forge) => forge.update(T, wrong({ prioriy: 1 }), { tenantId: T })],
+  ])("%s is refused with the hint %s: %o", expectRefusal);
+
+  test("is accepted if it is undefined, and every known filter is", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({ transport });
+    await forge.cancelMany(wrong({ tenantId: T, type: "a", stauts: undefined }));
+    const time = new Date(0);
+    const times = { createdAfter: time, createdBefore: time, finishedAfter: time, finishedBefore: time };
+    const texts = { tags: ["t"], subject: "s", errorContains: "e", errorGroup: "g" };
+    await forge.rescheduleMany({ tenantId: T, status: "dead", type: "a", ...texts, ...times, limit: 5 });
+    expect(calls.map(({ args }) => args["p_filters"])).toEqual([
+      { type: "a" },
+      expect.objectContaining({ status: "dead", error_group: "g", finished_before: time }),
+    ]);
+  });
+});
