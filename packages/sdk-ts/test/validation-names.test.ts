@@ -1,7 +1,7 @@
 /** Misspelled options are refused before any round trip, and the error names the option that was probably meant. */
 import { describe, expect, test } from "vitest";
 import { T } from "../../../sql/test/support/kernel.ts";
-import { JobForge } from "../src/index.ts";
+import { defineJob, defineSchedule, JobForge } from "../src/index.ts";
 import { cleanUp } from "./support/jobs.ts";
 import { recorder, refusal, wrong } from "./support/refusal.ts";
 
@@ -64,6 +64,67 @@ describe("a misspelled filter", () => {
     expect(calls.map(({ args }) => args["p_filters"])).toEqual([
       { type: "a" },
       expect.objectContaining({ status: "dead", error_group: "g", finished_before: time }),
+    ]);
+  });
+});
+
+describe("a definition", () => {
+  const make = (options: unknown) => defineJob(wrong(options));
+  test.for<Mistake>([
+    ["options", 'defineJob({ type: "mail.send" })', () => make(undefined)],
+    ["options", 'defineJob({ type: "a.b" })', () => make("a.b")],
+    ["typ", "Did you mean type?", () => make({ typ: "x" })],
+    ["type", "is required", () => make({})],
+    ["type", "must be a text, not a number", () => make({ type: 7 })],
+    ["retries", "retry: { maxAttempts }", () => make({ type: "x", retries: 3 })],
+    ["timeout", "timeoutMs", () => make({ type: "x", timeout: 5 })],
+    ["handler", "handle(", () => make({ type: "x", handler: () => 1 })],
+    ["keephistory", "Did you mean keepHistory?", () => make({ type: "x", keephistory: false })],
+    ["zzz", "Known options: type,", () => make({ type: "x", zzz: 1 })],
+    ["retry.maxAttemps", "Did you mean maxAttempts?", () => make({ type: "x", retry: { maxAttemps: 3 } })],
+    ["retry.retries", "all executions", () => make({ type: "x", retry: { retries: 3 } })],
+    ["retry", "{ maxAttempts: 3 }", () => make({ type: "x", retry: 3 })],
+    ["retry", "must be a preset or an object, not null", () => make({ type: "x", retry: null })],
+    ["keepHistory", "true or false", () => make({ type: "x", keepHistory: "no" })],
+    ["dedupe", "must be a function, not a text", () => make({ type: "x", dedupe: "key" })],
+    ["subject", "must be a function", () => make({ type: "x", subject: "s" })],
+    ["run", "handle(async", () => cleanUp.handle(wrong(undefined))],
+    ["run", "handleBatch(size", () => cleanUp.handleBatch(5, wrong(undefined))],
+    ["maxAttemps", "Did you mean maxAttempts?", (forge) => forge.policies.set("a", wrong({ maxAttemps: 3 }))],
+    ["changes", "maxAttempts", (forge) => forge.policies.set("a", wrong(undefined))],
+  ])("with a wrong %s is refused with the hint %s: %o", expectRefusal);
+
+  test("can be made from another definition", () => {
+    const stricter = defineJob({ ...cleanUp, retry: { maxAttempts: 3 } });
+    expect(stricter.handle(() => 1).definition).toMatchObject({
+      type: "clean.up",
+      retry: { maxAttempts: 3 },
+    });
+  });
+
+  test("with a dedupe mode needs a key for each job, but not for the runs of a schedule", async () => {
+    const { transport, calls } = recorder();
+    const forge = new JobForge({
+      transport: {
+        ...transport,
+        call: async (...args) => {
+          await transport.call(...args);
+          return wrong([]);
+        },
+      },
+    });
+    const debounced = defineJob({ type: "x", dedupeMode: "debounce" });
+    expect(await refusal(() => forge.enqueue(debounced, {}, { tenantId: T }))).toMatchObject({
+      code: "JF002",
+      field: "dedupeMode",
+      hint: expect.stringContaining("dedupe(input)"),
+    });
+    expect(calls).toEqual([]);
+    await forge.enqueue(debounced, {}, { tenantId: T, dedupeKey: "k" });
+    await forge.sync([defineSchedule({ job: debounced, key: "k", every: "1h" })], { app: "a" });
+    expect(calls).toMatchObject([
+      { args: { p_dedupe_key: "k", p_dedupe_mode: "debounce" } },
+      { args: { p_schedules: { text: expect.not.stringContaining("dedupe") } } },
     ]);
   });
 });

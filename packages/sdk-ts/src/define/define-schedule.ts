@@ -51,9 +51,11 @@ export async function scheduleJson(
   at = "",
 ): Promise<JsonText> {
   const { tenantId, payload = {}, priority, maxAttempts, tags, subject, concurrencyKey, ...rest } = options;
-  const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey };
+  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key: this one is left out again. Its runs get
+  // the attempts of the policy.
+  const dedupeKey = "schedule";
+  const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey, dedupeKey };
   const prepared = await prepareJob(job, payload, ofRuns, at);
-  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key. Its runs get the attempts of the policy.
   const { dedupe_key: _, dedupe_mode: __, default_attempts: ___, ...keys } = prepared.keys;
   const text = JSON.stringify({ ...more, ...toKeys(rest), ...keys });
   return new JsonText(`${text.slice(0, -1)},"payload":${prepared.payload.text}}`);
