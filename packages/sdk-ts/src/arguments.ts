@@ -64,6 +64,12 @@ export function checkTenant(tenantId: unknown, field = "tenantId"): void {
   );
 }
 
+/** Checks the object by which a call names the tenant of a job or schedule. */
+export function checkTenantOf(reference: { readonly tenantId: string } | undefined): void {
+  if (reference !== undefined) requireObject(reference, "options", "Pass { tenantId }.");
+  checkTenant(reference?.tenantId);
+}
+
 /** The value as a program would write it, if that is short. */
 function inCode(value: unknown): string {
   const isShort =

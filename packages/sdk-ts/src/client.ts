@@ -5,6 +5,7 @@ import {
   checkPriority,
   checkTags,
   checkTenant,
+  checkTenantOf,
   checkUuid,
   requireObject,
 } from "./arguments.ts";
@@ -214,6 +215,7 @@ export class JobForgeClient {
     options: WaitOptions & JobReference<D>,
   ): Promise<JobOutput<D>> {
     checkReference(id, options);
+    knownOptions(options, "wait");
     // Not in the transaction: no worker sees the job before the commit.
     const { transport } = this.#root ?? this;
     return await waitForResult<D>(transport, this.#signals, { ...options, id });
@@ -275,6 +277,7 @@ export class JobForgeClient {
     reference: JobReference<D>,
   ): Promise<Job<D>> {
     const { payload, priority, tags, runAt } = knownOptions(changes, "update", "changes");
+    checkReference(id, reference);
     if (priority !== undefined) checkPriority(priority, "priority");
     if (tags !== undefined) checkTags(tags, "tags");
     if (runAt !== undefined) checkDate(runAt, "runAt");
@@ -304,7 +307,7 @@ export class JobForgeClient {
     definitions: readonly (JobDefinition | ScheduleDefinition)[],
     options: SyncOptions = {},
   ): Promise<(PolicySync | ScheduleSync)[]> {
-    return await syncDefinitions(this.transport, definitions, options);
+    return await syncDefinitions(this.transport, definitions, knownOptions(options, "sync"));
   }
 
   async #ofJob<T>(name: string, id: string, reference: OfTenant, more: CallArguments = {}): Promise<T> {
@@ -335,9 +338,9 @@ function dueOf({ runAt, delayMs }: EnqueueOptions, { run_at }: EnqueuedRow): Dat
   return delayMs === undefined || run_at === undefined ? runAt : new Date(run_at);
 }
 
-function checkReference(id: string, { tenantId }: OfTenant): void {
+function checkReference(id: string, reference: OfTenant): void {
   checkUuid(id, "id");
-  checkTenant(tenantId);
+  checkTenantOf(reference);
 }
 
 /** The definition types the result, so it must be the definition of the job. */

@@ -4,7 +4,9 @@
  */
 import { checkKnown, requireObject } from "./arguments.ts";
 import type { AuditOptions } from "./groups/audit.ts";
+import type { PauseOptions } from "./groups/gates.ts";
 import type { CountOptions, DeadGroupOptions } from "./groups/jobs.ts";
+import type { LimitOptions } from "./groups/limits.ts";
 import type { ClaimOptions } from "./groups/runs.ts";
 import type {
   ScheduleBulkFilters,
@@ -15,8 +17,11 @@ import type {
 import type { LiveCountOptions, UsageOptions } from "./groups/usage.ts";
 import type { JobFilters } from "./jobs/job.ts";
 import type { ListOptions } from "./jobs/list.ts";
-import type { BulkFilters, JobChanges, RescheduleOptions } from "./jobs/steer.ts";
+import type { BulkFilters, JobChanges, JobReference, RescheduleOptions } from "./jobs/steer.ts";
+import type { WaitOptions } from "./jobs/wait.ts";
 import type { Aliases } from "./suggest.ts";
+import type { SyncOptions } from "./sync/sync.ts";
+import type { CallOptions } from "./transport/transport.ts";
 
 type Names<O> = Readonly<Record<keyof O, true>>;
 
@@ -84,6 +89,11 @@ const usage: Names<UsageOptions> = {
   timezone: true,
 };
 const live: Names<LiveCountOptions> = { tenantId: true, by: true, cap: true };
+const within: Names<CallOptions> = { timeoutMs: true, signal: true };
+const wait: Names<WaitOptions & JobReference> = { tenantId: true, job: true, timeoutMs: true, signal: true };
+const sync: Names<SyncOptions> = { app: true, appVersion: true, tenantId: true, dryRun: true, force: true };
+const pause: Names<PauseOptions> = { reason: true, until: true };
+const limit: Names<LimitOptions> = { maxRunning: true, rate: true, per: true, burst: true };
 const claim: Names<ClaimOptions> = { workerId: true, job: true, limit: true, tenantId: true };
 
 const calls = {
@@ -93,6 +103,11 @@ const calls = {
   deadGroups,
   reschedule,
   update,
+  wait,
+  within,
+  sync,
+  limit,
+  pause,
   schedules,
   scheduleBulk,
   scheduleRuns,

@@ -128,3 +128,57 @@ describe("a definition", () => {
     ]);
   });
 });
+
+describe("a missing or wrong argument", () => {
+  test.for<Mistake>([
+    ["options", "Pass { tenantId }", (forge) => forge.get(T, wrong(T))],
+    ["options", "runAt", (forge) => forge.reschedule(T, wrong(undefined))],
+    ["changes", "payload", (forge) => forge.update(T, wrong(undefined), { tenantId: T })],
+    ["filters", "tenantId", (forge) => forge.cancelMany(wrong(undefined))],
+    ["filters", "tenantId", (forge) => forge.schedules.deleteMany(wrong(undefined))],
+    ["options", "tenantId", (forge) => forge.list(wrong(undefined))],
+    ["job", 'defineJob({ type: "x" })', (forge) => forge.list({ tenantId: T, job: wrong("x") })],
+    ["timeout", "timeoutMs", (forge) => forge.result(T, wrong({ tenantId: T, timeout: 5 }))],
+    ["timeout", "timeoutMs", (forge) => forge.within(wrong({ timeout: 5 }))],
+    ["scope", "{ type }", (forge) => forge.limits.set(wrong("x"), { maxRunning: 1 })],
+    ["scope", "{ type }", (forge) => forge.limits.get(wrong(undefined))],
+    ["typ", "Did you mean type?", (forge) => forge.limits.remove(wrong({ typ: "x" }))],
+    ["options", "maxRunning", (forge) => forge.limits.set({ type: "x" }, wrong(undefined))],
+    [
+      "maxRuning",
+      "Did you mean maxRunning?",
+      (forge) => forge.limits.set({ type: "x" }, wrong({ maxRuning: 1 })),
+    ],
+    ["typ", "Did you mean type?", (forge) => forge.gates.pause(wrong({ typ: "x" }))],
+    ["scope", "{ tenantId }", (forge) => forge.gates.pause(wrong({ type: "x", tenantId: T }))],
+    ["scope", "{ tenantId }", (forge) => forge.gates.resume(wrong({}))],
+    ["reson", "Did you mean reason?", (forge) => forge.gates.pause("all", wrong({ reson: "x" }))],
+    ["definitions", "[job]", (forge) => forge.sync(wrong(cleanUp))],
+    ["definitions[0].job", "defineJob", (forge) => forge.sync(wrong(["x"]))],
+    ["dryrun", "Did you mean dryRun?", (forge) => forge.sync([cleanUp], wrong({ dryrun: true }))],
+    ["job", 'defineJob({ type: "x" })', (forge) => forge.schedules.get(wrong("x"), "k", { tenantId: T })],
+    ["changes", "every", (forge) => forge.schedules.update(cleanUp, "k", wrong(undefined), { tenantId: T })],
+    ["options", "cron", () => defineSchedule(wrong(undefined))],
+    [
+      "jobs[0].payload",
+      "Did you mean input?",
+      (forge) => forge.enqueueMany(wrong([{ job: cleanUp, payload: {} }]), { tenantId: T }),
+    ],
+  ])("%s is refused with the hint %s: %o", expectRefusal);
+
+  test.for<(forge: JobForge) => unknown>([
+    (forge) => forge.get(T, wrong(undefined)),
+    (forge) => forge.cancel(T, wrong(undefined)),
+    (forge) => forge.explain(T, wrong({})),
+    (forge) => forge.result(T, wrong(undefined)),
+    (forge) => forge.handle(T, wrong(undefined)),
+    (forge) => forge.schedules.get(cleanUp, "k", wrong(undefined)),
+    (forge) => forge.schedules.ensure(cleanUp, "k", wrong(undefined)),
+    (forge) => forge.schedules.ensure(cleanUp, "k", wrong({ every: "1h" })),
+  ])("of the tenant is refused: %o", async (call) => {
+    const { transport, calls } = recorder();
+    const error = await refusal(() => call(new JobForge({ transport })));
+    expect(error).toMatchObject({ name: "TenantRequiredError", code: "JF001", field: "tenantId" });
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,5 +1,15 @@
 /** Recurring work: schedules that an application creates and changes while it runs. */
-import { checkDate, checkOneOf, checkRange, checkTenant, checkText, checkUuid } from "../arguments.ts";
+import {
+  checkDate,
+  checkDefinitionOf,
+  checkOneOf,
+  checkRange,
+  checkTenant,
+  checkTenantOf,
+  checkText,
+  checkUuid,
+  requireObject,
+} from "../arguments.ts";
 import { checkDates, scheduleJson } from "../define/define-schedule.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type {
@@ -118,6 +128,8 @@ export class Schedules {
     changes: ScheduleChanges<D>,
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
+    checkDefinitionOf(job);
+    requireObject(changes, "changes", 'Pass the options to change, such as { every: "5m" }.');
     checkDates(changes);
     const { mergePayload } = changes;
     if (mergePayload !== undefined) checkPayload(undefined, mergePayload, "mergePayload");
@@ -233,10 +245,10 @@ export class TransactionSchedules extends Schedules {
   }
 }
 
-function checkReference(key: ScheduleKey, { tenantId }: OfTenant): void {
+function checkReference(key: ScheduleKey, tenant: OfTenant): void {
   if (typeof key === "object" && key !== null) checkUuid(key.id, "id");
   else checkText(key, "key");
-  checkTenant(tenantId);
+  checkTenantOf(tenant);
 }
 
 /** The filters under the kernel's keys. An invalid Date serializes to null, which filters nothing. */
@@ -255,6 +267,7 @@ async function call<T extends object>(
   tenant: OfTenant,
   more: CallArguments = {},
 ): Promise<T> {
+  checkDefinitionOf(job);
   checkReference(key, tenant);
   const which = typeof key === "string" ? { p_key: key } : { p_schedule_id: key.id };
   const args = { p_tenant_id: tenant.tenantId, p_type: job.type, ...which, ...more };
