@@ -3,6 +3,7 @@
  * allowed.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { definitionAliases, enqueueAliases, retryAliases } from "./aliases.ts";
 import type { EnqueueOptions, JobDefinitionOptions, RetryPolicy } from "./define/definition.ts";
 import { InvalidArgumentError, TenantRequiredError } from "./errors.ts";
 import type { PolicyChanges } from "./groups/policies.ts";
@@ -33,7 +34,8 @@ export function requireObject<T>(value: T, field: string, hint: string): T {
 }
 
 function describe(value: unknown): string {
-  return typeof value === "string" ? "a text" : value === null ? "null" : typeof value;
+  if (value === undefined || value === null) return String(value);
+  return typeof value === "string" ? "a text" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }
 
 /** Refuses options that do not exist, and names the one that was probably meant. */
@@ -60,6 +62,12 @@ export function checkTenant(tenantId: unknown, field = "tenantId"): void {
     field,
     `If your tenants have ids of another form, pass tenantId(${inCode(tenantId)}), which is always the same uuid.`,
   );
+}
+
+/** Checks the object by which a call names the tenant of a job or schedule. */
+export function checkTenantOf(reference: { readonly tenantId: string } | undefined): void {
+  if (reference !== undefined) requireObject(reference, "options", "Pass { tenantId }.");
+  checkTenant(reference?.tenantId);
 }
 
 /** The value as a program would write it, if that is short. */
@@ -89,7 +97,9 @@ export function checkDefinitionOf(job: unknown, at = ""): void {
 }
 
 export function checkType(type: unknown, field = "type"): void {
-  if (typeof type !== "string" || type.trim() === "") refuse(field, "must not be empty");
+  if (type === undefined || type === null) refuse(field, "is required", 'Pass a text such as "mail.send".');
+  if (typeof type !== "string") refuse(field, `must be a text, not ${describe(type)}`);
+  if (type.trim() === "") refuse(field, "must not be empty");
   if (type.length > bounds.typeLength.max)
     refuse(field, `must not be longer than ${bounds.typeLength.max} characters`);
   if (controlCharacters.test(type)) refuse(field, "must not contain control characters");
@@ -141,37 +151,6 @@ export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: 
   if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
     refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
 }
-
-/** What other job libraries call the options of an enqueue. */
-const enqueueAliases: Aliases = {
-  delay: "Did you mean delayMs?",
-  in: "Did you mean delayMs?",
-  delayseconds: "Did you mean delayMs? It counts milliseconds.",
-  maxretries: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
-  retries: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
-  retrylimit: "Did you mean maxAttempts? It counts all executions: the first one and the retries.",
-  attempts: "maxAttempts",
-  retry: "Did you mean maxAttempts? The waits between retries are in the definition: defineJob({ retry }).",
-  backoff: "The waits between retries are in the definition: defineJob({ retry }).",
-  tenant: "tenantId",
-  orgid: "tenantId",
-  at: "runAt",
-  startafter: "Did you mean runAt, or delayMs?",
-  scheduledfor: "runAt",
-  jobid: "idempotencyKey",
-  jobkey: "dedupeKey",
-  singletonkey: "dedupeKey",
-  uniquekey: "Did you mean dedupeKey (one live job), or idempotencyKey (one job for good)?",
-  jobkeymode: "dedupeMode",
-  queuename: "Did you mean concurrencyKey? Jobs are routed by the type of their definition.",
-  queue: "Jobs are routed by the type of their definition; there are no other queues.",
-  timeout: "The timeout is in the definition: defineJob({ timeoutMs }).",
-  timeoutms: "The timeout is in the definition: defineJob({ timeoutMs }).",
-  cron: "Recurring work is a schedule: forge.schedules.ensure(job, key, { cron }).",
-  repeat: "Recurring work is a schedule: forge.schedules.ensure(job, key, { every }).",
-  payload: "The payload is the second argument: enqueue(job, input, options).",
-  input: "The input is the second argument: enqueue(job, input, options).",
-};
 
 /** Refuses options of an enqueue that do not exist. */
 export function checkOptionNames(options: object, at = ""): void {
@@ -268,37 +247,77 @@ const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {
   timeoutMs: orNull(within(bounds.timeoutMs)),
   leaseMs: orNull(within(bounds.leaseMs)),
   auditAction: orNull(checkAuditAction),
-  keepHistory: (value, field) => typeof value !== "boolean" && refuse(field, "must be true or false"),
+  keepHistory: checkBoolean,
   retentionDays: orNull(within(bounds.retentionDays)),
   maxPriority: orNull(checkPriority),
   redact: checkTags,
 };
 
 export function checkPolicy(changes: PolicyChanges): void {
+  requireObject(changes, "changes", "Pass the settings to change, such as { maxAttempts: 3 }.");
+  checkKnown(changes, Object.keys(policyChecks), { aliases: retryAliases });
   checkGiven(changes, "", policyChecks);
 }
 
+type DefinitionOptions = JobDefinitionOptions<string, StandardSchemaV1, StandardSchemaV1>;
+
+const definitionChecks: { readonly [K in keyof DefinitionOptions]-?: Check } = {
+  type: checkType,
+  input: checkSchema,
+  output: checkSchema,
+  retry: checkRetry,
+  timeoutMs: orNull(within(bounds.timeoutMs)),
+  leaseMs: within(bounds.leaseMs),
+  priority: checkPriority,
+  maxPriority: checkPriority,
+  auditAction: checkAuditAction,
+  keepHistory: checkBoolean,
+  retentionDays: within(bounds.retentionDays),
+  tags: checkTags,
+  redact: checkTags,
+  dedupe: checkFunction,
+  dedupeMode: checkDedupeMode,
+  subject: checkFunction,
+};
+
+const definitionNames = Object.keys(definitionChecks);
+
 /** Checks a definition, so that a mistake in it is found when the program starts. */
-export function checkDefinition(
-  options: JobDefinitionOptions<string, StandardSchemaV1, StandardSchemaV1>,
-): void {
+export function checkDefinition(options: DefinitionOptions): void {
+  requireObject(
+    options,
+    "options",
+    `Pass defineJob({ type: ${typeof options === "string" ? inCode(options) : '"mail.send"'} }).`,
+  );
+  // A definition may be made from another one, which has these two functions as well.
+  const { handle: _, handleBatch: __, ...own } = options as DefinitionOptions & Record<string, unknown>;
+  checkKnown(own, definitionNames, { aliases: definitionAliases });
   checkType(options.type);
-  checkGiven(options, "", {
-    input: checkSchema,
-    output: checkSchema,
-    timeoutMs: orNull(within(bounds.timeoutMs)),
-    leaseMs: within(bounds.leaseMs),
-    priority: checkPriority,
-    maxPriority: checkPriority,
-    auditAction: checkAuditAction,
-    retentionDays: within(bounds.retentionDays),
-    tags: checkTags,
-    redact: checkTags,
-    dedupeMode: checkDedupeMode,
-  });
-  const { retry } = options;
-  if (typeof retry === "string") checkPreset(retry, "retry");
-  else if (retry !== undefined) checkGiven(retry, "retry.", retryChecks);
+  checkGiven(options, "", definitionChecks);
+}
+
+function checkRetry(value: unknown, field: string): void {
+  if (typeof value === "string") {
+    checkPreset(value, field);
+    return;
+  }
+  if (typeof value !== "object" || value === null)
+    refuse(
+      field,
+      `must be a preset or an object, not ${describe(value)}`,
+      `Pass one of ${Object.keys(retryPresets).join(", ")}, or numbers such as { maxAttempts: 3 }.`,
+    );
+  checkKnown(value, Object.keys(retryChecks), { at: `${field}.`, aliases: retryAliases });
+  checkGiven(value as RetryPolicy, `${field}.`, retryChecks);
+}
+
+/** A function that the caller must pass. The hint is a sample. */
+export function checkFunction(value: unknown, field: string, hint?: string): void {
+  if (typeof value !== "function") refuse(field, `must be a function, not ${describe(value)}`, hint);
+}
+
+function checkBoolean(value: unknown, field: string): void {
+  if (typeof value !== "boolean") refuse(field, "must be true or false");
 }
 
 function checkSchema(value: unknown, field: string): void {

@@ -5,6 +5,7 @@ import {
   checkPriority,
   checkTags,
   checkTenant,
+  checkTenantOf,
   checkUuid,
   requireObject,
 } from "./arguments.ts";
@@ -43,6 +44,7 @@ import {
   type RescheduleResult,
 } from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
+import { knownOptions } from "./option-names.ts";
 import { fromRow, fromRows, toKeys } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
@@ -203,7 +205,7 @@ export class JobForgeClient {
 
   /** The jobs of a tenant, newest first: `for await (const job of forge.list({ tenantId }))`, or page by page. */
   list<D extends JobDefinition = JobDefinition>(options: ListOptions<D>): List<JobOf<D>> {
-    checkTenant(options.tenantId);
+    checkTenant(knownOptions(options, "list").tenantId);
     return listJobs<D>(this.transport, options);
   }
 
@@ -213,6 +215,7 @@ export class JobForgeClient {
     options: WaitOptions & JobReference<D>,
   ): Promise<JobOutput<D>> {
     checkReference(id, options);
+    knownOptions(options, "wait");
     // Not in the transaction: no worker sees the job before the commit.
     const { transport } = this.#root ?? this;
     return await waitForResult<D>(transport, this.#signals, { ...options, id });
@@ -252,7 +255,7 @@ export class JobForgeClient {
 
   /** Runs a queued, failed or dead job now or at another time. A failed or dead job gets a new budget of executions. */
   async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleResult> {
-    const { runAt, maxAttempts } = options;
+    const { runAt, maxAttempts } = knownOptions(options, "reschedule");
     if (runAt !== undefined) checkDate(runAt, "runAt");
     if (maxAttempts !== undefined) checkMaxAttempts(maxAttempts, "maxAttempts");
     const row = await this.#ofJob<object>("jobforge_reschedule_job", id, options, {
@@ -273,7 +276,8 @@ export class JobForgeClient {
     changes: JobChanges<D>,
     reference: JobReference<D>,
   ): Promise<Job<D>> {
-    const { payload, priority, tags, runAt } = changes;
+    const { payload, priority, tags, runAt } = knownOptions(changes, "update", "changes");
+    checkReference(id, reference);
     if (priority !== undefined) checkPriority(priority, "priority");
     if (tags !== undefined) checkTags(tags, "tags");
     if (runAt !== undefined) checkDate(runAt, "runAt");
@@ -303,7 +307,7 @@ export class JobForgeClient {
     definitions: readonly (JobDefinition | ScheduleDefinition)[],
     options: SyncOptions = {},
   ): Promise<(PolicySync | ScheduleSync)[]> {
-    return await syncDefinitions(this.transport, definitions, options);
+    return await syncDefinitions(this.transport, definitions, knownOptions(options, "sync"));
   }
 
   async #ofJob<T>(name: string, id: string, reference: OfTenant, more: CallArguments = {}): Promise<T> {
@@ -334,9 +338,9 @@ function dueOf({ runAt, delayMs }: EnqueueOptions, { run_at }: EnqueuedRow): Dat
   return delayMs === undefined || run_at === undefined ? runAt : new Date(run_at);
 }
 
-function checkReference(id: string, { tenantId }: OfTenant): void {
+function checkReference(id: string, reference: OfTenant): void {
   checkUuid(id, "id");
-  checkTenant(tenantId);
+  checkTenantOf(reference);
 }
 
 /** The definition types the result, so it must be the definition of the job. */

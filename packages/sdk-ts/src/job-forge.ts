@@ -4,6 +4,7 @@ import { JobForgeClient, TransactionClient } from "./client.ts";
 import { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { DoneSignals } from "./jobs/wait.ts";
+import { knownOptions } from "./option-names.ts";
 import { type HttpOptions, httpTransport } from "./transport/http.ts";
 import { isClient } from "./transport/postgres/pg.ts";
 import {
@@ -58,7 +59,8 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
 
   /** The same client, except that its calls give up when the signal is aborted or the time is over. */
   within(limits: CallOptions): JobForgeClient {
-    if (limits.timeoutMs !== undefined) checkTimeout(limits.timeoutMs);
+    const { timeoutMs } = knownOptions(limits, "within");
+    if (timeoutMs !== undefined) checkTimeout(timeoutMs);
     const { transport } = this;
     const limited: Transport = {
       listen: transport.listen?.bind(transport),

@@ -22,15 +22,19 @@ function plainOf(name: string): string {
   return name.replaceAll(/[-_]/g, "").toLowerCase();
 }
 
-/** How many letters must be inserted, removed or replaced to get from one word to the other. */
+/** How many letters must be inserted, removed, replaced or swapped with the next to get from one word to the other. */
 function distanceOf(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [place, letter] of [...from].entries()) {
     const next = [place + 1];
     for (const [index, other] of [...to].entries()) {
       const replaced = (row[index] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min((row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1, replaced));
+      const isSwapped = index > 0 && place > 0 && letter === to[index - 1] && other === from[place - 1];
+      const swapped = isSwapped ? (before[index - 1] ?? 0) + 1 : replaced;
+      next.push(Math.min((row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1, replaced, swapped));
     }
+    before = row;
     row = next;
   }
   return row[to.length] ?? 0;

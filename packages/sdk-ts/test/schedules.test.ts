@@ -54,6 +54,13 @@ describe.each(transports)("over %s", (transport) => {
     expect((await forge.schedules.list({ ...ofT, enabled: false }).page()).items).toEqual([]);
   });
 
+  test("a schedule without a rhythm is refused, and the error names the options", async ({ connect }) => {
+    const forge = await connect(transport, app);
+    const error = await forge.schedules.ensure(cleanUp, "k", ofT as never).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(InvalidScheduleError);
+    expect(error).toMatchObject({ code: "JF009", hint: expect.stringMatching(/cron.*every/) });
+  });
+
   test("times are Dates in arguments and results", async ({ connect }) => {
     const forge = await connect(transport, app);
     const anchor = new Date("2100-01-01T00:30:00Z");

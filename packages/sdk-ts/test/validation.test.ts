@@ -11,7 +11,6 @@ import {
   InvalidValueError,
   type JobDefinition,
   JobForge,
-  type JobForgeError,
   type JobHandler,
   PayloadTooLargeError,
   type ScheduleDefinition,
@@ -20,36 +19,7 @@ import {
   toStorableJson,
 } from "../src/index.ts";
 import { cleanUp, countWords, sendMail } from "./support/jobs.ts";
-
-/** A transport that only records calls. */
-function recorder(): {
-  readonly transport: Transport;
-  readonly calls: { name: string; args: CallArguments }[];
-} {
-  const calls: { name: string; args: CallArguments }[] = [];
-  const transport: Transport = {
-    call: async <A>(name: string, args: CallArguments) => {
-      calls.push({ name, args });
-      return {} as A;
-    },
-    close: async () => undefined,
-  };
-  return { transport, calls };
-}
-
-async function refusal(work: () => unknown): Promise<JobForgeError> {
-  try {
-    await work();
-  } catch (error) {
-    return error as JobForgeError;
-  }
-  return expect.fail("it was accepted");
-}
-
-/** A value that only a program without types, or with wrong casts, can pass. */
-function wrong(value: unknown): never {
-  return value as never;
-}
+import { recorder, refusal, wrong } from "./support/refusal.ts";
 
 /** An object that is `depth` levels deep, with a value at the innermost level. */
 function nested(depth: number, end: unknown = 1): unknown {

@@ -119,7 +119,7 @@ export interface Settings {
 /** The options with their defaults. Throws a TypeError or RangeError that names the invalid option. */
 export function settingsOf(options: WorkerOptions): Settings {
   if (!isObject(options)) throw new TypeError("options must be an object with handlers");
-  requireKnown(options);
+  requireKnown(options, optionNames, { what: "an option of a worker", at: "", others: aliases });
   const { handlers, maxPerType = {} } = options;
   requireHandlers(handlers);
   requireMaxPerType(maxPerType, handlers);
@@ -196,10 +196,27 @@ const aliases: Readonly<Record<string, string>> = {
     "The database is an option of the JobForge: createWorker(new JobForge({ database }), { handlers }).",
 };
 
-function requireKnown(options: Readonly<Record<string, unknown>>): void {
-  for (const name of Object.keys(options)) {
-    if (!optionNames.includes(name) && options[name] !== undefined) {
-      throw new TypeError(`${name} is not an option of a worker. ${suggest(name, optionNames, aliases)}`);
+/** What other libraries call the hooks. */
+const hookAliases: Readonly<Record<string, string>> = {
+  ondeath: "onDead",
+  onerror: "Did you mean onFailure (a run failed), or onTrouble (a call to the database failed)?",
+  onfail: "onFailure",
+  onfailed: "onFailure",
+  oncomplete: "onSuccess",
+  oncompleted: "onSuccess",
+  onactive: "onStart",
+};
+
+interface Known {
+  readonly what: string;
+  readonly at: string;
+  readonly others: Readonly<Record<string, string>>;
+}
+
+function requireKnown(given: object, names: readonly string[], { what, at, others }: Known): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (!names.includes(name) && value !== undefined) {
+      throw new TypeError(`${at}${name} is not ${what}. ${suggest(name, names, others)}`);
     }
   }
 }
@@ -290,6 +307,7 @@ function requireLogger(logger: Logger): Logger {
 
 function requireHooks(hooks: WorkerHooks): WorkerHooks {
   if (!isObject(hooks)) throw new TypeError("hooks must be an object of functions such as onFailure");
+  requireKnown(hooks, hookNames, { what: "a hook of a worker", at: "hooks.", others: hookAliases });
   for (const name of hookNames) {
     const hook: unknown = hooks[name];
     if (hook !== undefined && typeof hook !== "function") {

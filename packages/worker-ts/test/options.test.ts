@@ -62,6 +62,9 @@ test.each<[string, object]>([
   ["handlers must be an array", { handlers: { "mail.send": () => 1 } }],
   ["definition.handle(…)", { handlers: [() => 1] }],
   ['tenantId("org_123")', { tenantId: "org_123" }],
+  ["hooks.onDeath is not a hook of a worker. Did you mean onDead?", { hooks: { onDeath: () => 1 } }],
+  ["Did you mean onSuccess?", { hooks: { onSucess: () => 1 } }],
+  ["Did you mean onFailure", { hooks: { onError: () => 1 } }],
 ])("a mistake is met with what to do: %s", (advice, options) => {
   expect(() => make(options)).toThrow(advice);
 });

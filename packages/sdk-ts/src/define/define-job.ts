@@ -1,6 +1,6 @@
 /** Creates job definitions, and binds handlers to them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { checkDefinition, checkRange } from "../arguments.ts";
+import { checkDefinition, checkFunction, checkRange } from "../arguments.ts";
 import { bounds } from "../words.ts";
 import type {
   BatchHandlerFunction,
@@ -23,9 +23,13 @@ export function defineJob<
   checkDefinition(options);
   const definition: JobDefinition<Type, Input, Output> = {
     ...options,
-    handle: (run) => handler(definition, 1, runEach(run)),
+    handle: (run) => {
+      checkFunction(run, "run", "Pass the handler: handle(async (input, job) => { … }).");
+      return handler(definition, 1, runEach(run));
+    },
     handleBatch: (size, run) => {
       checkRange(size, "size", bounds.batchSize);
+      checkFunction(run, "run", "Pass the handler: handleBatch(size, async (items) => [ … ]).");
       return handler(definition, size, run);
     },
   };

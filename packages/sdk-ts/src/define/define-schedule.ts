@@ -1,5 +1,5 @@
 /** Creates schedules that code declares, and writes them as the JSON that the kernel reads. */
-import { checkDate, checkTenant, checkText, checkType, globalTenant } from "../arguments.ts";
+import { checkDate, checkTenant, checkText, checkType, globalTenant, requireObject } from "../arguments.ts";
 import { prepareJob } from "../enqueue/prepare.ts";
 import { JsonText } from "../json.ts";
 import { toKeys } from "../rows.ts";
@@ -13,6 +13,7 @@ import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSet
 export function defineSchedule<D extends JobDefinition>(
   options: ScheduleDefinitionOptions<D>,
 ): ScheduleDefinition<D> {
+  requireObject(options, "options", "Pass { job, key } and one of cron, every and dynamic.");
   const { job, key, tenantId = globalTenant, payload, ...rest } = options;
   checkType(job?.type, "job");
   checkText(key, "key");
@@ -51,10 +52,12 @@ export async function scheduleJson(
   at = "",
 ): Promise<JsonText> {
   const { tenantId, payload = {}, priority, maxAttempts, tags, subject, concurrencyKey, ...rest } = options;
-  const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey };
+  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key: this one is left out again. Its runs get
+  // the attempts of the policy.
+  const dedupeKey = "schedule";
+  const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey, dedupeKey };
   const prepared = await prepareJob(job, payload, ofRuns, at);
-  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key. Its runs get the attempts of the policy.
   const { dedupe_key: _, dedupe_mode: __, default_attempts: ___, ...keys } = prepared.keys;
   const text = JSON.stringify({ ...more, ...toKeys(rest), ...keys });
-  return new JsonText(`${text.slice(0, -1)},"payload":${prepared.payload.text}}`);
+  return new JsonText(`{"payload":${prepared.payload.text}${text === "{}" ? "" : ","}${text.slice(1)}`);
 }

@@ -38,6 +38,11 @@ export function prepareJobs(
   let waits = false;
   for (const [index, each] of (jobs as readonly NewJob[]).entries()) {
     const { job, input, ...own } = requireObject(each, `jobs[${index}]`, "Pass { job, input, … }.");
+    if ("payload" in own)
+      throw new InvalidArgumentError(`Invalid argument: jobs[${index}].payload is not a known option`, {
+        field: `jobs[${index}].payload`,
+        hint: "Did you mean input? Pass { job, input, … }.",
+      });
     const one = prepareJob(job, input, merged(shared, own), `jobs[${index}].`);
     waits ||= one instanceof Promise;
     found.push(one);

@@ -45,14 +45,15 @@ function prepared(
 ): PreparedJob {
   const { tenantId, tags, priority, dedupeKey, dedupeMode, subject, ...others } = options;
   const key = dedupeKey ?? job.dedupe?.(checked);
-  if (dedupeMode !== undefined && key === undefined && job.dedupe === undefined) throw noDedupeKey(at);
+  const mode = dedupeMode ?? job.dedupeMode;
+  if (mode !== undefined && key === undefined && job.dedupe === undefined) throw noDedupeKey(at);
   const rest = {
     ...others,
     tags: job.tags === undefined ? tags : [...new Set([...job.tags, ...(tags ?? [])])],
     priority: priority ?? job.priority,
     dedupeKey: key,
     // The definition may leave an input without a key. Nothing is merged then.
-    dedupeMode: key === undefined ? undefined : (dedupeMode ?? job.dedupeMode),
+    dedupeMode: key === undefined ? undefined : mode,
     subject: subject ?? job.subject?.(checked),
   };
   checkEnqueueOptions(rest, tenantId, at);

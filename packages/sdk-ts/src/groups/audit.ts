@@ -1,6 +1,7 @@
 /** The audit log. */
 import { checkDate, checkTenant } from "../arguments.ts";
 import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRows, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { AuditEntityType } from "../words.ts";
@@ -38,7 +39,7 @@ export class AuditLog {
 
   /** The entries, newest first: of one tenant, or of all. */
   list(options: AuditOptions = {}): List<AuditEntry> {
-    const { tenantId, pageSize: _, ...filters } = options;
+    const { tenantId, pageSize: _, ...filters } = knownOptions(options, "audit");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (filters.after !== undefined) checkDate(filters.after, "after");
     if (filters.before !== undefined) checkDate(filters.before, "before");

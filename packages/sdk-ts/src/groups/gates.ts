@@ -1,6 +1,7 @@
 /** Gates: pausing everything, a type or a tenant. */
-import { checkDate, checkTenant, checkText, checkType } from "../arguments.ts";
+import { checkDate, checkKnown, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds, type GateScopeName } from "../words.ts";
@@ -52,8 +53,9 @@ export class Gates {
 
   /** Pauses everything, a type or a tenant: its jobs are no longer claimed. Running jobs continue. */
   async pause(scope: GateScope, options: PauseOptions = {}): Promise<ChangedGate> {
-    if (options.reason !== undefined) checkText(options.reason, "reason", bounds.reasonBytes);
-    if (options.until !== undefined) checkDate(options.until, "until");
+    const { reason, until } = knownOptions(options, "pause");
+    if (reason !== undefined) checkText(reason, "reason", bounds.reasonBytes);
+    if (until !== undefined) checkDate(until, "until");
     return await this.#set(scope, true, options);
   }
 
@@ -80,12 +82,18 @@ export class Gates {
 
 function scopeArguments(scope: GateScope): { p_scope: GateScopeName; p_key: string | null } {
   if (scope === "all") return { p_scope: "all", p_key: null };
-  if (typeof scope !== "object" || scope === null)
-    throw new InvalidArgumentError('scope must be "all", { type } or { tenantId }', { field: "scope" });
-  if ("type" in scope) {
-    checkType(scope.type);
-    return { p_scope: "type", p_key: scope.type };
+  if (typeof scope !== "object" || scope === null) refuseScope();
+  checkKnown(scope, ["type", "tenantId"], { what: "part of a scope" });
+  const { type, tenantId }: { readonly type?: string; readonly tenantId?: string } = scope;
+  if ((type === undefined) === (tenantId === undefined)) refuseScope();
+  if (type !== undefined) {
+    checkType(type);
+    return { p_scope: "type", p_key: type };
   }
-  checkTenant(scope.tenantId);
-  return { p_scope: "tenant", p_key: scope.tenantId };
+  checkTenant(tenantId);
+  return { p_scope: "tenant", p_key: tenantId ?? null };
+}
+
+function refuseScope(): never {
+  throw new InvalidArgumentError('scope must be "all", { type } or { tenantId }', { field: "scope" });
 }

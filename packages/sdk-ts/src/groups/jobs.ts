@@ -4,6 +4,7 @@ import type { JobDefinition } from "../define/definition.ts";
 import type { JobFilters, JobOf } from "../jobs/job.ts";
 import { filterKeys, type List, type SearchOptions, searchJobs } from "../jobs/list.ts";
 import { type BulkFilters, type BulkResult, changeJobs } from "../jobs/steer.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds, type JobStatus } from "../words.ts";
@@ -52,13 +53,14 @@ export class AllJobs {
 
   /** The jobs of all tenants, or of one, newest first. */
   search<D extends JobDefinition = JobDefinition>(options: SearchOptions<D> = {}): List<JobOf<D>> {
-    if (options.tenantId !== undefined) checkTenant(options.tenantId);
+    const { tenantId } = knownOptions(options, "list");
+    if (tenantId !== undefined) checkTenant(tenantId);
     return searchJobs<D>(this.#transport, options);
   }
 
   /** How many jobs match the filters, by tenant, type and status. Looks at no more than the newest 100,000. */
   async count(options: CountOptions = {}): Promise<JobCount[]> {
-    const { tenantId, change, ...filters } = options;
+    const { tenantId, change, ...filters } = knownOptions(options, "count");
     if (tenantId !== undefined) checkTenant(tenantId);
     const rows = await this.#transport.call<object[]>("jobforge_count_jobs", {
       p_tenant_id: tenantId,
@@ -77,7 +79,7 @@ export class AllJobs {
 
   /** Failed and dead jobs by type and kind of error, the largest group first. */
   async deadGroups(options: DeadGroupOptions = {}): Promise<DeadGroup[]> {
-    const { tenantId, limit, ...filters } = options;
+    const { tenantId, limit, ...filters } = knownOptions(options, "deadGroups");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (limit !== undefined) checkRange(limit, "limit", bounds.deadGroups);
     const rows = await this.#transport.call<object[]>("jobforge_list_dead_groups", {

@@ -1,6 +1,7 @@
 /** Limits on how many jobs run at once, and on how many start in a time. */
-import { checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
+import { checkKnown, checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds, type LimitScopeName } from "../words.ts";
@@ -50,13 +51,14 @@ export class Limits {
    * on.
    */
   async set(scope: LimitScope, options: LimitOptions): Promise<Limit> {
-    const { maxRunning, rate, per, burst } = options;
+    const which = limitArguments(scope);
+    const { maxRunning, rate, per, burst } = knownOptions(options, "limit");
     if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", bounds.maxRunning);
     if (rate !== undefined) checkRange(rate, "rate", bounds.rate);
     if (per !== undefined) checkText(per, "per", intervalBytes);
     if (burst !== undefined) checkRange(burst, "burst", bounds.rate);
     const limit = await this.#transport.call<object>("jobforge_set_limit", {
-      ...limitArguments(scope),
+      ...which,
       p_max_running: maxRunning,
       p_rate: rate,
       p_per: per,
@@ -88,6 +90,8 @@ export class Limits {
 }
 
 function limitArguments(scope: LimitScope): { p_scope: LimitScopeName; p_key: string } {
+  if (typeof scope !== "object" || scope === null) refuseScope();
+  checkKnown(scope, ["type", "tenantId", "key"], { what: "part of a scope" });
   const { type, tenantId, key } = scope;
   if (key !== undefined && (type !== undefined || tenantId !== undefined)) refuseScope();
   if (type !== undefined && type !== "*") checkType(type);

@@ -1,6 +1,7 @@
 /** Policies: how the jobs of a type are retried, leased, kept and shown. */
 import { checkPolicy, checkType } from "../arguments.ts";
 import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow, nameOf, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { RetryPreset } from "../words.ts";
@@ -79,7 +80,7 @@ export class Policies {
 
   /** The default policy, whose type is `*`, and the policies that types have of their own, ordered by type. */
   list(options: PageOptions = {}): List<Policy> {
-    const limit = checkedPageSize(options);
+    const limit = checkedPageSize(knownOptions(options, "page"));
     return new List(async (cursor) => {
       const rows = await this.#transport.call<object[]>("jobforge_list_policies", {
         p_filters: { limit, cursor },

@@ -8,6 +8,7 @@ import type { PreviousRun, RunSchedule } from "../define/schedule.ts";
 import type { Jsonified } from "../jobs/job.ts";
 import { typesOf } from "../jobs/list.ts";
 import { toStorableJson } from "../json.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds, type JobStatus } from "../words.ts";
@@ -143,7 +144,7 @@ export class Runs {
   async claim<D extends JobDefinition = JobDefinition>(
     options: ClaimOptions<D>,
   ): Promise<readonly ClaimedRun<D>[]> {
-    const { workerId, job, limit = 1, tenantId } = options;
+    const { workerId, job, limit = 1, tenantId } = knownOptions(options, "claim");
     checkText(workerId, "workerId");
     checkRange(limit, "limit", bounds.claimLimit);
     if (tenantId !== undefined) checkTenant(tenantId);

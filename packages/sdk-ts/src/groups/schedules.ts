@@ -1,5 +1,15 @@
 /** Recurring work: schedules that an application creates and changes while it runs. */
-import { checkDate, checkOneOf, checkRange, checkTenant, checkText, checkUuid } from "../arguments.ts";
+import {
+  checkDate,
+  checkDefinitionOf,
+  checkOneOf,
+  checkRange,
+  checkTenant,
+  checkTenantOf,
+  checkText,
+  checkUuid,
+  requireObject,
+} from "../arguments.ts";
 import { checkDates, scheduleJson } from "../define/define-schedule.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type {
@@ -13,6 +23,7 @@ import { checkPayload } from "../enqueue/payload.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Job, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, filterKeys, type List, listRows, type PageOptions, typesOf } from "../jobs/list.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
 import { bounds, type JobStatus, type ScheduleOrder, scheduleOrders } from "../words.ts";
@@ -117,6 +128,8 @@ export class Schedules {
     changes: ScheduleChanges<D>,
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
+    checkDefinitionOf(job);
+    requireObject(changes, "changes", 'Pass the options to change, such as { every: "5m" }.');
     checkDates(changes);
     const { mergePayload } = changes;
     if (mergePayload !== undefined) checkPayload(undefined, mergePayload, "mergePayload");
@@ -138,7 +151,7 @@ export class Schedules {
 
   /** The schedules of a tenant, or for operators of all tenants. */
   list<D extends JobDefinition = JobDefinition>(options: ScheduleListOptions<D> = {}): List<ScheduleOf<D>> {
-    const { tenantId, order } = options;
+    const { tenantId, order } = knownOptions(options, "schedules");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (order !== undefined) checkOneOf(order, "order", scheduleOrders);
     const filters = { ...scheduleFilterKeys(options), ...toKeys({ order }) };
@@ -151,7 +164,8 @@ export class Schedules {
   }
 
   /** How many schedules there are of each type, and what they do. Without `tenantId`: for operators and readers. */
-  async count({ tenantId }: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+  async count(options: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+    const { tenantId } = knownOptions(options, "scheduleCount");
     if (tenantId !== undefined) checkTenant(tenantId);
     const rows = await this.#transport.call<object[]>("jobforge_count_schedules", { p_tenant_id: tenantId });
     return fromRows<ScheduleCount>(rows);
@@ -159,7 +173,7 @@ export class Schedules {
 
   /** The runs of a schedule, newest first, as far as its type keeps history. */
   runs<D extends JobDefinition>(job: D, key: ScheduleKey, options: ScheduleRunsOptions): List<Job<D>> {
-    checkReference(key, options);
+    checkReference(key, knownOptions(options, "scheduleRuns"));
     const filters = filterKeys({ status: options.status });
     return listRows(checkedPageSize(options), (page) =>
       call(this.#transport, "jobforge_list_schedule_runs", job, key, options, {
@@ -200,7 +214,7 @@ export class Schedules {
 
   /** Deletes schedules that match the filters, such as those disabled long ago. Repeat it until none match. */
   async deleteMany(filters: ScheduleBulkFilters): Promise<ScheduleBulkResult> {
-    const { tenantId, limit } = filters;
+    const { tenantId, limit } = knownOptions(filters, "scheduleBulk", "filters");
     checkTenant(tenantId);
     if (limit !== undefined) checkRange(limit, "limit", bounds.scheduleBulkLimit);
     const p_filters = scheduleFilterKeys(filters);
@@ -231,10 +245,10 @@ export class TransactionSchedules extends Schedules {
   }
 }
 
-function checkReference(key: ScheduleKey, { tenantId }: OfTenant): void {
+function checkReference(key: ScheduleKey, tenant: OfTenant): void {
   if (typeof key === "object" && key !== null) checkUuid(key.id, "id");
   else checkText(key, "key");
-  checkTenant(tenantId);
+  checkTenantOf(tenant);
 }
 
 /** The filters under the kernel's keys. An invalid Date serializes to null, which filters nothing. */
@@ -253,6 +267,7 @@ async function call<T extends object>(
   tenant: OfTenant,
   more: CallArguments = {},
 ): Promise<T> {
+  checkDefinitionOf(job);
   checkReference(key, tenant);
   const which = typeof key === "string" ? { p_key: key } : { p_schedule_id: key.id };
   const args = { p_tenant_id: tenant.tenantId, p_type: job.type, ...which, ...more };

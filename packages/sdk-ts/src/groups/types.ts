@@ -1,5 +1,6 @@
 /** The types of jobs in the installation. */
 import { checkRange } from "../arguments.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
@@ -44,7 +45,8 @@ export class JobTypes {
   }
 
   /** The types, with how many jobs of each wait, run and have just finished. */
-  async list({ spanMs }: TypeOptions = {}): Promise<TypeInfo[]> {
+  async list(options: TypeOptions = {}): Promise<TypeInfo[]> {
+    const { spanMs } = knownOptions(options, "types");
     if (spanMs !== undefined) checkRange(spanMs, "spanMs", bounds.typeSpanMs);
     const rows = await this.#transport.call<object[]>("jobforge_list_types", {
       p_span: spanMs === undefined ? undefined : `${spanMs} milliseconds`,

@@ -1,6 +1,7 @@
 /** What tenants have used, and what is live now. */
 import { checkDate, checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import { knownOptions } from "../option-names.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds, type Dimension, dimensions, type UsagePeriod } from "../words.ts";
@@ -93,7 +94,7 @@ export class UsageReports {
    * are at most ten seconds old.
    */
   async report(options: UsageOptions = {}): Promise<Usage[]> {
-    const { tenantId, from, to, bucket, by, types, timezone } = options;
+    const { tenantId, from, to, bucket, by, types, timezone } = knownOptions(options, "usage");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (from !== undefined) checkDate(from, "from");
     if (to !== undefined) checkDate(to, "to");
@@ -114,7 +115,7 @@ export class UsageReports {
 
   /** How many jobs are live now, and since when the oldest waits. */
   async live(options: LiveCountOptions = {}): Promise<LiveCount[]> {
-    const { tenantId, by, cap } = options;
+    const { tenantId, by, cap } = knownOptions(options, "live");
     if (tenantId !== undefined) checkTenant(tenantId);
     if (by !== undefined) checkDimensions(by);
     if (cap !== undefined) checkRange(cap, "cap", bounds.liveCap);

@@ -1,5 +1,5 @@
 /** Lists, which can be read page by page or as one stream. */
-import { checkDate, checkOneOf, checkRange, checkUuid } from "../arguments.ts";
+import { checkDate, checkDefinitionOf, checkOneOf, checkRange, checkUuid } from "../arguments.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import { fromRows, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -122,7 +122,11 @@ export function listRows<T extends { readonly id: string }>(
 }
 
 export function typesOf(jobs: JobDefinition | readonly JobDefinition[] | undefined): string[] | undefined {
-  return jobs === undefined ? undefined : [jobs].flat().map((job) => job.type);
+  if (jobs === undefined) return undefined;
+  return [jobs].flat().map((job) => {
+    checkDefinitionOf(job);
+    return job.type;
+  });
 }
 
 export function checkedPageSize(options: PageOptions): number {

@@ -1,6 +1,7 @@
 /** Steering jobs: the arguments and results of cancel, reschedule, update and purge, and bulk changes. */
 import { checkRange, checkTenant } from "../arguments.ts";
 import type { JobDefinition, JobInput } from "../define/definition.ts";
+import { knownOptions } from "../option-names.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type BulkChange, bounds, type JobStatus } from "../words.ts";
 import type { JobFilters, OfTenant } from "./job.ts";
@@ -55,8 +56,9 @@ export interface BulkResult {
 export async function changeJobs(
   transport: Transport,
   change: BulkChange,
-  { tenantId, limit, ...filters }: BulkFilters,
+  selected: BulkFilters,
 ): Promise<BulkResult> {
+  const { tenantId, limit, ...filters } = knownOptions(selected, "bulk", "filters");
   checkTenant(tenantId);
   if (limit !== undefined) checkRange(limit, "limit", bounds.bulkLimit);
   const args = { p_tenant_id: tenantId, p_filters: filterKeys(filters), p_limit: limit };

@@ -1,4 +1,5 @@
 /** Brings the database in line with what code declares. */
+import { checkDefinitionOf } from "../arguments.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type { ScheduleDefinition } from "../define/schedule.ts";
 import { InvalidArgumentError } from "../errors.ts";
@@ -23,6 +24,16 @@ export async function syncDefinitions(
   definitions: readonly (JobDefinition | ScheduleDefinition)[],
   { app, tenantId, ...options }: SyncOptions,
 ): Promise<(PolicySync | ScheduleSync)[]> {
+  if (!Array.isArray(definitions))
+    throw new InvalidArgumentError("Invalid argument: definitions must be an array", {
+      field: "definitions",
+      hint: "Pass [job], with what defineJob and defineSchedule return.",
+    });
+  for (const [index, each] of definitions.entries())
+    checkDefinitionOf(
+      "job" in Object(each) ? (each as ScheduleDefinition).job : each,
+      `definitions[${index}].`,
+    );
   const jobs = definitions.flatMap((each) => ("job" in each ? [] : [each]));
   const schedules = definitions.flatMap((each) => ("job" in each ? [each] : []));
   if (app === undefined && schedules.length > 0)

@@ -5,6 +5,7 @@
 import {
   type Difference,
   ForbiddenError,
+  InvalidArgumentError,
   type JobDefinition,
   type PolicySync,
   policiesOf,
@@ -49,12 +50,40 @@ export class Definitions {
   }
 
   async #sync(): Promise<void> {
+    const { definitions } = this.#parts;
+    try {
+      await this.#syncSome(definitions);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      // One invalid definition must not keep the others from being applied. A second try would be refused as well.
+      for (const definition of definitions) await this.#syncAlone(definition);
+    }
+  }
+
+  async #syncAlone(definition: JobDefinition): Promise<void> {
+    try {
+      await this.#syncSome([definition]);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      const { type } = definition;
+      const key = error.field === undefined ? "" : `, because of ${optionOf(error.field)}`;
+      this.#parts.log.error(
+        { err: error, job_type: type },
+        [
+          `The definition of ${type} is not applied to its policy${key}: ${error.message}.`,
+          "The policy stays as it is until the definition is corrected and a worker starts with it.",
+        ].join(" "),
+      );
+    }
+  }
+
+  async #syncSome(definitions: readonly JobDefinition[]): Promise<void> {
     // Most starts change nothing, and then one call that takes no locks is enough.
-    const planned = await this.#call(true);
+    const planned = await this.#call(definitions, true);
     if (planned.every(({ action, known }) => known && action === "unchanged"))
       return this.#reportKept(planned);
     try {
-      const synced = await this.#call(false);
+      const synced = await this.#call(definitions, false);
       this.#reportChanges(synced);
       this.#reportKept(synced);
     } catch (error) {
@@ -64,8 +93,8 @@ export class Definitions {
     }
   }
 
-  async #call(dryRun: boolean): Promise<PolicySync[]> {
-    const { transport, definitions, appVersion } = this.#parts;
+  async #call(definitions: readonly JobDefinition[], dryRun: boolean): Promise<PolicySync[]> {
+    const { transport, appVersion } = this.#parts;
     return await syncPolicies(transport, definitions, { appVersion, dryRun }, { timeoutMs: callTimeoutMs });
   }
 
@@ -142,6 +171,11 @@ function difference(type: string, differences: readonly Difference[]): string {
 
 function change({ key, from, to }: Difference): string {
   return `${key} ${JSON.stringify(from)} → ${JSON.stringify(to)}`;
+}
+
+/** The option of a definition that has this key in SQL: `retention_days` → `retentionDays`. */
+function optionOf(key: string): string {
+  return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** A text as a literal of SQL. */

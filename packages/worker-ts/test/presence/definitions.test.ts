@@ -213,3 +213,25 @@ test("a worker starts, and says so, if its definitions cannot be compared", asyn
   await forge.enqueue(chargeCard, {}, { tenantId: T });
   await untilFinished(db, 1);
 });
+
+test("an invalid definition is named with its key, and those of the other types are applied", async ({
+  db,
+  forge,
+}) => {
+  // As definitions that defineJob did not check: one value is out of range, the other is of the wrong kind.
+  const large = { ...defineJob({ type: "too.large" }), retentionDays: 1_000_000 };
+  const text = { ...defineJob({ type: "wrong.kind" }), keepHistory: "sometimes" as unknown as boolean };
+  const broken = [large, text].map((definition) => ({ ...definition.handle(() => null), definition }));
+  const { logger, lines } = keptLog();
+  await startWorker(forge, { handlers: [...broken, settings.handle(() => null)], logger });
+  expect(await policy(db)).toMatchObject(asSet);
+  const errors = lines.filter(({ level }) => level === "error");
+  expect(errors.map(({ job_type }) => job_type)).toEqual(["too.large", "wrong.kind"]);
+  expect(errors[0]?.message).toContain(
+    "The definition of too.large is not applied to its policy, because of",
+  );
+  expect(errors[0]?.message).toContain("retentionDays");
+  expect(errors[1]?.message).toContain("sometimes");
+  // No line announces another try.
+  expect(warnings(lines)).toEqual([]);
+});

@@ -1,0 +1,156 @@
+/**
+ * The names of the options of reads and bulk changes. A misspelled filter would select more jobs than the caller means,
+ * so every call refuses names that it does not know. The types make sure that no name is missing.
+ */
+import { checkKnown, requireObject } from "./arguments.ts";
+import type { AuditOptions } from "./groups/audit.ts";
+import type { PauseOptions } from "./groups/gates.ts";
+import type { CountOptions, DeadGroupOptions } from "./groups/jobs.ts";
+import type { LimitOptions } from "./groups/limits.ts";
+import type { ClaimOptions } from "./groups/runs.ts";
+import type {
+  ScheduleBulkFilters,
+  ScheduleFilters,
+  ScheduleListOptions,
+  ScheduleRunsOptions,
+} from "./groups/schedules.ts";
+import type { LiveCountOptions, UsageOptions } from "./groups/usage.ts";
+import type { JobFilters } from "./jobs/job.ts";
+import type { ListOptions } from "./jobs/list.ts";
+import type { BulkFilters, JobChanges, JobReference, RescheduleOptions } from "./jobs/steer.ts";
+import type { WaitOptions } from "./jobs/wait.ts";
+import type { Aliases } from "./suggest.ts";
+import type { SyncOptions } from "./sync/sync.ts";
+import type { CallOptions } from "./transport/transport.ts";
+
+type Names<O> = Readonly<Record<keyof O, true>>;
+
+const jobFilters: Names<JobFilters> = {
+  status: true,
+  type: true,
+  tags: true,
+  subject: true,
+  errorContains: true,
+  errorGroup: true,
+  createdAfter: true,
+  createdBefore: true,
+  finishedAfter: true,
+  finishedBefore: true,
+};
+
+const scheduleFilters: Names<ScheduleFilters> = {
+  job: true,
+  enabled: true,
+  failing: true,
+  due: true,
+  overdue: true,
+  running: true,
+  tags: true,
+  subject: true,
+  keyPrefix: true,
+  updatedBefore: true,
+};
+
+const list: Names<ListOptions> = { tenantId: true, job: true, ...jobFilters, pageSize: true };
+const bulk: Names<BulkFilters> = { tenantId: true, ...jobFilters, limit: true };
+const count: Names<CountOptions> = { tenantId: true, ...jobFilters, change: true };
+const deadGroups: Names<DeadGroupOptions> = { tenantId: true, ...jobFilters, limit: true };
+const reschedule: Names<RescheduleOptions & { tenantId: string }> = {
+  tenantId: true,
+  runAt: true,
+  maxAttempts: true,
+};
+const update: Names<JobChanges> = { payload: true, priority: true, tags: true, runAt: true };
+const schedules: Names<ScheduleListOptions> = {
+  tenantId: true,
+  ...scheduleFilters,
+  order: true,
+  pageSize: true,
+};
+const scheduleBulk: Names<ScheduleBulkFilters> = { tenantId: true, ...scheduleFilters, limit: true };
+const scheduleRuns: Names<ScheduleRunsOptions> = { tenantId: true, status: true, pageSize: true };
+const audit: Names<AuditOptions> = {
+  tenantId: true,
+  action: true,
+  entityType: true,
+  entityId: true,
+  actor: true,
+  after: true,
+  before: true,
+  pageSize: true,
+};
+const usage: Names<UsageOptions> = {
+  tenantId: true,
+  from: true,
+  to: true,
+  bucket: true,
+  by: true,
+  types: true,
+  timezone: true,
+};
+const live: Names<LiveCountOptions> = { tenantId: true, by: true, cap: true };
+const within: Names<CallOptions> = { timeoutMs: true, signal: true };
+const wait: Names<WaitOptions & JobReference> = { tenantId: true, job: true, timeoutMs: true, signal: true };
+const sync: Names<SyncOptions> = { app: true, appVersion: true, tenantId: true, dryRun: true, force: true };
+const pause: Names<PauseOptions> = { reason: true, until: true };
+const limit: Names<LimitOptions> = { maxRunning: true, rate: true, per: true, burst: true };
+const claim: Names<ClaimOptions> = { workerId: true, job: true, limit: true, tenantId: true };
+
+const calls = {
+  list,
+  bulk,
+  count,
+  deadGroups,
+  reschedule,
+  update,
+  wait,
+  within,
+  sync,
+  limit,
+  pause,
+  schedules,
+  scheduleBulk,
+  scheduleRuns,
+  scheduleCount: { tenantId: true },
+  audit,
+  usage,
+  live,
+  claim,
+  types: { spanMs: true },
+  page: { pageSize: true },
+} as const;
+
+/** What callers may call the filters of jobs. */
+const filterAliases: Aliases = {
+  state: "status",
+  statuses: "status",
+  types: "type",
+  queue: "type",
+  job: "Did you mean type? Pass the type of the definition: job.type.",
+  error: "errorContains",
+  since: "createdAfter",
+  after: "createdAfter",
+  before: "createdBefore",
+};
+
+const pageAliases: Aliases = {
+  limit: "Did you mean pageSize? To read one page only, call page() of the list.",
+  cursor: "Pass the cursor to page(cursor) of the list.",
+};
+
+/** Refuses what is not an object, and names that the call does not know. Returns the options. */
+export function knownOptions<O extends object>(
+  options: O,
+  call: keyof typeof calls,
+  field: "options" | "filters" | "changes" = "options",
+): O {
+  const known: object = calls[call];
+  const names = Object.keys(known);
+  requireObject(options, field, `Pass an object with any of: ${names.join(", ")}.`);
+  const aliases = {
+    ...("errorContains" in known ? filterAliases : {}),
+    ...("pageSize" in known ? pageAliases : {}),
+  };
+  checkKnown(options, names, { aliases });
+  return options;
+}
