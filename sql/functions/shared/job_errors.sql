@@ -86,16 +86,24 @@ begin
 end $$;
 
 -- Returns the message of an error itself. Some errors have none: then its code or its name, unless a cause or a member
--- says more. Null for null.
+-- says more. Null for null. Reads texts only, and a code that is a number of usual size.
 create or replace function jobforge.own_message(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select case
     when p_error is null then null
     when jsonb_typeof(p_error) = 'string' then p_error #>> '{}'
-    when p_error ->> 'message' <> '' then p_error ->> 'message'
+    when jobforge.text_under(p_error, 'message') <> '' then p_error ->> 'message'
     when p_error ?| array['cause', 'errors'] then ''
-    else coalesce(nullif(p_error ->> 'code', ''), p_error ->> 'name', '')
+    when jobforge.text_under(p_error, 'code') <> '' then p_error ->> 'code'
+    when jsonb_typeof(p_error -> 'code') = 'number' and abs((p_error -> 'code')::numeric) < 1e15 then p_error ->> 'code'
+    else coalesce(jobforge.text_under(p_error, 'name'), '')
   end
+$$;
+
+-- Returns the text under a key; null if there is a value of another kind.
+create or replace function jobforge.text_under(p_error jsonb, p_key text) returns text
+language sql immutable parallel safe as $$
+  select case when jsonb_typeof(p_error -> p_key) = 'string' then p_error ->> p_key end
 $$;
 
 -- Returns the messages of the first three members of an AggregateError, as a list, and how many more there are; null
@@ -109,10 +117,16 @@ language sql immutable as $$
     from jsonb_array_elements(p_error -> 'errors') with ordinality m(error, ord)) end
 $$;
 
--- Returns how many members of an AggregateError are not in the error, as omittedErrors says.
+-- Returns how many members of an AggregateError are not in the error, as omittedErrors says: a number from 1 to
+-- 99,999,999, otherwise 0. Compares it as a number, because the text of a value of another kind may be longer than
+-- Postgres can make.
 create or replace function jobforge.omitted_errors(p_error jsonb) returns integer
 language sql immutable parallel safe as $$
-  select case when p_error ->> 'omittedErrors' ~ '^[0-9]{1,8}$' then (p_error ->> 'omittedErrors')::integer else 0 end
+  select case when jsonb_typeof(p_error -> 'omittedErrors') = 'number' then case
+      when (p_error -> 'omittedErrors')::numeric between 1 and 99999999
+        then trunc((p_error -> 'omittedErrors')::numeric)::integer
+      else 0 end
+    else 0 end
 $$;
 
 -- Returns the innermost cause of an error that has a message: the cause of its cause and so on, and of an
@@ -139,7 +153,7 @@ end $$;
 create or replace function jobforge.error_group(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select left(encode(sha256(convert_to(
-    coalesce(e.cause ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(
+    coalesce(jobforge.text_under(e.cause, 'name'), '') || ':' || regexp_replace(regexp_replace(regexp_replace(
       left(jobforge.own_message(e.cause), 2000),
       '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
       '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),

@@ -50,7 +50,8 @@ function ownMessage(error: unknown): string {
   const { message, code, name } = error;
   if (isText(message)) return message;
   if ("cause" in error || "errors" in error) return "";
-  return String(isText(code) || typeof code === "number" ? code : (name ?? ""));
+  if (isText(code) || typeof code === "number") return String(code);
+  return isText(name) ? name : "";
 }
 
 /** The error with its stack, then each cause and each member with its own: as many lines as there are. */
