@@ -25,7 +25,7 @@ language sql immutable as $$
     || jsonb_strip_nulls(error - 'fullMessage')
     || case when error ?| array['cause', 'errors']
         then jsonb_strip_nulls(jsonb_build_object(
-          'fullMessage', nullif(jobforge.full_message(error), error ->> 'message')))
+          'fullMessage', nullif(nullif(jobforge.full_message(error), ''), error ->> 'message')))
         else '{}' end
   from bounded
 $$;

@@ -52,6 +52,18 @@ test("an error without causes has no fullMessage, even if its client sends one",
   expect(error).not.toHaveProperty("fullMessage");
 });
 
+test.for([{ errors: [] }, { cause: null }, { cause: {} }, { errors: [null] }])(
+  "%j says nothing, so it has no fullMessage",
+  async (error, { db }) => {
+    const { id } = await enqueue(db);
+    await claim(db);
+    await fail(db, id, { error });
+    const job = await find(db, id);
+    expect(job.error).not.toHaveProperty("fullMessage");
+    expect(job.last_error).toBe("The handler failed without saying why");
+  },
+);
+
 test("a cause is masked like the error itself, also in the line", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
