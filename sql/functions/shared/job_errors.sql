@@ -11,7 +11,7 @@ language sql immutable as $$
         else jsonb_strip_nulls(jsonb_build_object('details', p_error))
       end as error
   ), bounded as (
-    -- The first cut may split a secret, which is then not masked. The second cut is shorter and removes it.
+    -- Masking may make texts longer, so they are cut again. No cut leaves a part of a secret: see jobforge.cut_text.
     select case
         when jobforge.is_small(error) then jobforge.redact(error, p_redact)
         else jobforge.short_error(jobforge.redact(jobforge.short_error(error, 8000), p_redact), 2000)
@@ -38,14 +38,14 @@ returns jsonb
 language plpgsql immutable as $$
 declare
   v_short jsonb := coalesce((
-    select jsonb_object_agg(k.key, left(p_error ->> k.key, k.length))
+    select jsonb_object_agg(k.key, jobforge.cut_text(p_error ->> k.key, k.length))
     from (values ('name', p_length / 10), ('message', p_length), ('stack', case p_depth when 0 then p_length end))
       k(key, length)
     where jsonb_typeof(p_error -> k.key) = 'string' and k.length is not null), '{}');
   v_length constant integer := case p_depth when 0 then p_length / 4 else p_length end;
 begin
   if jsonb_typeof(p_error) = 'string' then
-    return to_jsonb(left(p_error #>> '{}', p_length));
+    return to_jsonb(jobforge.cut_text(p_error #>> '{}', p_length));
   elsif jsonb_typeof(p_error -> 'cause') in ('object', 'string') and p_depth < 5 then
     v_short := v_short || jsonb_build_object('cause', jobforge.short_error(p_error -> 'cause', v_length, p_depth + 1));
   end if;
@@ -82,7 +82,7 @@ begin
     v_error := v_error -> 'cause';
     exit when v_error is null or jsonb_typeof(v_error) not in ('object', 'string');
   end loop;
-  return left(v_text, 2000);
+  return jobforge.cut_text(v_text, 2000);
 end $$;
 
 -- Returns the message of an error itself. Some errors have none: then its code or its name, unless a cause or a member

@@ -174,14 +174,18 @@ test("a run whose result has such numbers fails, and the others of the call end"
   expect((await find(db, ids[2] ?? "")).status).toBe("succeeded");
 });
 
-test("an error with such numbers in any place is stored, and the other run of the call ends", async ({ db }) => {
+test("an error with such numbers in any place is stored, and the other run of the call ends", async ({
+  db,
+}) => {
   const one = { name: "E", message: "m", code: "c", stack: "s", omittedErrors: 1, fullMessage: "f" };
   const error = { ...one, errors: [one, "text"], cause: { ...one, errors: [one], cause: { ...one } } };
   const texts = [...withInEachPlace(error, wide[0] ?? "")];
   const jobs = Array.from({ length: texts.length + 1 }, () => ({}));
   const [other, ...ids] = await enqueueAll(db, jobs);
   await claim(db, "w1", { limit: jobs.length });
-  const ends = texts.map((text, n) => `{"id": "${ids[n]}", "attempt": 1, "status": "failed", "error": ${text}}`);
+  const ends = texts.map(
+    (text, n) => `{"id": "${ids[n]}", "attempt": 1, "status": "failed", "error": ${text}}`,
+  );
   ends.push(`{"id": "${other}", "attempt": 1, "status": "succeeded"}`);
   await db.query("select jobforge_settle_jobs('w1', $1)", [`[${ends.join()}]`]);
   expect((await find(db, other ?? "")).status).toBe("succeeded");

@@ -91,7 +91,7 @@ test.for([
   expect(job.last_error).toBe("top: member 0; member 1; member 2; and 27 more: inner: innermost");
   expect(job.error).toMatchObject({
     truncated: true,
-    stack: "s".repeat(2000),
+    stack: "s".repeat(1800),
     cause: { name: "Error", message: "inner", cause: "innermost" },
     errors: [{ message: "member 0" }, { message: "member 1" }, { message: "member 2" }],
     omittedErrors: 27,

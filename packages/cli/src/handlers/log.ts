@@ -13,7 +13,10 @@ export interface LogOptions {
   readonly jobs?: boolean;
 }
 
-/** Writes JSON lines to a stream, to a terminal without control characters. The worker's own logger writes readable text in a terminal. */
+/**
+ * Writes JSON lines to a stream, and to a terminal without control characters. The worker's own logger writes readable
+ * text in a terminal.
+ */
 export function jsonLogger(stream: OutputStream, env: CliProcess["env"], options: LogOptions = {}): Logger {
   const { least = env["LOG_LEVEL"] ?? "info", jobs = true } = options;
   const from = levels.indexOf(least.toLowerCase());
