@@ -136,10 +136,10 @@ describe("tables", () => {
 test("the log of a worker has no control characters in a terminal, and is unchanged in a file", () => {
   const attack = "a\u009b31m\u202eb\u001b[2J";
   const logged = (isTTY: boolean): string => {
-    let written = "";
-    const stream = { isTTY, write: (text: string) => void (written += text) };
+    const written: string[] = [];
+    const stream = { isTTY, write: (text: string) => void written.push(text) };
     jsonLogger(stream, {}).warn({ job_id: null, error: attack }, attack);
-    return written;
+    return written.join("");
   };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
   expect(logged(true)).not.toMatch(/[\u001b\u009b\u202e]/);
