@@ -195,3 +195,8 @@ test("an error with such numbers in any place is stored, and the other run of th
     expect(last_error).not.toBe("");
   }
 });
+
+test("a search of all tenants reads no filter before it has checked them all", async ({ db }) => {
+  const filters = `{"tenant_id": ${wide[0]}}`;
+  await expectError(db.query("select jobforge_search_jobs($1)", [filters]), "JF002", "filters");
+});
