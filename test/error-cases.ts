@@ -82,4 +82,9 @@ export const errorCases: readonly ErrorCase[] = [
     error: { message: "odd", cause: 7, errors: { a: 1 } },
     line: "odd",
   },
+  {
+    name: "messages and names of causes that are not texts",
+    error: { message: "odd", cause: { message: { a: 1 }, name: [2], cause: { message: "", code: 42 } } },
+    line: "odd: 42",
+  },
 ];

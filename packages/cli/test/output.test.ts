@@ -1,6 +1,7 @@
 /** Tests of the form of output: time spans, times, tables, colours. */
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../src/failures.ts";
+import { jsonLogger } from "../src/handlers/log.ts";
 import { styleFor } from "../src/output/style.ts";
 import { type Column, table } from "../src/output/table.ts";
 import { plain, shownOn } from "../src/output/terminal.ts";
@@ -130,4 +131,18 @@ describe("tables", () => {
     expect(shown).toBe(`${red}\nhidden \ty\n`);
     expect(shownOn({ write: () => undefined }, text)).toBe(text);
   });
+});
+
+test("the log of a worker has no control characters in a terminal, and is unchanged in a file", () => {
+  const attack = "a\u009b31m\u202eb\u001b[2J";
+  const logged = (isTTY: boolean): string => {
+    const written: string[] = [];
+    const stream = { isTTY, write: (text: string) => void written.push(text) };
+    jsonLogger(stream, {}).warn({ job_id: null, error: attack }, attack);
+    return written.join("");
+  };
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
+  expect(logged(true)).not.toMatch(/[\u001b\u009b\u202e]/);
+  expect(JSON.parse(logged(true))).toMatchObject({ level: "warn", message: expect.stringMatching(/^a.*b/) });
+  expect(JSON.parse(logged(false))).toMatchObject({ error: attack, message: attack });
 });

@@ -51,7 +51,7 @@ export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
 export { JobForge, type JobForgeOptions } from "./job-forge.ts";
-export { type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
+export { cutText, type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 export type * from "./jobs/job.ts";
 export type { List, ListOptions, Page, PageOptions, SearchOptions } from "./jobs/list.ts";

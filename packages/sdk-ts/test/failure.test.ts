@@ -1,10 +1,15 @@
 /** Texts for errors: the line with the causes is the one that the database writes. */
 import { expect, test } from "vitest";
+import { cutCases, cutLength } from "../../../test/cut-cases.ts";
 import { errorCases } from "../../../test/error-cases.ts";
-import { failureLine, failureTrace } from "../src/index.ts";
+import { cutText, failureLine, failureTrace } from "../src/index.ts";
 
 test.for(errorCases)("the line of $name", ({ error, line }) => {
   expect(failureLine(error)).toBe(line);
+});
+
+test.for(cutCases)("the cut of $name", ({ text, cut }) => {
+  expect(cutText(text, cutLength)).toBe(cut);
 });
 
 test("a trace has the stack of the error, of each member and of each cause", () => {

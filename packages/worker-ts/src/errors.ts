@@ -1,5 +1,6 @@
 /** The reasons of aborts, and how errors are reported to the database. */
 import { types } from "node:util";
+import { cutText } from "@jobforge/sdk-ts";
 import type { RunError } from "./claiming/protocol.ts";
 
 /** The reason of a handler's aborted `signal`. */
@@ -58,7 +59,7 @@ class Description {
     if (!isError(thrown)) return { name: "NonError", message: this.#cut(thrown, maxMessageLength, depth) };
     const [stack, code] = [part(thrown, "stack"), part(thrown, "code")];
     return {
-      name: clean(part(thrown, "name") ?? "Error").slice(0, maxNameLength),
+      name: cutText(clean(part(thrown, "name") ?? "Error"), maxNameLength),
       message: this.#cut(
         part(thrown, "message") ?? "",
         depth === 0 ? maxMessageLength : maxInnerMessageLength,
@@ -97,10 +98,10 @@ class Description {
     return depth <= maxDepth && this.#seen.size <= maxInner && !this.#seen.has(error);
   }
 
-  /** The text, cut. What causes and members say is cut so that they all fit. */
+  /** The text, cut. What causes and members say is cut so that they all fit. The database masks it afterwards. */
   #cut(value: unknown, length: number, depth: number): string {
-    if (depth === 0) return clean(value).slice(0, length);
-    const text = clean(value).slice(0, Math.min(length, this.#length));
+    if (depth === 0) return cutText(clean(value), length);
+    const text = cutText(clean(value), Math.min(length, this.#length));
     this.#length -= text.length;
     return text;
   }

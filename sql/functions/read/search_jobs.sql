@@ -6,8 +6,12 @@ returns setof :"api_schema".jobforge_jobs
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp as $$
+declare
+  v_filter job_filter;
 begin
   perform require_operator();
+  -- Before tenant_id is read as text: it checks that the filters may be printed.
+  v_filter := read_filters(p_filters, array['tenant_id']);
   return query
-  select * from read_page(filter_text(p_filters, 'tenant_id', 'id')::uuid, read_filters(p_filters, array['tenant_id']));
+  select * from read_page(filter_text(p_filters, 'tenant_id', 'id')::uuid, v_filter);
 end $$;

@@ -11,7 +11,7 @@ language sql immutable as $$
         else jsonb_strip_nulls(jsonb_build_object('details', p_error))
       end as error
   ), bounded as (
-    -- The first cut may split a secret, which is then not masked. The second cut is shorter and removes it.
+    -- Masking may make texts longer, so they are cut again. No cut leaves a part of a secret: see jobforge.cut_text.
     select case
         when jobforge.is_small(error) then jobforge.redact(error, p_redact)
         else jobforge.short_error(jobforge.redact(jobforge.short_error(error, 8000), p_redact), 2000)
@@ -25,7 +25,7 @@ language sql immutable as $$
     || jsonb_strip_nulls(error - 'fullMessage')
     || case when error ?| array['cause', 'errors']
         then jsonb_strip_nulls(jsonb_build_object(
-          'fullMessage', nullif(jobforge.full_message(error), error ->> 'message')))
+          'fullMessage', nullif(nullif(jobforge.full_message(error), ''), error ->> 'message')))
         else '{}' end
   from bounded
 $$;
@@ -38,14 +38,14 @@ returns jsonb
 language plpgsql immutable as $$
 declare
   v_short jsonb := coalesce((
-    select jsonb_object_agg(k.key, left(p_error ->> k.key, k.length))
+    select jsonb_object_agg(k.key, jobforge.cut_text(p_error ->> k.key, k.length))
     from (values ('name', p_length / 10), ('message', p_length), ('stack', case p_depth when 0 then p_length end))
       k(key, length)
     where jsonb_typeof(p_error -> k.key) = 'string' and k.length is not null), '{}');
   v_length constant integer := case p_depth when 0 then p_length / 4 else p_length end;
 begin
   if jsonb_typeof(p_error) = 'string' then
-    return to_jsonb(left(p_error #>> '{}', p_length));
+    return to_jsonb(jobforge.cut_text(p_error #>> '{}', p_length));
   elsif jsonb_typeof(p_error -> 'cause') in ('object', 'string') and p_depth < 5 then
     v_short := v_short || jsonb_build_object('cause', jobforge.short_error(p_error -> 'cause', v_length, p_depth + 1));
   end if;
@@ -82,20 +82,28 @@ begin
     v_error := v_error -> 'cause';
     exit when v_error is null or jsonb_typeof(v_error) not in ('object', 'string');
   end loop;
-  return left(v_text, 2000);
+  return jobforge.cut_text(v_text, 2000);
 end $$;
 
 -- Returns the message of an error itself. Some errors have none: then its code or its name, unless a cause or a member
--- says more. Null for null.
+-- says more. Null for null. Reads texts only, and a code that is a number of usual size.
 create or replace function jobforge.own_message(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select case
     when p_error is null then null
     when jsonb_typeof(p_error) = 'string' then p_error #>> '{}'
-    when p_error ->> 'message' <> '' then p_error ->> 'message'
+    when jobforge.text_under(p_error, 'message') <> '' then p_error ->> 'message'
     when p_error ?| array['cause', 'errors'] then ''
-    else coalesce(nullif(p_error ->> 'code', ''), p_error ->> 'name', '')
+    when jobforge.text_under(p_error, 'code') <> '' then p_error ->> 'code'
+    when jsonb_typeof(p_error -> 'code') = 'number' and abs((p_error -> 'code')::numeric) < 1e15 then p_error ->> 'code'
+    else coalesce(jobforge.text_under(p_error, 'name'), '')
   end
+$$;
+
+-- Returns the text under a key; null if there is a value of another kind.
+create or replace function jobforge.text_under(p_error jsonb, p_key text) returns text
+language sql immutable parallel safe as $$
+  select case when jsonb_typeof(p_error -> p_key) = 'string' then p_error ->> p_key end
 $$;
 
 -- Returns the messages of the first three members of an AggregateError, as a list, and how many more there are; null
@@ -109,10 +117,16 @@ language sql immutable as $$
     from jsonb_array_elements(p_error -> 'errors') with ordinality m(error, ord)) end
 $$;
 
--- Returns how many members of an AggregateError are not in the error, as omittedErrors says.
+-- Returns how many members of an AggregateError are not in the error, as omittedErrors says: a number from 1 to
+-- 99,999,999, otherwise 0. Compares it as a number, because the text of a value of another kind may be longer than
+-- Postgres can make.
 create or replace function jobforge.omitted_errors(p_error jsonb) returns integer
 language sql immutable parallel safe as $$
-  select case when p_error ->> 'omittedErrors' ~ '^[0-9]{1,8}$' then (p_error ->> 'omittedErrors')::integer else 0 end
+  select case when jsonb_typeof(p_error -> 'omittedErrors') = 'number' then case
+      when (p_error -> 'omittedErrors')::numeric between 1 and 99999999
+        then trunc((p_error -> 'omittedErrors')::numeric)::integer
+      else 0 end
+    else 0 end
 $$;
 
 -- Returns the innermost cause of an error that has a message: the cause of its cause and so on, and of an
@@ -139,7 +153,7 @@ end $$;
 create or replace function jobforge.error_group(p_error jsonb) returns text
 language sql immutable parallel safe as $$
   select left(encode(sha256(convert_to(
-    coalesce(e.cause ->> 'name', '') || ':' || regexp_replace(regexp_replace(regexp_replace(
+    coalesce(jobforge.text_under(e.cause, 'name'), '') || ':' || regexp_replace(regexp_replace(regexp_replace(
       left(jobforge.own_message(e.cause), 2000),
       '"[^"]*"|''[^'']*''|`[^`]*`', '?', 'g'),
       '\m[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\M|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M', '?', 'g'),

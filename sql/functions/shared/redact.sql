@@ -44,6 +44,19 @@ begin
   return v_text;
 end $$;
 
+-- Returns a text cut to at most p_length characters, so that it can be masked afterwards. A cut may split a secret, and
+-- the rules do not recognize a part of it. So the last word is left out: what follows the last blank or quote in the
+-- last 200 characters, or all of these. The rest of an unfinished address goes too, because its password may be longer.
+-- cutText in packages/sdk-ts/src/jobs/failure.ts does the same; a test gives both the same cases.
+create or replace function jobforge.cut_text(p_text text, p_length integer) returns text
+language sql immutable parallel safe as $$
+  select case when length(p_text) <= p_length then p_text
+    else regexp_replace(
+      left(p_text, greatest(p_length - 200, 0))
+        || regexp_replace(right(left(p_text, p_length), least(p_length, 200)), '[^\s"'']*$', ''),
+      '://[^\s/"'']*$', '://') end
+$$;
+
 -- Returns whether a JSON document is small enough to be masked value by value: at most 16 kB and 200 values. Each value
 -- costs several regular expressions, and a settle masks as many errors as it has runs. What is nested more than 16
 -- levels deep is one text, so it is not counted. It is immutable like jobforge.redact: otherwise Postgres would mask a
@@ -82,7 +95,7 @@ begin
             when lower(e.key) = any (array(select lower(l) from unnest(p_listed) l)) then '"[redacted]"'
             when jsonb_typeof(e.value) = 'string' and jobforge.names_secret(e.key) then '"[redacted]"'
             when jsonb_typeof(e.value) = 'string' and e.key = 'stack'
-              then to_jsonb(left(jobforge.redact_text(left(e.value #>> '{}', 8000), p_listed), 4000))
+              then to_jsonb(left(jobforge.redact_text(jobforge.cut_text(e.value #>> '{}', 8000), p_listed), 4000))
             else jobforge.redact(e.value, p_listed, p_depth + 1)
           end), '{}')
         from jsonb_each(p_document) e);

@@ -1,6 +1,7 @@
 /** Secrets are masked before an error is stored, wherever it is stored. */
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
+import { cutCases, cutLength } from "../../../test/cut-cases.ts";
 import { test } from "../../../test/database.ts";
 import { redactionCases } from "../../../test/redaction-cases.ts";
 import {
@@ -65,6 +66,27 @@ test("an error over 16 kB is cut so that no part of a secret remains", async ({ 
   const { error } = await find(db, id);
   expect(error).toMatchObject({ truncated: true });
   expect(JSON.stringify(error)).not.toMatch(/very|"p"/);
+});
+
+test("a text is cut as the SDK cuts it", async ({ db }) => {
+  for (const { name, text, cut } of cutCases)
+    expect(await db.value("select jobforge.cut_text($1, $2)", [text, cutLength]), name).toBe(cut);
+});
+
+test("no cut leaves a part of a secret, even if masking makes the text before it shorter", async ({ db }) => {
+  const split = (length: number, secret: string): string => {
+    const start = ` ${secret}`;
+    return `cookie=${"c".repeat(length - 7 - start.length)}${start}@db/x ${"y".repeat(20_000)}`;
+  };
+  for (const secret of ["postgres://u:hunter2pass", `postgres://u:${"hunter2".repeat(40)}`]) {
+    const inner = { message: split(2000, secret), stack: split(8000, secret) };
+    const error = { name: split(800, secret), message: split(8000, secret), cause: inner, errors: [inner] };
+    const stored = await db.value("select jobforge.error_of($1, now(), '{}')", [JSON.stringify(error)]);
+    expect(JSON.stringify(stored)).not.toContain("hunter2");
+    const small = { message: "m", stack: split(8000, secret).slice(0, 9000) };
+    const kept = await db.value("select jobforge.error_of($1, now(), '{}')", [JSON.stringify(small)]);
+    expect(JSON.stringify(kept)).not.toContain("hunter2");
+  }
 });
 
 test("every error is stored, however unusual", async ({ db }) => {

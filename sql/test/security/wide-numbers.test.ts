@@ -8,7 +8,7 @@ import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { callSamples } from "../../../test/samples.ts";
 import { type ApiFunction, storedApi } from "../support/api.ts";
-import { claim, enqueue, expectError, find, T } from "../support/kernel.ts";
+import { claim, enqueue, enqueueAll, expectError, find, T } from "../support/kernel.ts";
 
 const { functions } = storedApi();
 const byName = new Map(functions.map((each) => [each.name, each]));
@@ -172,4 +172,31 @@ test("a run whose result has such numbers fails, and the others of the call end"
   // What is not an end of a run changes no run.
   expect((await find(db, ids[1] ?? "")).status).toBe("running");
   expect((await find(db, ids[2] ?? "")).status).toBe("succeeded");
+});
+
+test("an error with such numbers in any place is stored, and the other run of the call ends", async ({
+  db,
+}) => {
+  const one = { name: "E", message: "m", code: "c", stack: "s", omittedErrors: 1, fullMessage: "f" };
+  const error = { ...one, errors: [one, "text"], cause: { ...one, errors: [one], cause: { ...one } } };
+  const texts = [...withInEachPlace(error, wide[0] ?? "")];
+  const jobs = Array.from({ length: texts.length + 1 }, () => ({}));
+  const [other, ...ids] = await enqueueAll(db, jobs);
+  await claim(db, "w1", { limit: jobs.length });
+  const ends = texts.map(
+    (text, n) => `{"id": "${ids[n]}", "attempt": 1, "status": "failed", "error": ${text}}`,
+  );
+  ends.push(`{"id": "${other}", "attempt": 1, "status": "succeeded"}`);
+  await db.query("select jobforge_settle_jobs('w1', $1)", [`[${ends.join()}]`]);
+  expect((await find(db, other ?? "")).status).toBe("succeeded");
+  for (const id of ids) {
+    const { error: stored, last_error } = await find(db, id);
+    expect(stored).toMatchObject({ attemptedAt: expect.any(String) });
+    expect(last_error).not.toBe("");
+  }
+});
+
+test("a search of all tenants reads no filter before it has checked them all", async ({ db }) => {
+  const filters = `{"tenant_id": ${wide[0]}}`;
+  await expectError(db.query("select jobforge_search_jobs($1)", [filters]), "JF002", "filters");
 });

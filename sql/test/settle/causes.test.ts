@@ -52,6 +52,18 @@ test("an error without causes has no fullMessage, even if its client sends one",
   expect(error).not.toHaveProperty("fullMessage");
 });
 
+test.for([{ errors: [] }, { cause: null }, { cause: {} }, { errors: [null] }])(
+  "%j says nothing, so it has no fullMessage",
+  async (error, { db }) => {
+    const { id } = await enqueue(db);
+    await claim(db);
+    await fail(db, id, { error });
+    const job = await find(db, id);
+    expect(job.error).not.toHaveProperty("fullMessage");
+    expect(job.last_error).toBe("The handler failed without saying why");
+  },
+);
+
 test("a cause is masked like the error itself, also in the line", async ({ db }) => {
   const { id } = await enqueue(db);
   await claim(db);
@@ -79,7 +91,7 @@ test.for([
   expect(job.last_error).toBe("top: member 0; member 1; member 2; and 27 more: inner: innermost");
   expect(job.error).toMatchObject({
     truncated: true,
-    stack: "s".repeat(2000),
+    stack: "s".repeat(1800),
     cause: { name: "Error", message: "inner", cause: "innermost" },
     errors: [{ message: "member 0" }, { message: "member 1" }, { message: "member 2" }],
     omittedErrors: 27,

@@ -13,6 +13,8 @@ const maxCauses = 10;
 const maxMemberDepth = 3;
 const membersShown = 3;
 const maxLineLength = 2000;
+/** The characters before a cut that may be a part of a secret. */
+const splitLength = 200;
 
 /**
  * The message of an error and those of its causes, such as `fetch failed: connect ECONNREFUSED 127.0.0.1:1`. The first
@@ -33,7 +35,24 @@ function lineOf(error: unknown, depth: number): string {
     current = isObject(current) ? current["cause"] : undefined;
     if (!isObject(current) && typeof current !== "string") break;
   }
-  return [...line].slice(0, maxLineLength).join("");
+  return cutText(line, maxLineLength);
+}
+
+/**
+ * The text, cut to at most `length` characters, so that it can be masked afterwards. A cut may split a secret, and the
+ * rules for masking do not recognize a part of it. So the last word is left out: what follows the last blank or quote
+ * in the last 200 characters, or all of these. The rest of an unfinished address goes too. The database cuts in the
+ * same way (cut_text in redact.sql).
+ */
+export function cutText(text: string, length: number): string {
+  if (text.length <= length) return text;
+  // A character has at most two code units.
+  const characters = [...text.slice(0, 2 * length + 2)];
+  if (characters.length <= length) return text;
+  const start = Math.max(length - splitLength, 0);
+  const end = characters.slice(start, length).join("");
+  const whole = characters.slice(0, start).join("") + end.replace(/[^\s"']*$/, "");
+  return whole.replace(/:\/\/[^\s/"']*$/, "://");
 }
 
 function memberLines(error: unknown, depth: number): string {
@@ -50,7 +69,8 @@ function ownMessage(error: unknown): string {
   const { message, code, name } = error;
   if (isText(message)) return message;
   if ("cause" in error || "errors" in error) return "";
-  return String(isText(code) || typeof code === "number" ? code : (name ?? ""));
+  if (isText(code) || typeof code === "number") return String(code);
+  return isText(name) ? name : "";
 }
 
 /** The error with its stack, then each cause and each member with its own: as many lines as there are. */

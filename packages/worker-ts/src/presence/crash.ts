@@ -11,6 +11,7 @@ import { inspect } from "node:util";
 import { crashMs } from "../defaults.ts";
 import type { Engine } from "../engine.ts";
 import { describeError, isError } from "../errors.ts";
+import { printable } from "../reporting/human.ts";
 import { currentCall } from "../running/current.ts";
 import type { Run } from "../running/run.ts";
 
@@ -57,18 +58,32 @@ function reportUncaught(error: unknown, consequence: string): void {
   }
 }
 
-/** Settles and releases what it can in a short time. Then ends the process. */
+/** Settles and releases what it can in a short time. Then ends the process, whatever happens before. */
 async function die(culprits: readonly Run[], error: unknown): Promise<void> {
-  const crashes = [...engines].map((engine) => engine.crash(culprits, error));
-  await Promise.race([
-    Promise.allSettled(crashes),
-    new Promise((resolve) => {
-      setTimeout(resolve, crashMs);
-    }),
-  ]);
-  const shown = isError(error) ? inspect(error) : `Uncaught ${inspect(error)}`;
-  process.stderr.write(`${shown}\n\nNode.js ${process.version}\n`);
-  process.exit(1);
+  try {
+    const crashes = [...engines].map((engine) => engine.crash(culprits, error));
+    await Promise.race([
+      Promise.allSettled(crashes),
+      new Promise((resolve) => {
+        setTimeout(resolve, crashMs);
+      }),
+    ]);
+    const { stderr } = process;
+    const shown = traceOf(error);
+    stderr.write(`${stderr.isTTY ? printable(shown) : shown}\n\nNode.js ${process.version}\n`);
+  } finally {
+    process.exit(1);
+  }
+}
+
+/** The error as Node prints it. An error may have code that formats it, and that code may throw. */
+function traceOf(error: unknown): string {
+  try {
+    return isError(error) ? inspect(error) : `Uncaught ${inspect(error)}`;
+  } catch {
+    const { name, message, stack } = describeError(error);
+    return stack ?? `Uncaught ${name}: ${message}`;
+  }
 }
 
 /** A handler or other code called `process.exit()`. Nothing can be settled then, but the log says what was lost. */

@@ -35,3 +35,10 @@ export function withoutControls(line: string): string {
     /\\(?:u[0-9a-f]{4}|.)|[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gi;
   return line.replaceAll(escapesAndUnsafe, (found) => (/^\\["\\/nt]$/.test(found) ? found : " "));
 }
+
+/** Replaces the same characters in a text that is not JSON. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
+  const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  return text.replaceAll(unsafe, " ");
+}

@@ -10,7 +10,7 @@ import { ownFrame } from "../error-frames.ts";
 import { clean, describeError, isError, part } from "../errors.ts";
 import type { Run } from "../running/run.ts";
 import { humanOutput } from "./human.ts";
-import { redactor } from "./redact.ts";
+import { type Redactor, redactor } from "./redact.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
 
@@ -81,11 +81,12 @@ export class WorkerLog {
 
   /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
   failure(level: Level, run: Run, error: RunError | undefined, message: string): void {
-    this.job(level, run, error === undefined ? noError : this.errorFields(error), message);
+    this.job(level, run, error === undefined ? noError : this.errorFields(error, run.type.redactor), message);
   }
 
-  /** The fields for an error. */
-  errorFields(error: RunError): object {
+  /** The fields for an error. It is masked first, because its keys are not in the texts that are made of it. */
+  errorFields(thrown: RunError, masking: Redactor = redactor): object {
+    const error = masking.fields(thrown) as unknown as RunError;
     return {
       error_name: error.name,
       error: failureLine(error),

@@ -5,6 +5,7 @@
  * A handler may log what others wrote, so every rule takes a time that grows no faster than the text: a rule that could
  * start at each word of a long name starts only at the beginning of the name.
  */
+import { cutText } from "@jobforge/sdk-ts";
 
 const mask = "[redacted]";
 const unreadable = "[unreadable]";
@@ -71,9 +72,9 @@ export class Redactor {
     return this.#listedRule === undefined ? masked : masked.replace(this.#listedRule, `$1$2${mask}`);
   }
 
-  /** The first cut may split a secret, which is then not masked. The second cut is shorter and removes it. */
+  /** The first cut leaves no part of a secret. What is masked may be cut anywhere. */
   #cut(text: string, length: number): string {
-    return this.#mask(text.slice(0, 2 * length)).slice(0, length);
+    return this.#mask(cutText(text, 2 * length)).slice(0, length);
   }
 
   /** Returns a copy without secrets. Errors become plain objects; a value with a `toJSON` method stays as it is. */

@@ -84,6 +84,23 @@ test("a thrown value that is not an error ends the process in the same way", asy
   expect(await jobOf(db, id)).toMatchObject({ status: "queued", last_error: "just a text" });
 });
 
+test("an error whose own formatting throws ends the process in the same way", async ({ db, forge }) => {
+  const child = startCrashing(db.url);
+  const id = await started(child, forge, "unshowable");
+  expect(await child.ended).toEqual({ code: 1, signal: null });
+  expect(child.noise()).toMatch(/^RangeError: lost control, and how\n +at .*crash\.ts/m);
+  expect(await jobOf(db, id)).toMatchObject({ status: "queued", last_error: "lost control, and how" });
+});
+
+test("a terminal gets the trace without control characters", async ({ db, forge }) => {
+  const child = startCrashing(db.url, { TERMINAL: "1" });
+  await started(child, forge, "controls");
+  expect((await child.ended).code).toBe(1);
+  expect(child.noise()).toMatch(/^Error: lost .*control\n +at .*crash\.ts/m);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
+  expect(child.noise()).not.toMatch(/[\u001b\u009b\u202e]/);
+});
+
 test("in a batch, every job of the handler call fails", async ({ db, forge }) => {
   const batch = defineJob({ type: "batch" });
   const jobs = [

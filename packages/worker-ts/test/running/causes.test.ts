@@ -118,6 +118,46 @@ describe("the description of an error", () => {
   });
 });
 
+test("no cut leaves a part of a secret, neither in the job nor in the log", async ({ db, forge }) => {
+  const log = keptLog();
+  const split = (length: number): string => {
+    const start = " postgres://u:hunter2pass";
+    return `${"x".repeat(length - start.length)}${start}@db/x ${"y".repeat(9000)}`;
+  };
+  const cut = (length: number, cause?: Error): Error =>
+    Object.assign(new Error(split(length), { cause }), { stack: split(cause === undefined ? 1500 : 4000) });
+  const errors = [cut(4000, cut(1000)), cut(2000), Object.assign(cut(300), { name: split(200) })];
+  for (const error of errors) {
+    const { id } = await forge.enqueue(job, {}, { tenantId: T });
+    const handlers = [
+      job.handle(() => {
+        throw error;
+      }),
+    ];
+    await makeWorker(forge, { logger: log.logger, logStacks: true, handlers }).tick();
+    const { status, error: stored } = await jobOf(db, id);
+    expect(status).toBe("dead");
+    expect(JSON.stringify(stored)).not.toContain("hunter2");
+  }
+  expect(JSON.stringify(log.lines)).not.toContain("hunter2");
+});
+
+test("a key that the type lists is masked in the line of the log as in the job", async ({ db, forge }) => {
+  const listed = defineJob({ type: "listed", redact: ["cause"], retry: { maxAttempts: 1 } });
+  const { id } = await forge.enqueue(listed, {}, { tenantId: T });
+  const log = keptLog();
+  const handler = listed.handle(() => {
+    throw new Error("no", { cause: new Error("private") });
+  });
+  await db.query("select jobforge_set_policy('listed', $1)", [{ redact: ["cause"] }]);
+  await makeWorker(forge, { logger: log.logger, logStacks: true, handlers: [handler] }).tick();
+  const { last_error } = await jobOf(db, id);
+  expect(last_error).toBe("no: [redacted]");
+  const failed = log.lines.find(({ job_id, level }) => job_id === id && level !== "debug");
+  expect(failed).toMatchObject({ error: last_error });
+  expect(JSON.stringify(log.lines)).not.toContain("private");
+});
+
 describe("the first own frame", () => {
   const frame = (...frames: string[]): string | undefined =>
     ownFrame({
