@@ -197,7 +197,7 @@ create table jobforge.limit_rates (
 create index limit_rates_time on jobforge.limit_rates (empty_until);
 
 -- Buckets whose parked jobs must be looked at from due_at on: the next token comes, or a slot became free while another
--- transaction held the bucket's lock, or jobs of the bucket were parked in a narrower one and left their room to others.
+-- transaction held the bucket's lock, or jobs of the bucket were parked in a narrower one and did not use its room.
 -- Rows are appended, so that no transaction waits. tenant_id is the bucket's tenant: no job is parked in the bucket of
 -- a type. A null bucket stands for all buckets from `after` on, because a limit was changed. If there is room, up to
 -- `extra` jobs of the type are unparked in addition to those that have room (see jobforge.request_wider).

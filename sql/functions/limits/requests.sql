@@ -1,9 +1,9 @@
 -- Requests to check buckets for jobs that can be unparked (unpark_requests).
 
--- Requests a check of the buckets of tenants, and of types of tenants, whose jobs have been parked in narrower buckets:
--- p_parked_in has the narrower bucket of each job, all of one scope. Such a job may have been unparked because the wider bucket has room.
--- It does not use this room, so no run ends that would give it to the next job. A bucket without parked jobs needs no
--- check, and a full one is checked when a run ends or a token comes.
+-- Requests a check of the buckets of tenants, and of types of tenants, whose jobs have been parked in narrower
+-- buckets: p_parked_in has the narrower bucket of each job, all of one scope. Such a job may have been unparked
+-- because the wider bucket has room. It does not use this room, so no run ends that would give it to the next job. A
+-- bucket without parked jobs needs no check, and a full one is checked when a run ends or a token comes.
 --
 -- Many jobs in a row may belong to one blocked key. So the check unparks four times as many jobs as were refused now,
 -- up to 500, and a few claims get past thousands of them. This ends: each of these jobs has left the wider bucket, and

@@ -1,6 +1,6 @@
 /**
- * Jobs that are parked because their tenant, or their type of a tenant, has no room. When there is room again, it may be
- * offered to a job that a narrower limit refuses. The room then goes to the jobs behind it.
+ * Jobs that are parked because their tenant, or their type of a tenant, has no room. When there is room again, it may
+ * be offered to a job that a narrower limit refuses. The room then goes to the jobs behind it.
  */
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
@@ -146,7 +146,7 @@ test("a job behind one that three limits refuse in turn starts", async ({ db }) 
   expect([...started, ...(await claimSoon(db))].toSorted()).toEqual([behind, other].toSorted());
 });
 
-test("a worker that is bound to the tenant gets to the job behind, and holds up nobody meanwhile", async ({
+test("a worker that is bound to the tenant gets to the job behind, and no other claim waits meanwhile", async ({
   db,
 }) => {
   await setLimit(db, "tenant", "*", { max: 1 });
