@@ -197,16 +197,20 @@ create table jobforge.limit_rates (
 create index limit_rates_time on jobforge.limit_rates (empty_until);
 
 -- Buckets whose parked jobs must be looked at from due_at on: the next token comes, or a slot became free while another
--- transaction held the bucket's lock. Rows are appended, so that no transaction waits. tenant_id is the bucket's
--- tenant: no job is parked in the bucket of a type. A null bucket stands for all buckets from `after` on, because a
--- limit was changed.
+-- transaction held the bucket's lock, or jobs of the bucket were parked in a narrower one and did not use its room.
+-- Rows are appended, so that no transaction waits. tenant_id is the bucket's tenant: no job is parked in the bucket of
+-- a type. A null bucket stands for all buckets from `after` on, because a limit was changed. If there is room, up to
+-- `extra` jobs of the type are unparked in addition to those that have room (see jobforge.request_wider).
 create table jobforge.unpark_requests (
   id        bigint generated always as identity primary key,
   tenant_id uuid,
   bucket    bigint,
   after     bigint,
+  type      text collate "C",
+  extra     integer,
   due_at    timestamptz not null,
-  constraint a_bucket_has_a_tenant check ((bucket is null) = (tenant_id is null))
+  constraint a_bucket_has_a_tenant check ((bucket is null) = (tenant_id is null)),
+  constraint extra_jobs_have_a_type check ((extra is null) = (type is null))
 );
 
 create index unpark_requests_due on jobforge.unpark_requests (due_at, id);

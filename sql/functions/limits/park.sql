@@ -1,7 +1,8 @@
 -- Takes locked jobs out of the index that claims read, each into its bucket: p_refused_by[i] is the place in p_buckets
 -- of the bucket that refused p_job_ids[i]. A bucket that waits for a token is checked when the token comes; a full
 -- bucket is checked when a run ends. Jobs stay in the queue if jobs of another bucket with the same id are parked. So
--- any job that is parked in an id tells which bucket that is. The caller holds the buckets' locks.
+-- any job that is parked in an id tells which bucket that is. Requests a check of the wider buckets. The caller holds
+-- the buckets' locks.
 create or replace function jobforge.park(
   p_job_ids uuid[], p_refused_by integer[], p_buckets jobforge.bucket[], p_now timestamptz
 ) returns void
@@ -35,4 +36,6 @@ begin
   cross join lateral jobforge.tokens_in(b.bucket, p_now) t
   where (b.bucket).rate is not null
     and not exists (select from jobforge.unpark_requests r where r.bucket = b.id and r.due_at > p_now);
+  perform jobforge.request_wider(
+    array(select p_buckets[n] from unnest(p_refused_by) n where n = any (v_parking)), p_now);
 end $$;

@@ -44,95 +44,6 @@ begin
   end if;
 end $$;
 
--- Returns when the next request is due that the caller may serve; null without such a request.
-create or replace function jobforge.next_unpark_at() returns timestamptz
-language plpgsql stable as $$
-declare
-  v_next timestamptz := (select r.due_at from jobforge.unpark_requests r order by r.due_at limit 1);
-  v_bound uuid;
-begin
-  -- Usually there is no request.
-  if v_next is not null then
-    v_bound := jobforge.bound_tenant();
-  end if;
-  if v_bound is null then
-    return v_next;
-  end if;
-  return (select r.due_at from jobforge.unpark_requests r where r.tenant_id = v_bound order by r.due_at limit 1);
-end $$;
-
--- Locks requests that are due, up to a hundred. If there are more, one tenant may have made all of them, so some of
--- other tenants are locked as well. A role that is bound to a tenant gets only those of its tenant. Skips what another
--- transaction holds.
-create or replace function jobforge.take_requests(p_now timestamptz) returns setof jobforge.unpark_requests
-language plpgsql
-set enable_sort = off as $$
-declare
-  v_bound uuid;
-  v_first jobforge.unpark_requests[];
-begin
-  if not exists (select from jobforge.unpark_requests r where r.due_at <= p_now) then
-    return;
-  end if;
-  v_bound := jobforge.bound_tenant();
-  if v_bound is not null then
-    return query
-    select r.* from jobforge.unpark_requests r
-    where r.tenant_id = v_bound and r.due_at <= p_now
-    order by r.due_at, r.id
-    limit 100
-    for update skip locked;
-    return;
-  end if;
-  v_first := array(
-    select r from jobforge.unpark_requests r
-    where r.due_at <= p_now
-    order by r.due_at, r.id
-    limit 100
-    for update skip locked);
-  return query select * from unnest(v_first);
-  if cardinality(v_first) = 100 then
-    return query select * from jobforge.take_turns(array(select r.id from unnest(v_first) r), p_now);
-  end if;
-end $$;
-
--- Locks up to five requests of each of up to twenty tenants that are due and not among p_taken, from a random tenant
--- on. Skips what another transaction holds.
-create or replace function jobforge.take_turns(p_taken bigint[], p_now timestamptz)
-returns setof jobforge.unpark_requests
-language plpgsql
-set enable_sort = off as $$
-declare
-  v_from uuid := coalesce(jobforge.random_tenant(), jobforge.global_tenant());
-begin
-  return query
-  with recursive tenants as (
-    select jobforge.next_requesting(v_from) as tenant_id, 1 as n
-    union all
-    select jobforge.next_requesting(t.tenant_id), t.n + 1 from tenants t where t.n < 20
-  )
-  select x.*
-  from (select distinct t.tenant_id from tenants t) t
-  cross join lateral (
-    select r.*
-    from jobforge.unpark_requests r
-    where r.tenant_id = t.tenant_id and r.due_at <= p_now and r.id <> all (p_taken)
-    order by r.due_at, r.id
-    limit 5
-    for update skip locked
-  ) x;
-end $$;
-
--- Returns the tenant after p_after that has requests; after the last one, the first.
-create or replace function jobforge.next_requesting(p_after uuid) returns uuid
-language plpgsql stable
-set enable_sort = off as $$
-begin
-  return coalesce(
-    (select r.tenant_id from jobforge.unpark_requests r where r.tenant_id > p_after order by r.tenant_id limit 1),
-    (select r.tenant_id from jobforge.unpark_requests r where r.tenant_id is not null order by r.tenant_id limit 1));
-end $$;
-
 -- Checks buckets that are due, up to two hundred per call. A bucket that another transaction holds is checked a little
 -- later. Returns how many jobs were unparked. Never waits.
 create or replace function jobforge.unpark_due(p_now timestamptz) returns integer
@@ -162,7 +73,7 @@ begin
   from unnest(v_due) d
   where d.id is null and d.bucket <> all (v_mine)
     and not exists (select from unnest(v_due) o where o.id is not null and o.bucket = d.bucket);
-  return jobforge.unpark_buckets(v_mine, p_now);
+  return jobforge.unpark_buckets(v_mine, p_now, array(select d from unnest(v_due) d where d.extra is not null));
 end $$;
 
 -- Continues the rounds through all buckets that have parked jobs, which a changed limit has requested. Returns the
@@ -186,7 +97,7 @@ begin
       limit 1;
       v_round.after := v_next.parked_in;
       exit when not found;
-      v_found := v_found || row(null, v_next.tenant_id, v_next.parked_in, null, p_now)::jobforge.unpark_requests;
+      v_found := v_found || row(null, v_next.tenant_id, v_next.parked_in, null, null, null, p_now)::jobforge.unpark_requests;
     end loop;
     if v_round.after is null then
       delete from jobforge.unpark_requests r where r.id = v_round.id;
@@ -199,8 +110,10 @@ end $$;
 
 -- Unparks the jobs that have room in the buckets, whose locks the caller holds. Returns how many jobs were unparked.
 -- A bucket that no longer has a limit is emptied in large steps. Jobs that an application holds stay parked and are
--- checked again a second later.
-create or replace function jobforge.unpark_buckets(p_buckets bigint[], p_now timestamptz) returns integer
+-- checked again a second later. p_extra are requests for more jobs of a type than there is room for.
+create or replace function jobforge.unpark_buckets(
+  p_buckets bigint[], p_now timestamptz, p_extra jobforge.unpark_requests[] default '{}'
+) returns integer
 language plpgsql as $$
 declare
   v_count integer := 0;
@@ -231,6 +144,11 @@ begin
     v_room := jobforge.room_in(v_bucket.bucket, p_now);
     v_back := jobforge.unpark(v_bucket.id, coalesce(v_room.room, 1000), v_room.only_id, p_now);
     v_count := v_count + v_back;
+    if v_room.room > 0 and cardinality(p_extra) > 0 then
+      v_count := v_count + (
+        select coalesce(sum(jobforge.unpark_type(v_bucket.id, x.type, least(x.extra, 500)::integer, null, p_now)), 0)
+        from (select e.type, sum(e.extra) as extra from unnest(p_extra) e where e.bucket = v_bucket.id group by 1) x);
+    end if;
     v_again_at := case
       when v_room.room is null and v_back >= 1000 then p_now
       when v_room.room is null or v_back < v_room.room and v_room.only_id is null then p_now + interval '1 second'
@@ -267,7 +185,6 @@ language plpgsql
 set enable_sort = off as $$
 declare
   v_type text := '';
-  v_ids uuid[];
   v_count integer := 0;
 begin
   while p_most > 0 loop
@@ -277,26 +194,38 @@ begin
     order by j.type
     limit 1;
     exit when not found;
-    if p_only is null then
-      v_ids := array(
-        select j.id
-        from jobforge.jobs j
-        where j.state = 'parked' and j.parked_in = p_bucket and j.type = v_type
-        order by j.rank, j.run_at, j.seq
-        limit p_most
-        for update skip locked);
-    else
-      v_ids := array(
-        select j.id
-        from jobforge.jobs j
-        where j.id = p_only and j.state = 'parked' and j.parked_in = p_bucket
-        for update skip locked);
-    end if;
-    if cardinality(v_ids) > 0 then
-      update jobforge.jobs j set state = 'ready', parked_in = null where j.id = any (v_ids);
-      perform jobforge.wake(v_type, p_now, p_now);
-    end if;
-    v_count := greatest(v_count, cardinality(v_ids));
+    v_count := greatest(v_count, jobforge.unpark_type(p_bucket, v_type, p_most, p_only, p_now));
   end loop;
   return v_count;
+end $$;
+
+-- Does the same for one type. Returns how many jobs were unparked.
+create or replace function jobforge.unpark_type(
+  p_bucket bigint, p_type text, p_most integer, p_only uuid, p_now timestamptz
+) returns integer
+language plpgsql
+set enable_sort = off as $$
+declare
+  v_ids uuid[];
+begin
+  if p_only is null then
+    v_ids := array(
+      select j.id
+      from jobforge.jobs j
+      where j.state = 'parked' and j.parked_in = p_bucket and j.type = p_type
+      order by j.rank, j.run_at, j.seq
+      limit p_most
+      for update skip locked);
+  else
+    v_ids := array(
+      select j.id
+      from jobforge.jobs j
+      where j.id = p_only and j.state = 'parked' and j.parked_in = p_bucket
+      for update skip locked);
+  end if;
+  if cardinality(v_ids) > 0 then
+    update jobforge.jobs j set state = 'ready', parked_in = null where j.id = any (v_ids);
+    perform jobforge.wake(p_type, p_now, p_now);
+  end if;
+  return cardinality(v_ids);
 end $$;
