@@ -13,6 +13,9 @@ declare
   v_held integer[];
   v_mine bigint[];
 begin
+  if cardinality(p_buckets) = 0 then
+    return '{}';
+  end if;
   if p_scope = 'type' then
     v_bound := jobforge.bound_tenant();
     if v_bound is not null then

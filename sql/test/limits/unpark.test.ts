@@ -173,7 +173,7 @@ test("ten thousand jobs of a key that may not run are passed in bounded steps", 
   await enqueueMany(db, 10_000);
   await db.query("update jobforge.jobs set concurrency_key = 'k' where state = 'ready'");
   const { id: behind } = await enqueue(db);
-  for (let n = 0; n < 20 && (await statesOf(db)).ready !== undefined; n += 1) await claim(db);
+  for (let n = 0; n < 20 && (await statesOf(db))["ready"] !== undefined; n += 1) await claim(db);
   expect(await statesOf(db)).toEqual({ running: 1, parked: 10_001 });
   await setLimit(db, "key", "k", { max: 0 });
   await expectQuiet(db);
