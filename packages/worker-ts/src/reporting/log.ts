@@ -80,17 +80,17 @@ export class WorkerLog {
   }
 
   /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
-  failure(level: Level, run: Run, error: RunError | undefined, message: string): void {
-    this.job(level, run, error === undefined ? noError : this.errorFields(error), message);
+  failure(level: Level, run: Run, error: RunError | undefined, message: string, { stack = true } = {}): void {
+    this.job(level, run, error === undefined ? noError : this.errorFields(error, { stack }), message);
   }
 
-  /** The fields for an error. */
-  errorFields(error: RunError): object {
+  /** The fields for an error. Without `stack`, stacks are left out even if this worker shows them. */
+  errorFields(error: RunError, { stack = true } = {}): object {
     return {
       error_name: error.name,
       error: failureLine(error),
       error_at: ownFrame(error) ?? null,
-      ...(this.#showsStacks ? { stack: failureTrace(error) } : {}),
+      ...(stack && this.#showsStacks ? { stack: failureTrace(error) } : {}),
     };
   }
 
