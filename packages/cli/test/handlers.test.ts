@@ -276,7 +276,7 @@ describe("a file outside the folder that a handler imports is watched", () => {
 
 describe("a worker that ends by itself", () => {
   const crash = `${sdk}export const crash = defineJob({ type: "crash", retry: { maxAttempts: 1 } })
-    .handle(() => new Promise(() => { Promise.reject(new Error("nobody waits")); }));`;
+    .handle(() => new Promise(() => { Promise.reject(new Error("not awaited")); }));`;
 
   test.for([
     ["worker", "handlers", "--watch"],

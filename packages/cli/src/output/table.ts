@@ -12,7 +12,10 @@ export interface Column<Row> {
    * after that, and `true` is cut last, as far as it stays readable. Other columns keep their width.
    */
   readonly shrinks?: boolean | "first" | "away";
-  /** A column is not cut below this width as long as another one can be left out. Columns that are `away` are cut to it. */
+  /**
+   * The column is not cut below this width as long as another one can be left out. Columns that are `away` are cut to
+   * it before they are left out.
+   */
   readonly least?: number;
   /** Which end of a value is cut. The start of an id is a time, and many ids have the same start. */
   readonly cut?: "start" | "end";
