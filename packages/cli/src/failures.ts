@@ -99,7 +99,7 @@ export function explainFailure(error: unknown, command = "jobforge"): Failure {
     return {
       name: error.kind ?? "failed",
       message: error.message,
-      hint: error.hint ?? "",
+      hint: (error.hint ?? "").replaceAll("jobforge_ensure_schedule", "jobforge schedules add"),
       exitCode: exitCodeOf(error),
     };
   }

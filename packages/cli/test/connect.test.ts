@@ -127,6 +127,17 @@ describe("a suggested command can be typed", () => {
     expect(await hint(program, project.path, npx)).toContain("or run npx jobforge dev in");
   });
 
+  test("also in the advice of doctor and in remarks", async ({ db }) => {
+    await using project = await projectFolder({});
+    const env = { DATABASE_URL: db.url };
+    const doctor = startNode(program, ["doctor"], { cwd: project.path, env });
+    await doctor.ended;
+    expect(doctor.stdout()).toContain("→ Start a worker: npx jobforge worker ./handlers");
+    const gates = startNode(program, ["gates", "pause", "--type", "unknown"], { cwd: project.path, env });
+    await gates.ended;
+    expect(gates.stderr()).toContain("See npx jobforge types list.");
+  });
+
   test("as jobforge if it is installed for the machine", async () => {
     await using project = await projectFolder({});
     await project.write("bin/jobforge", "");

@@ -85,6 +85,11 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
   const server = findEmbedded({ directory: join(folder.path, ".jobforge") });
   expect(server && isRunning(server.pid)).toBe(true);
 
+  const second = startJobforge(["dev"], { cwd: folder.path, env: { PORT: "0" } });
+  expect(await second.ended).toMatchObject({ code: 1 });
+  expect(second.stderr()).toMatch(/jobforge(\.js)? url prints its URL\./);
+  expect(second.stderr()).not.toContain("password");
+
   // What it prints can be copied: the URL of the database, and the next command.
   expect(text).toContain(`\n  DATABASE_URL=${server?.url}\n`);
   const url2 = startJobforge(["url"], { cwd: folder.path });

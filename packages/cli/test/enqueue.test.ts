@@ -100,6 +100,7 @@ describe("jobforge enqueue", () => {
     [["enqueue", "a", "--tenant", "11111111-1111-4111-8111"], 2, "is not a valid tenant"],
     [["enqueue", "a", "--priority", "high"], 2, "--priority must be a whole number"],
     [["enqueue", ""], 2, "type"],
+    [["enqueue", "a", "--dedupe-mode", "replace"], 2, "--dedupe-mode replace needs --dedupe-key."],
   ])("%j is refused", async ([args, exitCode, message], { db }) => {
     const refused = await run(args, { DATABASE_URL: db.url });
     expect(refused.stderr).toContain(message);

@@ -273,3 +273,47 @@ describe("a file outside the folder that a handler imports is watched", () => {
       "handlers/it.ts",
     ));
 });
+
+describe("a worker that ends by itself", () => {
+  const crash = `${sdk}export const crash = defineJob({ type: "crash", retry: { maxAttempts: 1 } })
+    .handle(() => new Promise(() => { Promise.reject(new Error("not awaited")); }));`;
+
+  test.for([
+    ["worker", "handlers", "--watch"],
+    ["dev", "--port", "0"],
+  ])("is started again after a growing delay, and at once after a change: %s", async (args, { db }) => {
+    await using project = await projectFolder({ "handlers/crash.js": crash, "handlers/it.js": good });
+    const child = startJobforge(args, { cwd: project.path, env: { DATABASE_URL: db.url } });
+    const heard = (text: string): Promise<void> =>
+      expect.poll(() => child.stdout() + child.stderr(), { timeout: 50_000 }).toContain(text);
+    for (const delay of ["1s", "2s"]) {
+      await json(["enqueue", "crash"], db.url);
+      await heard(`The worker has ended (exit code 1). It starts again in ${delay}, or when a file changes`);
+      expect(await resultOf(db.url, "it")).toBe("good");
+    }
+    await json(["enqueue", "crash"], db.url);
+    await heard("It starts again in 4s");
+    await project.write("handlers/it.js", good.replace("good", "new"));
+    await heard("it.js has changed: restarting");
+    expect(await resultOf(db.url, "it")).toBe("new");
+    await json(["enqueue", "crash"], db.url);
+    await expect
+      .poll(() => (child.stdout() + child.stderr()).split("starts again in 1s").length, { timeout: 50_000 })
+      .toBe(3);
+    child.process.kill("SIGTERM");
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("waits for a change if it could not load the handlers", async ({ db }) => {
+    await using project = await projectFolder({ "handlers/it.js": "let a = ;" });
+    const child = startJobforge(["worker", "handlers", "--watch"], {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url },
+    });
+    await complained(child, "The worker has ended (exit code 1). It starts again when a file changes");
+    await project.write("handlers/it.js", good);
+    expect(await resultOf(db.url, "it")).toBe("good");
+    child.process.kill("SIGTERM");
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+  });
+});

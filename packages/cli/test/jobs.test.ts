@@ -39,7 +39,7 @@ describe("jobforge jobs list", () => {
   });
 
   test("has colours and is cut to the width in a terminal, and is plain with NO_COLOR", async ({ db }) => {
-    await enqueue(db, "a.type.with.quite.a.long.name");
+    await enqueue(db, "a.type.with.quite.a.long.name.indeed");
     const env = { DATABASE_URL: db.url };
     const coloured = await run(["jobs", "list"], env, { terminal: { columns: 80 } });
     expect(coloured.stdout).toContain("\u001b[34mqueued");
@@ -125,7 +125,7 @@ describe("jobforge jobs list", () => {
   });
 
   test.for([80, 60, 40, 12])(
-    "in %d columns no row wraps, and the type stays readable",
+    "in %d columns no row wraps, the id is whole, and the type stays readable",
     async (columns, { db }) => {
       await db.query(
         `select jobforge_enqueue_job($1, 'mail.send', p_subject => repeat('subject ', 10)) from generate_series(1, 2)`,
@@ -142,7 +142,9 @@ describe("jobforge jobs list", () => {
       expect(lines).toHaveLength(3);
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
       if (columns < 60) return;
-      for (const line of lines.slice(1)) expect(line).toMatch(/^…[0-9a-f-]+ +mail\.send +(queued|running) /);
+      for (const line of lines.slice(1))
+        expect(line).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} +mail\.send +(queued|running)/);
+      if (columns === 80) expect(stdout).toMatch(/ queued +failure failure fa/);
     },
   );
 });

@@ -114,10 +114,27 @@ describe("tables", () => {
     expect(line(80)).toBe("0123456789abcdef  report.build  1m 30s         Timeout after 20 ms");
     expect(line(50)).toBe("0123456789abcdef  report.build  1m 30s  Timeout a…");
     expect(line(40)).toBe("…9abcdef  report.build  1m 30s  Timeout…");
-    expect(line(34)).toBe("…9abcdef  report.build  Timeout…");
-    expect(line(30)).toBe("…9abcdef  report.build");
+    expect(line(34)).toBe("…9abcdef  report.build  Timeout a…");
+    expect(line(30)).toBe("0123456789abcdef  report.build");
     expect(line(20)).toBe("report.build");
     expect(line(6)).toBe("repor…");
+  });
+
+  test("leave out other columns before a text is cut below its least width, and give it their room", () => {
+    const wide: readonly Column<{ error: string }>[] = [
+      { title: "id", value: () => "0123456789abcdef" },
+      { title: "when", value: () => "1m 30s ago", shrinks: "away" },
+      { title: "subject", value: () => "a long subject", shrinks: "away", least: 8 },
+      { title: "error", value: ({ error }) => error, shrinks: "first", least: 12 },
+    ];
+    const row = { error: "Timeout after 20 ms" };
+    const line = (width: number): string | undefined => table(wide, [row], { style, width }).split("\n")[1];
+    expect(line(80)).toBe("0123456789abcdef  1m 30s ago  a long subject  Timeout after 20 ms");
+    expect(line(54)).toBe("0123456789abcdef  1m 30s ago  a long su…  Timeout aft…");
+    expect(line(50)).toBe("0123456789abcdef  1m 30s ago  Timeout after 20 ms");
+    expect(line(35)).toBe("0123456789abcdef  Timeout after 20…");
+    expect(line(28)).toBe("0123456789abcdef  Timeout a…");
+    expect(line(20)).toBe("0123456789abcdef");
   });
 
   test("contain no control characters that could manipulate the terminal", () => {

@@ -85,6 +85,21 @@ describe("jobforge stats", () => {
     expect(coloured.stdout).toContain("\u001b[33mpaused");
   });
 
+  test("shows schedules that are overdue, also of types without jobs", async ({ db }) => {
+    for (const key of ["a", "b"])
+      await db.query(
+        `select jobforge_ensure_schedule($1, 'report.weekly', $2,
+           jsonb_build_object('dynamic', true, 'next_run_at', now() - interval '1 hour'))`,
+        [T, key],
+      );
+    const { stdout } = await run(["stats"], { DATABASE_URL: db.url });
+    expect(stdout).toMatch(/^ +2 schedules overdue$/m);
+    expect(stdout).toMatch(/^report\.weekly +0 .* 2 schedules overdue$/m);
+    expect(await json(["stats"], db.url)).toMatchObject({ due: 0, dueSchedules: 2 });
+    const types = await run(["types", "list"], { DATABASE_URL: db.url }, { terminal: { columns: 120 } });
+    expect(types.stdout).toContain("2 schedules overdue");
+  });
+
   test("the help shows time spans, not milliseconds", async () => {
     for (const args of [["stats"], ["types", "list"], ["jobs", "tail"], ["usage"]])
       expect((await run([...args, "--help"])).stdout).not.toMatch(/default: \d{4,}/);

@@ -154,6 +154,12 @@ describe("jobforge schedules", () => {
     expect(often.items).toHaveLength(1);
   });
 
+  test("a schedule that does not exist is created with this command", async ({ db }) => {
+    const { exitCode, stderr } = await run(["schedules", "disable", ...weekly], { DATABASE_URL: db.url });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("Create it with jobforge schedules add.");
+  });
+
   test("the exit code tells wrong usage from a missing schedule", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     for (const args of [

@@ -1,5 +1,7 @@
 /** Tests of jobforge limits and jobforge policies. */
 import { describe, expect } from "vitest";
+import { defaultTimeoutMs } from "../../worker-ts/src/defaults.ts";
+import { workerDefaultTimeoutMs } from "../src/output/policy.ts";
 import { json, run, T, test, U } from "./support.ts";
 
 describe("jobforge limits", () => {
@@ -132,7 +134,7 @@ describe("jobforge policies", () => {
       jitter: 0.5,
     });
     expect((await run(["policies", "list"], env)).stdout).toMatch(
-      /^mail\.send +10 executions, .* +none +none /m,
+      /^mail\.send +10 executions, .* +1h \(worker default\) +none /m,
     );
     expect(await json(["policies", "list", "--limit", "1"], db.url)).toMatchObject({
       items: [{ type: "*" }],
@@ -184,4 +186,11 @@ describe("jobforge policies", () => {
     expect(refused.stderr).toContain(`The login ${role} needs the role jobforge_operator`);
     expect(await json(["limits", "list", "--tenant", U], url)).toEqual({ items: [], cursor: null });
   });
+});
+
+test("a policy says which timeout applies, and counts in words", async ({ db }) => {
+  const { stdout } = await run(["policies", "set", "once", "--max-attempts", "1"], { DATABASE_URL: db.url });
+  expect(stdout).toMatch(/^retries +1 execution, no retries$/m);
+  expect(stdout).toMatch(/^timeout +1h \(worker default\)$/m);
+  expect(workerDefaultTimeoutMs).toBe(defaultTimeoutMs);
 });

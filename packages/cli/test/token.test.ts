@@ -61,6 +61,9 @@ test("the exit code tells wrong usage, a missing key and a missing permission ap
     ["create", "x", "--role", "jobforge_reader", "--expires", "2001-01-01T00:00:00Z"],
   ])
     expect([args, await run(["token", ...args], env)]).toMatchObject([args, { exitCode: 2, stdout: "" }]);
+  expect((await run(["token", "create", "x", "--role", "jobforge_app"], env)).stderr).toContain(
+    "Pass --tenant.",
+  );
   expect(await run(["token", "revoke", "jf_00000000"], env)).toMatchObject({ exitCode: 4, stdout: "" });
   const { url } = await db.createLogin("jobforge_reader");
   expect(await run(["token", "list"], { DATABASE_URL: url })).toMatchObject({ exitCode: 1, stdout: "" });

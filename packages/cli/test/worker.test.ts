@@ -1,9 +1,10 @@
 /** Tests of jobforge worker and jobforge tick: they run the handlers of files and folders, in separate processes. */
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { startJobforge } from "./child.ts";
-import { type Folder, projectFolder, temporaryFolder } from "./files.ts";
+import { type Folder, projectFolder, repository, temporaryFolder } from "./files.ts";
 import { json, run, T, test } from "./support.ts";
 
 const greet = `
@@ -19,6 +20,8 @@ export default [
 ];
 export const notAHandler = { definition: "no" };
 `;
+
+const sdkFile = pathToFileURL(join(repository, "packages/sdk-ts/dist/index.js")).href;
 
 async function enqueue(db: TestDatabase, type: string, payload: object = {}): Promise<string> {
   return await db.value<string>("select jobforge_enqueue_job($1, $2, $3) ->> 'id'", [T, type, payload]);
@@ -185,8 +188,31 @@ describe("jobforge worker", () => {
         env: { DATABASE_URL: db.url },
       });
       expect(await tick.ended).toMatchObject({ code: 1 });
+      expect(tick.stderr()).toContain("double.ts cannot be loaded: Node ");
       expect(tick.stderr()).toContain("cannot load TypeScript");
       expect(tick.stderr()).toContain("install tsx");
+    },
+  );
+
+  test.skipIf(Boolean(Reflect.get(process.features, "typescript")))(
+    "a file in TypeScript that cannot be loaded does not stop the handlers of other files",
+    async ({ db }) => {
+      await using bare = await temporaryFolder();
+      await bare.write("handlers/double.ts", "export const n: number = 1;");
+      // Only the SDK, so that there is no tsx.
+      await bare.write("handlers/greet.mjs", greet.replace("@jobforge/sdk-ts", sdkFile));
+      const id = await enqueue(db, "greet", { name: "Ada" });
+      const worker = startJobforge(["worker", "handlers", "--watch"], {
+        cwd: bare.path,
+        env: { DATABASE_URL: db.url },
+      });
+      expect(await finished(db, id)).toMatchObject({ status: "succeeded" });
+      expect(worker.stderr()).toMatch(
+        /✗ handlers\/double\.ts cannot be loaded: Node \S+ cannot load TypeScript/,
+      );
+      expect(worker.stderr()).toContain("install tsx");
+      worker.process.kill("SIGTERM");
+      expect(await worker.ended).toMatchObject({ code: 0 });
     },
   );
 

@@ -3,19 +3,23 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunError } from "./claiming/protocol.ts";
 
-const maxCauses = 10;
+/** The number of errors that are looked at: the error, its causes and members. */
+const maxErrors = 20;
 
 /**
  * The first frame that is neither Node's, nor a dependency's, nor JobForge's, such as `send (handlers/mail.ts:12:9)`.
- * Looks into the causes if the error itself has no such frame. Undefined if there is none at all.
+ * Looks into the causes and the members of an AggregateError if the error itself has no such frame: that of
+ * `Promise.any()` has no frames at all. Undefined if there is none.
  */
 export function ownFrame(error: RunError): string | undefined {
-  let current: unknown = error;
-  for (let causes = 0; causes < maxCauses && typeof current === "object" && current !== null; causes += 1) {
-    const { stack, cause } = current as { readonly stack?: unknown; readonly cause?: unknown };
+  const found: unknown[] = [error];
+  for (let index = 0; index < Math.min(found.length, maxErrors); index += 1) {
+    const current = found[index];
+    if (typeof current !== "object" || current === null) continue;
+    const { stack, cause, errors } = current as Readonly<Record<"stack" | "cause" | "errors", unknown>>;
     const frame = typeof stack === "string" ? firstOwnFrame(stack) : undefined;
     if (frame !== undefined) return frame;
-    current = cause;
+    found.push(cause, ...(Array.isArray(errors) ? errors.slice(0, maxErrors) : []));
   }
   return undefined;
 }
@@ -23,7 +27,7 @@ export function ownFrame(error: RunError): string | undefined {
 function firstOwnFrame(stack: string): string | undefined {
   for (const line of stack.split("\n")) {
     const [, caller, location] =
-      /^\s*at (?:(.+) \()?((?:\/|file:|[A-Za-z]:[\\/]).*:\d+:\d+)\)?$/.exec(line) ?? [];
+      /^\s*at (?:(.+) \(|async )?((?:\/|file:|[A-Za-z]:[\\/]).*:\d+:\d+)\)?$/.exec(line) ?? [];
     if (location === undefined) continue;
     const path = pathOf(location);
     if (/[\\/]node_modules[\\/]/.test(path) || ownFolders.some((folder) => path.startsWith(folder))) continue;

@@ -27,11 +27,11 @@ interface DeadOptions extends CommonOptions, FilterOptions {
 const columns: readonly Column<DeadGroup>[] = [
   { title: "group", value: (group) => group.errorGroup, tone: () => "cyan" },
   { title: "jobs", value: (group) => group.jobs, align: "right" },
-  { title: "tenants", value: (group) => group.tenantIds.length, align: "right" },
+  { title: "tenants", value: (group) => group.tenantIds.length, align: "right", shrinks: "away" },
   { title: "type", value: (group) => group.type, shrinks: true },
   { title: "first", value: (group) => ago(group.firstAt), shrinks: "away" },
   { title: "last", value: (group) => ago(group.lastAt) },
-  { title: "error", value: (group) => group.message, shrinks: "first", tone: () => "red" },
+  { title: "error", value: (group) => group.message, shrinks: "first", least: 32, tone: () => "red" },
 ];
 
 export function deadCommands(program: Command, cli: Cli): void {

@@ -14,7 +14,7 @@ import { type DevDatabase, openDatabase } from "../dev/database.ts";
 import { type DevServer, startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
 import { jsonLogger } from "../handlers/log.ts";
-import { runWatched } from "../handlers/watch.ts";
+import { describeEnd, runWatched } from "../handlers/watch.ts";
 import { asTyped } from "../invocation.ts";
 import { jobColumns } from "../jobs/columns.ts";
 import type { Output } from "../output/output.ts";
@@ -101,6 +101,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
       path: folder,
       signal,
       onRestart: (file) => say("restart", `${file} has changed: restarting`, { file }),
+      onEnd: (end) => say("worker_ended", describeEnd(end), end),
     });
   }
   say("stopping", "Stopping");

@@ -135,7 +135,7 @@ function describe(
     const line = `${output.style(tone, mark)} ${name.padEnd(16)} ${plain(message)}`;
     return advice === undefined || verdict === "ok"
       ? [line]
-      : [line, `  ${"".padEnd(16)} → ${plain(advice)}`];
+      : [line, `  ${"".padEnd(16)} → ${output.typed(plain(advice))}`];
   });
   const verdict = `${count(problems, "problem")}, ${count(warnings, "warning")}, ${skipped} skipped`;
   return `${lines.join("\n")}\n\n${output.style(problems > 0 ? "red" : "green", verdict)}\n`;

@@ -101,6 +101,8 @@ async function enqueue(
 ): Promise<number> {
   if (options.runAt !== undefined && options.in !== undefined)
     throw new UsageError("Pass either --run-at or --in, not both.");
+  if (options.dedupeKey === undefined && (options.dedupeMode ?? "skip") !== "skip")
+    throw new UsageError(`--dedupe-mode ${options.dedupeMode} needs --dedupe-key.`);
   const payload = await readPayload(cli, given);
   return await connected(cli, options, async ({ forge }, output) => {
     const definition = defineJob({ type });

@@ -40,9 +40,18 @@ async function stats(cli: Cli, options: StatsOptions): Promise<number> {
       );
     const alive = workers.filter((worker) => worker.status === "alive");
     const exact = types.every((type) => type.exact);
-    const document = { ...totals, exact, oldestDueAt, workersAlive: alive.length, paused: gates, types };
+    const dueSchedules = types.reduce((sum, type) => sum + type.dueSchedules, 0);
+    const document = {
+      ...totals,
+      dueSchedules,
+      exact,
+      oldestDueAt,
+      workersAlive: alive.length,
+      paused: gates,
+      types,
+    };
     output.result({ spanMs: options.span, ...document }, () =>
-      describe(output, { totals, types, alive, gates, oldestDueAt, spanMs: options.span }),
+      describe(output, { totals, dueSchedules, types, alive, gates, oldestDueAt, spanMs: options.span }),
     );
     return exitCodes.ok;
   });
@@ -55,6 +64,7 @@ function totalsOf(types: readonly TypeInfo[]): Totals {
 
 interface Described {
   readonly totals: Totals;
+  readonly dueSchedules: number;
   readonly types: readonly TypeInfo[];
   readonly alive: readonly WorkerInfo[];
   readonly gates: readonly Gate[];
@@ -62,7 +72,8 @@ interface Described {
   readonly spanMs: number;
 }
 
-function describe(output: Output, { totals, types, alive, gates, oldestDueAt, spanMs }: Described): string {
+function describe(output: Output, described: Described): string {
+  const { totals, dueSchedules, types, alive, gates, oldestDueAt, spanMs } = described;
   const n = (value: number): string => value.toLocaleString("en");
   const exact = types.every((type) => type.exact);
   const live = (value: number): string => estimate(value, exact);
@@ -70,11 +81,14 @@ function describe(output: Output, { totals, types, alive, gates, oldestDueAt, sp
   const slots = alive.reduce((sum, worker) => sum + (worker.concurrency ?? 0), 0);
   const lines = [
     `now       ${live(totals.due)} due${oldest}; ${live(totals.scheduled)} scheduled; ${n(totals.running)} running`,
+    ...(dueSchedules === 0
+      ? []
+      : [output.style("yellow", `          ${count(dueSchedules, "schedule")} overdue`)]),
     `last ${span(spanMs).padEnd(4)} ${n(totals.succeeded)} succeeded; ${n(totals.failed + totals.dead)} failed or dead; ${n(totals.canceled)} canceled`,
     `workers   ${count(alive.length, "worker")} alive with ${count(slots, "slot")}`,
     ...(gates.length === 0 ? [] : [output.style("yellow", `paused    ${gates.map(named).join(", ")}`)]),
   ];
-  const busy = types.filter((type) => counted.some((key) => type[key] > 0));
+  const busy = types.filter((type) => type.dueSchedules > 0 || counted.some((key) => type[key] > 0));
   return `${lines.join("\n")}\n${busy.length === 0 ? "" : `\n${output.table(busy, typeColumns)}`}`;
 }
 

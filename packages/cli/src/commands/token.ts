@@ -10,7 +10,7 @@ import {
   connected,
   onDatabase,
 } from "../command.ts";
-import { exitCodes, NotFoundError } from "../failures.ts";
+import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import type { Column } from "../output/table.ts";
 import { ago, choice, readTenant, readTime } from "../output/values.ts";
 import { createToken, listTokens, revokeToken, stateOf, type Token } from "../server/tokens.ts";
@@ -71,8 +71,10 @@ export function tokenCommands(program: Command, cli: Cli): void {
 }
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
+  const { role, tenant: tenantId, expires: expiresAt } = options;
+  if (role === "jobforge_app" && tenantId === undefined)
+    throw new UsageError("A key of jobforge_app acts for one tenant. Pass --tenant.");
   return await connected(cli, options, async ({ forge }, output) => {
-    const { role, tenant: tenantId, expires: expiresAt } = options;
     const created = await createToken(forge, { name, role, tenantId, expiresAt });
     // Only the key, so that a script can store it.
     output.result(created, () => `${created.token}\n`);

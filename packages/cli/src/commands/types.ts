@@ -15,7 +15,7 @@ import { exitCodes, NotFoundError } from "../failures.ts";
 import type { Output } from "../output/output.ts";
 import { policyLines } from "../output/policy.ts";
 import type { Column } from "../output/table.ts";
-import { ago, estimate, readSpan, span } from "../output/values.ts";
+import { ago, count, estimate, readSpan, span } from "../output/values.ts";
 
 interface TypesOptions extends CommonOptions {
   readonly span: number;
@@ -41,8 +41,13 @@ export const typeColumns: readonly Column<TypeInfo>[] = [
     ...number("workers", (type) => type.workers),
     tone: (type) => (type.workers === 0 && type.due > 0 ? "red" : undefined),
   },
-  { title: "", value: (type) => (type.paused ? "paused" : ""), tone: () => "yellow" },
+  { title: "", value: stateOf, tone: () => "yellow", shrinks: "first" },
 ];
+
+function stateOf({ paused, dueSchedules }: TypeInfo): string {
+  const overdue = dueSchedules === 0 ? [] : [`${count(dueSchedules, "schedule")} overdue`];
+  return [...(paused ? ["paused"] : []), ...overdue].join(", ");
+}
 
 function milliseconds(value: number | undefined): string {
   return value === undefined ? "" : span(value);

@@ -17,7 +17,7 @@ import { exitCodes } from "../failures.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { reporting } from "../handlers/report.ts";
-import { endWithParent, runWatched, watchedLoad } from "../handlers/watch.ts";
+import { describeEnd, endWithParent, runWatched, watchedLoad } from "../handlers/watch.ts";
 import { collect, count, readSpan, readTenant, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
@@ -122,12 +122,15 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
       path,
       signal: interrupted.signal,
       onRestart: (file) => output.remark(`${file} has changed: restarting`),
+      onEnd: (end) => output.remark(describeEnd(end)),
     });
     return exitCodes.ok;
   }
   endWithParent();
   const loading = { report: reporting(cli, output), skipBroken: options.skipBroken };
-  const handlers = ofTypes(await watchedLoad(() => loadHandlers(path, cwd, loading)), options.types);
+  const handlers = await watchedLoad(async () =>
+    ofTypes(await loadHandlers(path, cwd, loading), options.types),
+  );
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
   await requireDatabase(url, forge);
   const worker = createWorker(forge, {

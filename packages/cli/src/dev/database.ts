@@ -42,6 +42,14 @@ export async function openDatabase(
       "Run npm install --save-dev @jobforge/embedded, or pass --database-url.",
     );
   const server = await embedded.startEmbedded({ directory, onProgress }).catch((error: unknown) => {
+    if (error instanceof embedded.EmbeddedPostgresError && error.code === "already_running") {
+      const shown = options.directory === undefined ? "" : ` --directory ${options.directory}`;
+      throw new CommandError(
+        error.code,
+        error.message,
+        `Use that server: jobforge url${shown} prints its URL. Or end that process, or pass another --directory.`,
+      );
+    }
     if (error instanceof embedded.EmbeddedPostgresError)
       throw new CommandError(error.code, error.message, error.hint);
     throw error;

@@ -94,10 +94,11 @@ export const orphanTypes: Check = {
     const orphans = types.filter((type) => type.workers === 0 && type.due + type.scheduled > 0);
     if (orphans.length === 0) return { verdict: "ok", message: "Every type with jobs has a worker." };
     const due = orphans.reduce((sum, type) => sum + type.due, 0);
+    const part = orphans.length > namedTypes ? ` (here of ${namedTypes} of the ${orphans.length} types)` : "";
     return {
       verdict: due > 0 ? "problem" : "warning",
       message: `No worker runs ${named(orphans)}; ${count(due, "job")} due.`,
-      advice: `Start a worker with a handler, or cancel the jobs: jobforge jobs cancel --type ${quoted(orphans)}`,
+      advice: `Start a worker with a handler, or cancel the jobs${part}: jobforge jobs cancel --type ${quoted(orphans)}`,
       details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
     };
   },

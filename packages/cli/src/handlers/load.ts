@@ -40,8 +40,8 @@ export async function loadHandlers(path: string, cwd: string, options: LoadOptio
       message: `${shown(file)} is not loaded: handlers are in ${extensions} files.`,
     }),
   );
-  if (files.some(isTypeScript)) await enableTypeScript(root);
-  const { loaded, broken } = await loadAll(files, cwd);
+  const noTypeScript = files.some(isTypeScript) ? await enableTypeScript(root) : undefined;
+  const { loaded, broken } = await loadAll(files, cwd, noTypeScript);
   if (broken.length > 0 && !options.skipBroken) throw notLoaded(broken);
   for (const finding of broken) options.report(finding);
   const handlers = oneHandlerPerType(loaded);
@@ -69,20 +69,28 @@ async function modulesIn(path: string, ignored: (file: string) => void): Promise
   return files.filter((file) => module.test(file));
 }
 
+/** `noTypeScript` says why modules in TypeScript cannot be loaded, if they cannot. */
 async function loadAll(
   files: readonly string[],
   cwd: string,
+  noTypeScript: string | undefined,
 ): Promise<{ readonly loaded: readonly Loaded[]; readonly broken: readonly Finding[] }> {
   const loaded: Loaded[] = [];
   const broken: Finding[] = [];
+  const addBroken = (file: string, reason: string): void => {
+    const shown = shownFrom(cwd, file);
+    broken.push({ event: "broken", file: shown, message: `${shown} cannot be loaded: ${reason}` });
+  };
   for (const file of files) {
+    if (noTypeScript !== undefined && isTypeScript(file)) {
+      addBroken(file, noTypeScript);
+      continue;
+    }
     try {
       const exported = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
       loaded.push({ file, exported, handlers: handlersIn(exported), definitions: definitionsIn(exported) });
     } catch (error) {
-      const shown = shownFrom(cwd, file);
-      const reason = await explainLoadError(error, file, cwd);
-      broken.push({ event: "broken", file: shown, message: `${shown} cannot be loaded: ${reason}` });
+      addBroken(file, await explainLoadError(error, file, cwd));
     }
   }
   return { loaded, broken };

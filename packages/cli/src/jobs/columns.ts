@@ -5,13 +5,19 @@ import type { Column } from "../output/table.ts";
 import { ago, span } from "../output/values.ts";
 
 export const jobColumns: readonly Column<Job>[] = [
-  { title: "id", value: (job) => job.id, tone: () => "dim", shrinks: "first", cut: "start" },
+  // Never cut: other commands take the whole id.
+  { title: "id", value: (job) => job.id, tone: () => "dim", cut: "start" },
   { title: "type", value: (job) => job.type, shrinks: true },
   { title: "status", value: (job) => job.status, tone: (job) => toneOf(job.status) },
-  { title: "attempts", value: (job) => `${job.attempts}/${job.maxAttempts}`, align: "right" },
-  { title: "when", value: whenOf },
-  { title: "subject", value: (job) => job.subject, shrinks: "first" },
-  { title: "error", value: (job) => job.lastError, shrinks: "first", tone: () => "red" },
+  {
+    title: "attempts",
+    value: (job) => `${job.attempts}/${job.maxAttempts}`,
+    align: "right",
+    shrinks: "away",
+  },
+  { title: "when", value: whenOf, shrinks: "away" },
+  { title: "subject", value: (job) => job.subject, shrinks: "away", least: 8 },
+  { title: "error", value: (job) => job.lastError, shrinks: "first", least: 24, tone: () => "red" },
 ];
 
 /** Returns the time that matters for the status: when the job runs next, when it started, or when it finished. */

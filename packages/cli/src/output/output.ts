@@ -2,6 +2,7 @@
  * Writes the output of a command: its result as text for people or as one JSON document for programs on standard
  * output, and remarks on standard error.
  */
+import { asTyped } from "../invocation.ts";
 import type { CliProcess } from "../process.ts";
 import { type Style, styleFor } from "./style.ts";
 import { type Column, table } from "./table.ts";
@@ -69,10 +70,18 @@ export class Output {
     await new Promise<void>((resolve) => stdout.once?.("drain", resolve));
   }
 
-  /** Writes a remark for people to standard error, so that the output can be piped. */
+  /**
+   * Writes a remark for people to standard error, so that the output can be piped. The commands in it are written as
+   * they can be typed here.
+   */
   remark(text: string): void {
     const { stderr } = this.#cli;
-    if (!this.json) stderr.write(shownOn(stderr, `${text}\n`));
+    if (!this.json) stderr.write(shownOn(stderr, `${this.typed(text)}\n`));
+  }
+
+  /** Returns a text with the commands in it as they can be typed here. */
+  typed(text: string): string {
+    return asTyped(text, this.#cli);
   }
 
   #print(text: string): unknown {

@@ -2,14 +2,18 @@
 import type { Policy } from "@jobforge/sdk-ts";
 import { span } from "./values.ts";
 
+/** What a worker uses for a type without a timeout. A definition with `timeoutMs: null` has none. */
+export const workerDefaultTimeoutMs = 3_600_000;
+
 /** Describes when failed runs are tried again: `5 executions, 1s × 2 each time up to 1h`. */
 export function retriesOf({ maxAttempts, baseMs, factor, capMs }: Policy): string {
+  if (maxAttempts === 1) return "1 execution, no retries";
   const cap = capMs === undefined ? "" : ` up to ${span(capMs)}`;
   return `${maxAttempts} executions, ${span(baseMs)} × ${factor} each time${cap}`;
 }
 
 export function timeoutOf({ timeoutMs }: Policy): string {
-  return timeoutMs === undefined ? "none" : span(timeoutMs);
+  return timeoutMs === undefined ? `${span(workerDefaultTimeoutMs)} (worker default)` : span(timeoutMs);
 }
 
 export function historyOf({ keepHistory, retentionDays }: Policy): string {

@@ -12,6 +12,11 @@ export interface Column<Row> {
    * after that, and `true` is cut last, as far as it stays readable. Other columns keep their width.
    */
   readonly shrinks?: boolean | "first" | "away";
+  /**
+   * The column is not cut below this width as long as another one can be left out. Columns that are `away` are cut to
+   * it before they are left out.
+   */
+  readonly least?: number;
   /** Which end of a value is cut. The start of an id is a time, and many ids have the same start. */
   readonly cut?: "start" | "end";
 }
@@ -25,6 +30,8 @@ const readable = 16;
 interface Placed<Row> {
   readonly column: Column<Row>;
   readonly cells: readonly string[];
+  /** The width of its longest text. */
+  readonly full: number;
   width: number;
 }
 
@@ -35,7 +42,8 @@ export function table<Row>(
 ): string {
   const all = columns.map((column) => {
     const cells = rows.map((row) => text(column.value(row)));
-    return { column, cells, width: Math.max(column.title.length, ...cells.map((cell) => cell.length)) };
+    const full = Math.max(column.title.length, ...cells.map((cell) => cell.length));
+    return { column, cells, full, width: full };
   });
   const shown = width === undefined ? all : narrowed(all, width);
   const line = (
@@ -69,10 +77,16 @@ function narrowed<Row>(all: readonly Placed<Row>[], available: number): readonly
   const over = (): number =>
     shown.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - available;
   /** The rightmost columns are the first to become narrower. */
-  const cut = (which: Column<Row>["shrinks"], least: number): void => {
+  const cut = (which: Column<Row>["shrinks"], least: (placed: Placed<Row>) => number): void => {
     for (const placed of shown.toReversed())
       if (placed.column.shrinks === which && over() > 0)
-        placed.width = Math.max(Math.min(placed.width, least), placed.width - over());
+        placed.width = Math.max(Math.min(placed.width, least(placed)), placed.width - over());
+  };
+  /** Columns that were cut get the room of those that were left out. */
+  const grow = (which: Column<Row>["shrinks"]): void => {
+    for (const placed of shown.toReversed())
+      if (placed.column.shrinks === which && over() < 0)
+        placed.width = Math.min(placed.full, placed.width - over());
   };
   const omit = (may: (placed: Placed<Row>) => boolean): void => {
     for (const placed of shown.toReversed())
@@ -80,12 +94,15 @@ function narrowed<Row>(all: readonly Placed<Row>[], available: number): readonly
   };
   if (over() > 0)
     shown = shown.filter(({ column, cells }) => !column.shrinks || cells.some((cell) => cell !== ""));
-  cut("first", narrowest);
+  cut("first", ({ column }) => column.least ?? narrowest);
+  cut("away", ({ column, full }) => column.least ?? full);
   omit(({ column }) => column.shrinks === "away");
-  cut(true, readable);
+  cut("first", () => narrowest);
+  cut(true, () => readable);
   omit(({ column }) => column.shrinks === "first");
-  cut(true, narrowest);
+  cut(true, () => narrowest);
   omit(() => true);
+  for (const which of [true, "first", "away"] as const) grow(which);
   const [only] = shown;
   if (only !== undefined && over() > 0) only.width = Math.max(1, available);
   return shown;

@@ -38,18 +38,21 @@ export function leaveProcess(engine: Engine): void {
 
 function onUncaught(error: unknown): void {
   const isHandled = process.listenerCount("uncaughtException") > 1;
-  reportUncaught(error, isHandled ? "the application handles it" : "the process ends");
+  reportUncaught(error, isHandled);
   if (isHandled || isDying) return;
   isDying = true;
   void die(currentCall()?.runs ?? [], error);
 }
 
-function reportUncaught(error: unknown, consequence: string): void {
+function reportUncaught(error: unknown, isHandled: boolean): void {
+  const consequence = isHandled ? "the application handles it" : "the process ends";
   const described = describeError(error);
   const call = currentCall();
   for (const run of call?.runs ?? []) {
     const when = run.state === "running" ? "in the handler of this job" : "of a job that had already ended";
-    call?.log.failure("error", run, described, `Uncaught error ${when}: ${consequence}`);
+    // The run of a process that ends fails with the same error, and that line has the stack.
+    const stack = isHandled || run.state !== "running";
+    call?.log.failure("error", run, described, `Uncaught error ${when}: ${consequence}`, { stack });
   }
   if (call !== undefined) return;
   for (const { log, openRuns } of engines) {

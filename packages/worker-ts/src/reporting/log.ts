@@ -28,6 +28,11 @@ const noJob = {
 
 const noError = { error_name: null, error: null, error_at: null };
 
+interface ErrorFieldOptions {
+  readonly stack?: boolean;
+  readonly masking?: Redactor;
+}
+
 /** Writes log lines. Whatever the logger throws, jobs go on. */
 export class WorkerLog {
   readonly #sink: Logger;
@@ -80,18 +85,22 @@ export class WorkerLog {
   }
 
   /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
-  failure(level: Level, run: Run, error: RunError | undefined, message: string): void {
-    this.job(level, run, error === undefined ? noError : this.errorFields(error, run.type.redactor), message);
+  failure(level: Level, run: Run, error: RunError | undefined, message: string, { stack = true } = {}): void {
+    const masking = run.type.redactor;
+    this.job(level, run, error === undefined ? noError : this.errorFields(error, { stack, masking }), message);
   }
 
-  /** The fields for an error. It is masked first, because its keys are not in the texts that are made of it. */
-  errorFields(thrown: RunError, masking: Redactor = redactor): object {
+  /**
+   * The fields for an error. It is masked first, because its keys are not in the texts that are made of it. Without
+   * `stack`, stacks are left out even if this worker shows them.
+   */
+  errorFields(thrown: RunError, { stack = true, masking = redactor }: ErrorFieldOptions = {}): object {
     const error = masking.fields(thrown) as unknown as RunError;
     return {
       error_name: error.name,
       error: failureLine(error),
       error_at: ownFrame(error) ?? null,
-      ...(this.#showsStacks ? { stack: failureTrace(error) } : {}),
+      ...(stack && this.#showsStacks ? { stack: failureTrace(error) } : {}),
     };
   }
 

@@ -59,6 +59,21 @@ describe.for([
   });
 });
 
+test("the log has the stack once, with the failure of the job, before the trace at the end", async ({
+  db,
+  forge,
+}) => {
+  const child = startCrashing(db.url, { LOG_STACKS: "1" });
+  const file = crashFile();
+  const id = await started(child, forge, "timer", file);
+  await writeFile(file, "");
+  expect(await child.ended).toEqual({ code: 1, signal: null });
+  expect(child.lines.filter(({ job_id, stack }) => job_id === id && stack !== undefined)).toMatchObject([
+    { message: expect.stringContaining("Job failed"), error: "lost control in a timer" },
+  ]);
+  expect(child.noise()).toMatch(/^TypeError: lost control in a timer\n +at .*crash\.ts/m);
+});
+
 test("an error that belongs to no job releases all of them, and the log lists them", async ({
   db,
   forge,

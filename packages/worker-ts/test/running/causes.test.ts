@@ -183,6 +183,7 @@ describe("the first own frame", () => {
   test("has the path alone in code without a function, and in full outside of the working directory", () => {
     expect(frame(`file://${here}/a%20b/mail.ts:3:5`)).toBe("a b/mail.ts:3:5");
     expect(frame("async send (/srv/app/mail.ts:3:5)")).toBe("async send (/srv/app/mail.ts:3:5)");
+    expect(frame("async file:///srv/app/mail.mjs:6:67")).toBe("/srv/app/mail.mjs:6:67");
     expect(frame("C:\\app\\mail.js:3:5")).toBe("C:\\app\\mail.js:3:5");
   });
 
@@ -195,5 +196,14 @@ describe("the first own frame", () => {
     const outer = { name: "Error", message: "x", stack: "Error: x\n    at node:net:1:1", cause: inner };
     expect(ownFrame(outer)).toBe("send (mail.ts:3:5)");
     expect(ownFrame({ name: "Error", message: "x" })).toBeUndefined();
+  });
+
+  test("is that of a member if an AggregateError has none", async () => {
+    const thrown: unknown = await Promise.any([Promise.reject(new Error("inner"))]).catch((error) => error);
+    expect(ownFrame(describeError(thrown))).toMatch(/causes\.test\.ts:\d+:\d+\)?$/);
+    const member = { name: "Error", message: "y", stack: `Error: y\n    at send (${here}/mail.ts:3:5)` };
+    expect(
+      ownFrame({ name: "AggregateError", message: "x", errors: [{ name: "Error", message: "z" }, member] }),
+    ).toBe("send (mail.ts:3:5)");
   });
 });
