@@ -87,7 +87,12 @@ export class WorkerLog {
   /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
   failure(level: Level, run: Run, error: RunError | undefined, message: string, { stack = true } = {}): void {
     const masking = run.type.redactor;
-    this.job(level, run, error === undefined ? noError : this.errorFields(error, { stack, masking }), message);
+    this.job(
+      level,
+      run,
+      error === undefined ? noError : this.errorFields(error, { stack, masking }),
+      message,
+    );
   }
 
   /**
