@@ -207,10 +207,11 @@ test("any error that a handler reports is kept as an object with message and att
     [{ message: null }, { message, attemptedAt: iso }],
     [[1, 2], { message, details: [1, 2], attemptedAt: iso }],
     [{ message: "日本 🦀" }, { message: "日本 🦀", attemptedAt: iso }],
-    [{ message: "é".repeat(100_000) }, { message: "é".repeat(2000), truncated: true, attemptedAt: iso }],
+    // A text without a blank loses the last 200 characters where it is cut, because they may be a part of a secret.
+    [{ message: "é".repeat(100_000) }, { message: "é".repeat(1800), truncated: true, attemptedAt: iso }],
     [
       { message: "m", stack: "s".repeat(20_000), more: [] },
-      { message: "m", stack: "s".repeat(2000), truncated: true, attemptedAt: iso },
+      { message: "m", stack: "s".repeat(1800), truncated: true, attemptedAt: iso },
     ],
   ];
   for (const [error, kept] of errors) {
