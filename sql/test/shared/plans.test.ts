@@ -31,7 +31,7 @@ describe("with plans made on empty tables, after each table has got 100,000 rows
   const calls: Call[] = [];
   let scans: string[] = [];
 
-  beforeAll(async () => {
+  async function measure(): Promise<void> {
     db = await cloneDatabase(inject("server"));
     await prepareTables(db);
     const session = await db.connect();
@@ -45,7 +45,16 @@ describe("with plans made on empty tables, after each table has got 100,000 rows
     await session.query("select pg_stat_force_next_flush()");
     const after = await sequentialReads(db);
     scans = [...after].filter(([table, rows]) => rows > (before.get(table) ?? 0)).map(([table]) => table);
-  });
+  }
+  beforeAll(async () => {
+    await measure();
+    if (!calls.some((call) => sequentialScans(call).length > 0)) return;
+    // On a busy server the session may lose its plans and plan again for full tables without statistics. So it has a
+    // second try; a plan from empty tables that does not stay good fails both times.
+    await db.drop();
+    calls.length = 0;
+    await measure();
+  }, 300_000);
   afterAll(() => db.drop());
 
   /**
