@@ -45,7 +45,7 @@ export function inspect(value: unknown, code: "refuse" | "drop"): Inspection {
   }
 }
 
-const notFinite = "Pass a finite number, or null if there is none.";
+const notFinite = "Pass a finite number, or null for no number.";
 
 function inspectObject(value: object, strict: boolean): Inspection {
   if (Array.isArray(value)) return inspectElements(value, strict);
@@ -66,7 +66,7 @@ function inspectObject(value: object, strict: boolean): Inspection {
 /** An object with its own JSON form. Only that of an invalid Date, which is null, is a loss. */
 function inspectConvertible(value: object): Inspection {
   return value instanceof Date && Number.isNaN(value.getTime())
-    ? lost("an invalid Date would be stored as null", "Pass a valid Date, or null if there is none.")
+    ? lost("an invalid Date would be stored as null", "Pass a valid Date, or null for no date.")
     : changed;
 }
 

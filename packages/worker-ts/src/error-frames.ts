@@ -9,7 +9,7 @@ const maxErrors = 20;
 /**
  * The first frame that is neither Node's, nor a dependency's, nor JobForge's, such as `send (handlers/mail.ts:12:9)`.
  * Looks into the causes and the members of an AggregateError if the error itself has no such frame: that of
- * `Promise.any()` has no frames at all. Undefined if there is none.
+ * `Promise.any()` has no frames at all. Undefined if no frame is found.
  */
 export function ownFrame(error: RunError): string | undefined {
   const found: unknown[] = [error];

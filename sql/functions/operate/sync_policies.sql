@@ -98,8 +98,8 @@ begin
     'updated_by', case when v_before.type = p_type then v_before.updated_by end);
 end $$;
 
--- Returns the keys in which a policy differs from a definition. p_last is what the definition in force says; null if
--- there is none. kept says why the difference stays; null: the definition is applied.
+-- Returns the keys in which a policy differs from a definition. p_last is what the definition in force says; null
+-- without such a definition. kept says why the difference stays; null: the definition is applied.
 create or replace function jobforge.differing_keys(
   p_policy jobforge.policies, p_wanted jsonb, p_last jsonb, p_older boolean, p_force boolean
 ) returns jobforge.policy_key[]

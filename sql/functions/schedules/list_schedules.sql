@@ -1,4 +1,4 @@
--- Returns one schedule of a tenant, by type and key or by its id; no row if there is none.
+-- Returns one schedule of a tenant, by type and key or by its id; no row if it does not exist.
 -- Who: the tenant itself, workers, operators. Locks nothing.
 create or replace function :"api_schema".jobforge_get_schedule(
   p_tenant_id uuid, p_type text default null, p_key text default null, p_schedule_id uuid default null

@@ -17,7 +17,7 @@ begin
   return v;
 end $$;
 
--- Does the same for a call that requires the schedule, by type and key or by its id: raises JF010 if there is none.
+-- Does the same for a call that requires the schedule, by type and key or by its id: raises JF010 if it does not exist.
 create or replace function jobforge.require_schedule_row(p_tenant_id uuid, p_type text, p_key text, p_id uuid)
 returns jobforge.schedules
 language plpgsql as $$

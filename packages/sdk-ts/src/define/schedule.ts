@@ -143,7 +143,7 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly anchor: Date | undefined;
   readonly jitter: string | undefined;
   readonly enabled: boolean;
-  /** The next due time; undefined if there is none, and for a dynamic schedule while a run is queued or running. */
+  /** The next due time; undefined after the last run, and for a dynamic schedule while a run is queued or running. */
   readonly nextRunAt: Date | undefined;
   /** The due time of the oldest run that is queued. For a dynamic schedule that is the next run. */
   readonly waitingSince: Date | undefined;

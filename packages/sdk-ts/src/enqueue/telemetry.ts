@@ -25,7 +25,7 @@ export function traced<O extends Partial<EnqueueOptions>>(options: O): O {
   return traceparent === undefined ? options : { ...options, traceparent };
 }
 
-/** The active span as a W3C header; undefined if there is none. */
+/** The active span as a W3C header; undefined without an active span. */
 function activeTraceparent(): string | undefined {
   const api = (globalThis as { [apiKey]?: OpenTelemetry })[apiKey];
   const span = api?.context?.active().getValue(spanKey) as Span | undefined;

@@ -96,7 +96,7 @@ export interface ScheduleRunsOptions extends OfTenant, PageOptions {
 
 /**
  * A schedule is named by its job, its key (or its id) and its tenant. Calls that need an existing schedule reject with
- * a ScheduleNotFoundError if there is none.
+ * a ScheduleNotFoundError if the schedule does not exist.
  */
 export class Schedules {
   readonly #transport: Transport;
