@@ -106,6 +106,10 @@ async function enqueue(ask: Ask): Promise<string[]> {
       { type: "steered" },
     ],
   });
+  await ask("enqueue_each", {
+    p_tenant_id: tenant,
+    p_jobs: [{ type: "each" }, { type: "each", priority: 1e9 }],
+  });
   await ask("wake_workers", { p_wakes: { a: null, later } });
   return [first.id, ...more.map(({ id }) => id)];
 }

@@ -6,6 +6,7 @@ language sql stable as $$
   values
     ('jobforge_enqueue_job', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'::text[]),
     ('jobforge_enqueue_jobs', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_enqueue_each', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_claim_jobs', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_heartbeat_job', 'api', '{jobforge_worker,jobforge_operator}'),
     ('jobforge_complete_job', 'api', '{jobforge_worker,jobforge_operator}'),

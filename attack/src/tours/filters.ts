@@ -212,6 +212,7 @@ export function randomJson(random: Random, depth = 0): unknown {
 const functions = [
   "enqueue_job",
   "enqueue_jobs",
+  "enqueue_each",
   "list_jobs",
   "cancel_jobs",
   "ensure_schedule",

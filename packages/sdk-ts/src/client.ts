@@ -12,8 +12,11 @@ import {
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
+import { enqueueOne } from "./enqueue/enqueue-one.ts";
+import { type BulkCounts, enqueueStream, type StreamOptions } from "./enqueue/enqueue-stream.ts";
+import type { Gatherer } from "./enqueue/gather.ts";
 import { checkPayload } from "./enqueue/payload.ts";
-import { jobArguments, prepareJob } from "./enqueue/prepare.ts";
+import { prepareJob } from "./enqueue/prepare.ts";
 import { traced } from "./enqueue/telemetry.ts";
 import type { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
@@ -50,12 +53,14 @@ import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
-import { bounds, type EnqueueOutcome } from "./words.ts";
+import { bounds } from "./words.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;
   /** Absent in a transaction: its commit sends the notification. */
   readonly waker?: Waker | undefined;
+  /** Absent if each enqueue is a statement of its own, as in a transaction. */
+  readonly gatherer?: Gatherer | undefined;
   /** The client that handles use, because this one ends with its transaction. */
   readonly root?: JobForgeClient | undefined;
 }
@@ -87,6 +92,7 @@ export class JobForgeClient {
   readonly installation: Installation;
   readonly #signals: DoneSignals;
   readonly #waker: Waker | undefined;
+  readonly #gatherer: Gatherer | undefined;
   readonly #root: JobForgeClient | undefined;
 
   constructor(transport: Transport, parts: ClientParts) {
@@ -106,13 +112,16 @@ export class JobForgeClient {
     this.installation = new Installation(transport);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
+    this.#gatherer = parts.gatherer;
     this.#root = parts.root;
   }
 
   /**
    * Enqueues one job and returns a handle with its outcome: `created`, `existing` (another job has the key and is
-   * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first. In a
-   * transaction, the call is sent before this method returns, unless the schema is asynchronous.
+   * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first. Calls
+   * that are made at the same time are sent together, and each has its own outcome or error; see `gather` in the
+   * options of JobForge. In a transaction, the call is sent by itself and before this method returns, unless the schema
+   * is asynchronous.
    */
   async enqueue<D extends JobDefinition>(
     job: D,
@@ -127,12 +136,8 @@ export class JobForgeClient {
     const ready = prepareJob(job, input, traced(options));
     // No await in the usual case: in a transaction, the call must be sent before the caller can end it.
     const prepared = ready instanceof Promise ? await ready : ready;
-    const follows = this.#waker !== undefined && !this.#waker.leads(job.type);
-    const row = await this.transport.call<EnqueuedRow>("jobforge_enqueue_job", {
-      ...jobArguments(prepared),
-      p_notify: follows ? false : undefined,
-    });
-    if (follows) this.#waker?.follow(job.type, dueOf(options, row));
+    const row = await (this.#gatherer?.enqueue(prepared) ??
+      enqueueOne(this.transport, this.#waker, prepared));
     const { outcome, ...columns } = row;
     return new EnqueuedJob<D>(this.#root ?? this, job, {
       id: row.id,
@@ -167,6 +172,21 @@ export class JobForgeClient {
   ): Promise<{ -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> | undefined }> {
     const handles = await this.#enqueueAll(jobs, shared, true);
     return handles as { -readonly [K in keyof Ds]: EnqueuedJob<Ds[K]> | undefined };
+  }
+
+  /**
+   * Enqueues any number of jobs of an iterable, such as the rows of a large file, with little memory: jobs are read,
+   * checked and sent in parts of up to 5,000 jobs, two at a time. Each part is a commit of its own. At an error it
+   * stops reading, waits for the part that is under way and rejects. The parts before stay enqueued, so give the jobs
+   * idempotency keys to be able to repeat the call. Returns how many jobs had each outcome. `onProgress` gets the same
+   * numbers after each commit.
+   */
+  async enqueueStream(
+    jobs: Iterable<NewJob> | AsyncIterable<NewJob>,
+    options: StreamOptions = {},
+  ): Promise<BulkCounts> {
+    requireObject(options, "options", "Pass options such as { tenantId }.");
+    return await enqueueStream(this.transport, jobs, traced(options));
   }
 
   async #enqueueAll(
@@ -324,18 +344,6 @@ export class TransactionClient extends JobForgeClient {
     super(transport, parts);
     this.schedules = new TransactionSchedules(transport);
   }
-}
-
-interface EnqueuedRow {
-  readonly id: string;
-  readonly outcome: EnqueueOutcome;
-  readonly status: string | null;
-  readonly run_at?: string;
-}
-
-/** When an enqueued job is due; undefined for now. */
-function dueOf({ runAt, delayMs }: EnqueueOptions, { run_at }: EnqueuedRow): Date | undefined {
-  return delayMs === undefined || run_at === undefined ? runAt : new Date(run_at);
 }
 
 function checkReference(id: string, reference: OfTenant): void {

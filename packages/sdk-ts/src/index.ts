@@ -18,6 +18,7 @@ export type * from "./define/definition.ts";
 export type * from "./define/schedule.ts";
 export { checkInput, checkOutput, typed } from "./define/schema.ts";
 export type { NewJob } from "./enqueue/enqueue-many.ts";
+export type { BulkCounts, StreamOptions } from "./enqueue/enqueue-stream.ts";
 export { jobJson, type PreparedJob, prepareJob } from "./enqueue/prepare.ts";
 export * from "./errors.ts";
 export type { AuditEntry, AuditLog, AuditOptions } from "./groups/audit.ts";
@@ -50,7 +51,7 @@ export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
-export { JobForge, type JobForgeOptions } from "./job-forge.ts";
+export { type GatherOptions, JobForge, type JobForgeOptions } from "./job-forge.ts";
 export { cutText, type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 export type * from "./jobs/job.ts";
@@ -90,6 +91,7 @@ export type {
   Transaction,
 } from "./transport/transactions.ts";
 export type {
+  Call,
   CallArguments,
   CallOptions,
   ListenEvents,

@@ -1,12 +1,13 @@
 /** The client that an application creates: over Postgres or HTTP, with the transactions of the application. */
 import { checkKnown, checkTimeout, requireObject } from "./arguments.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
+import { Gatherer } from "./enqueue/gather.ts";
 import { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { DoneSignals } from "./jobs/wait.ts";
 import { knownOptions } from "./option-names.ts";
 import { type HttpOptions, httpTransport } from "./transport/http.ts";
-import { isClient } from "./transport/postgres/pg.ts";
+import { isClient, isPool } from "./transport/postgres/pg.ts";
 import {
   type PostgresOptions,
   postgresTransport,
@@ -16,16 +17,26 @@ import {
 import { executorOf, type Transaction } from "./transport/transactions.ts";
 import type { CallOptions, Transport } from "./transport/transport.ts";
 
-export type JobForgeOptions =
-  | (Omit<PostgresOptions, "database"> & {
-      /** A URL, a `pg.Pool`, or a connected `pg.Client`. */
-      readonly database: PostgresOptions["database"] | undefined;
-    })
-  | HttpOptions
-  | {
-      /** Your own transport. */
-      readonly transport: Transport;
-    };
+export interface GatherOptions {
+  /**
+   * False sends each `enqueue` as a statement of its own. By default, calls that are made at the same time are sent
+   * together. A single `pg.Client` never gathers, because it may be in a transaction of the application.
+   */
+  readonly gather?: boolean | undefined;
+}
+
+export type JobForgeOptions = GatherOptions &
+  (
+    | (Omit<PostgresOptions, "database"> & {
+        /** A URL, a `pg.Pool`, or a connected `pg.Client`. */
+        readonly database: PostgresOptions["database"] | undefined;
+      })
+    | HttpOptions
+    | {
+        /** Your own transport. */
+        readonly transport: Transport;
+      }
+  );
 
 /**
  * The client. Create one per process and close it at the end, or declare it with `await using`. With a URL, the first
@@ -35,15 +46,18 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
   readonly #options: JobForgeOptions;
   readonly #signals: DoneSignals;
   readonly #waker: Waker;
+  readonly #gatherer: Gatherer | undefined;
 
   constructor(options: JobForgeOptions) {
     const transport = transportOf(options);
     const signals = new DoneSignals(transport);
     const waker = new Waker(transport);
-    super(transport, { signals, waker });
+    const gatherer = gathers(options, transport) ? new Gatherer(transport, waker) : undefined;
+    super(transport, { signals, waker, gatherer });
     this.#options = options;
     this.#signals = signals;
     this.#waker = waker;
+    this.#gatherer = gatherer;
   }
 
   /**
@@ -74,6 +88,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
 
   /** Closes what this client opened. A pool or client that it was given stays open. */
   async close(): Promise<void> {
+    await this.#gatherer?.settled();
     await this.#waker.flush();
     await this.#signals.close();
     await this.transport.close();
@@ -93,6 +108,7 @@ const optionNames: readonly string[] = [
   "schema",
   "timeoutMs",
   "nameTenant",
+  "gather",
   "apiKey",
   "headers",
   "fetch",
@@ -111,6 +127,16 @@ const optionAliases: Readonly<Record<string, string>> = {
 };
 
 const optionsHint = "Pass { database: process.env.DATABASE_URL }, or { url, token } to use HTTP.";
+
+/** A call in a transaction of the application must be sent at once, and its error must not concern other calls. */
+function gathers(options: JobForgeOptions, transport: Transport): boolean {
+  const { gather = true } = options;
+  if (typeof gather !== "boolean")
+    throw new InvalidArgumentError("Invalid argument: gather must be true or false", { field: "gather" });
+  const database = "database" in options ? options.database : undefined;
+  const isOneClient = typeof database === "object" && !isPool(database);
+  return gather && !isOneClient && transport.isTransaction !== true;
+}
 
 function transportOf(options: JobForgeOptions): Transport {
   requireObject(options, "options", optionsHint);

@@ -25,6 +25,7 @@ describe.each(transports)("over %s", (transport) => {
     const { transport: through } = await connect(transport, app);
     const sent: string[] = [];
     const forge = new JobForge({
+      gather: false,
       transport: {
         call: (name, args, options) => {
           sent.push(`${name} ${args["p_notify"] ?? true}`);

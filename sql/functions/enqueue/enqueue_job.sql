@@ -63,13 +63,10 @@ begin
       perform require_room(p_tenant_id, 0);
     end if;
   end if;
-  if v_made.outcome = 'created' then
-    select to_jsonb(j) into v_columns from live_jobs j where j.id = v_made.id;
-  else
-    select to_jsonb(j) into v_columns from find_job(v_made.id) j;
+  if v_made.outcome <> 'created' then
+    return existing_document(p_tenant_id,
+      jsonb_build_object('type', p_type, 'idempotency_key', p_idempotency_key), v_made.id, v_made.outcome);
   end if;
-  -- A job whose type keeps no history may be forgotten while its key still exists.
-  v_columns := coalesce(v_columns, jsonb_build_object(
-    'id', v_made.id, 'tenant_id', p_tenant_id, 'type', p_type, 'idempotency_key', p_idempotency_key, 'status', null));
-  return v_columns || jsonb_build_object('outcome', v_made.outcome);
+  select to_jsonb(j) || '{"outcome": "created"}' into v_columns from live_jobs j where j.id = v_made.id;
+  return v_columns;
 end $$;

@@ -17,9 +17,9 @@ export type BulkOutcome =
   | { readonly id: string; readonly outcome: EnqueueOutcome }
   | { readonly id: null; readonly outcome: "rejected" };
 
-const maxJobs = 5000;
+export const maxJobs = 5000;
 /** Servers accept requests of 8 MiB. Names, commas and the other arguments count as well. */
-const maxBytes = 7 * 1024 * 1024;
+export const maxBytes: number = 7 * 1024 * 1024;
 
 /**
  * Checks all jobs before the first is sent. The error of the first mistake names its job, such as `jobs[3].payload`.
@@ -37,17 +37,26 @@ export function prepareJobs(
   const found: (PreparedJob | Promise<PreparedJob>)[] = [];
   let waits = false;
   for (const [index, each] of (jobs as readonly NewJob[]).entries()) {
-    const { job, input, ...own } = requireObject(each, `jobs[${index}]`, "Pass { job, input, … }.");
-    if ("payload" in own)
-      throw new InvalidArgumentError(`Invalid argument: jobs[${index}].payload is not a known option`, {
-        field: `jobs[${index}].payload`,
-        hint: "Did you mean input? Pass { job, input, … }.",
-      });
-    const one = prepareJob(job, input, merged(shared, own), `jobs[${index}].`);
+    const one = prepareOne(each, shared, index);
     waits ||= one instanceof Promise;
     found.push(one);
   }
   return waits ? Promise.all(found) : (found as PreparedJob[]);
+}
+
+/** Checks the job at an index of the caller's list. */
+export function prepareOne(
+  each: NewJob,
+  shared: Partial<EnqueueOptions>,
+  index: number,
+): PreparedJob | Promise<PreparedJob> {
+  const { job, input, ...own } = requireObject(each, `jobs[${index}]`, "Pass { job, input, … }.");
+  if ("payload" in own)
+    throw new InvalidArgumentError(`Invalid argument: jobs[${index}].payload is not a known option`, {
+      field: `jobs[${index}].payload`,
+      hint: "Did you mean input? Pass { job, input, … }.",
+    });
+  return prepareJob(job, input, merged(shared, own), `jobs[${index}].`);
 }
 
 /** A job's own options over the shared ones. An own option that is undefined does not count. */
@@ -69,34 +78,36 @@ interface Chunk {
 /**
  * Enqueues prepared jobs. If several calls are needed, a transport with transactions makes them in one, so that all
  * jobs are enqueued or none. With `partial`, jobs that quotas have no room for are rejected and the others are
- * enqueued.
+ * enqueued. `first` is the index of the first job in the caller's list.
  */
 export async function enqueuePrepared(
   transport: Transport,
   jobs: readonly PreparedJob[],
   partial: boolean,
+  first = 0,
 ): Promise<BulkOutcome[]> {
-  const chunks = cut(jobs);
+  const chunks = cut(jobs, first);
   const outcomes: BulkOutcome[] = new Array(jobs.length);
-  const send = async (through: Transport, some: readonly Chunk[]): Promise<void> => {
-    for (const chunk of some) {
-      const sent = await sendChunk(through, chunk, partial);
-      for (const [index, place] of chunk.places.entries()) {
-        const outcome = sent[index];
-        if (outcome !== undefined) outcomes[place] = outcome;
-      }
+  const send = async (through: Transport, chunk: Chunk): Promise<void> => {
+    const sent = await sendChunk(through, chunk, partial);
+    for (const [index, place] of chunk.places.entries()) {
+      const outcome = sent[index];
+      if (outcome !== undefined) outcomes[place - first] = outcome;
     }
   };
+  const oneByOne = async (through: Transport): Promise<void> => {
+    for (const chunk of chunks) await send(through, chunk);
+  };
   // In the caller's transaction, all calls are sent before the caller can end the transaction.
-  if (transport.isTransaction) await Promise.all(chunks.map((chunk) => send(transport, [chunk])));
+  if (transport.isTransaction) await Promise.all(chunks.map((chunk) => send(transport, chunk)));
   else if (chunks.length > 1 && transport.transaction !== undefined)
-    await transport.transaction((_, inside) => send(inside, chunks));
-  else await send(transport, chunks);
+    await transport.transaction((_, inside) => oneByOne(inside));
+  else await oneByOne(transport);
   return outcomes;
 }
 
 /** Splits jobs into calls. The kernel requires one tenant per call. */
-function cut(jobs: readonly PreparedJob[]): Chunk[] {
+function cut(jobs: readonly PreparedJob[], first: number): Chunk[] {
   const chunks: Chunk[] = [];
   const open = new Map<string, Chunk>();
   for (const [place, job] of jobs.entries()) {
@@ -109,7 +120,7 @@ function cut(jobs: readonly PreparedJob[]): Chunk[] {
       open.set(job.tenantId, chunk);
     }
     chunk.texts.push(text);
-    chunk.places.push(place);
+    chunk.places.push(first + place);
     chunk.bytes += bytes;
   }
   return chunks;

@@ -7,7 +7,7 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import { JsonText } from "../../json.ts";
 import { type ApiFunction, apiFunctions } from "../functions.ts";
-import type { CallArguments } from "../transport.ts";
+import type { Call, CallArguments } from "../transport.ts";
 
 export interface Statement {
   readonly text: string;
@@ -22,14 +22,29 @@ export interface StatementOptions {
 }
 
 export interface Statements {
-  call(name: string, args: CallArguments): Statement;
+  /** `offset` is the number of parameters before those of the call. */
+  call(name: string, args: CallArguments, offset?: number): Statement;
+}
+
+/**
+ * Several calls as one statement, which makes them in order. Its rows have the place of the call in a column `place`.
+ * All calls must name a tenant, or none of them.
+ */
+export function together(written: Statements, calls: readonly Call[]): Statement {
+  const values: (string | null)[] = [];
+  const texts = calls.map(({ name, args }, place) => {
+    const { text, values: own } = written.call(name, args, values.length);
+    values.push(...own);
+    return `select ${place} as place, c.* from (${text}) c`;
+  });
+  return { text: texts.join(" union all "), values };
 }
 
 export function statements(options: StatementOptions): Statements {
   const schema = quoteIdentifier(options.schema);
   const texts = new Map<string, string>();
   return {
-    call: (name, args) => {
+    call: (name, args, offset = 0) => {
       const called = apiFunctions.get(name) ?? failUnknown(`There is no function ${name}`, name);
       const given = Object.keys(args).filter((parameter) => args[parameter] !== undefined);
       const values = given.map((parameter) =>
@@ -37,10 +52,11 @@ export function statements(options: StatementOptions): Statements {
       );
       const tenant = options.nameTenant && called.namesTenant ? values[given.indexOf("p_tenant_id")] : null;
       const first = tenant ? [tenant] : [];
-      const key = `${name} ${given.join()} ${first.length}`;
+      const key = `${name} ${given.join()} ${first.length} ${offset}`;
       let text = texts.get(key);
       if (text === undefined) {
-        text = withTenant(first, resultOf(called, callText(schema, name, called, given, first.length)));
+        const before = offset + first.length;
+        text = withTenant(first, offset + 1, resultOf(called, callText(schema, name, called, given, before)));
         texts.set(key, text);
       }
       return { text, values: [...first, ...values] };
@@ -79,17 +95,17 @@ function resultOf(called: ApiFunction, call: string): string {
 }
 
 /**
- * The statement that selects an expression. With a tenant, which is then the first parameter, the statement sets
+ * The statement that selects an expression. With a tenant, which is the parameter number `place`, the statement sets
  * `app.tenant_id` while the expression is evaluated, and restores it afterwards. A tenant that the session or
  * transaction has set itself stays, as a guard. A login with `jobforge_app` needs the setting; others are not affected.
  * `offset 0` makes Postgres read the setting before it is changed.
  */
-function withTenant(tenant: readonly string[], expression: string): string {
+function withTenant(tenant: readonly string[], place: number, expression: string): string {
   if (tenant.length === 0) return `select ${expression} as result`;
   return (
     `select pg_catalog.set_config('app.tenant_id', ` +
-    `case when s.before operator(pg_catalog.=) '' then $1 else s.before end, true), ${expression} as result, ` +
-    `pg_catalog.set_config('app.tenant_id', s.before, true) ` +
+    `case when s.before operator(pg_catalog.=) '' then $${place} else s.before end, true) as named, ` +
+    `${expression} as result, pg_catalog.set_config('app.tenant_id', s.before, true) as restored ` +
     `from (select coalesce(pg_catalog.current_setting('app.tenant_id', true), '') as before offset 0) s`
   );
 }

@@ -6,11 +6,11 @@ import { withDeadline } from "../../deadline.ts";
 import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../../errors.ts";
 import { defaultTimeoutMs } from "../../words.ts";
 import { fromDriverError } from "../error-mapping.ts";
-import type { CallOptions, Transport } from "../transport.ts";
+import type { Call, CallArguments, CallOptions, Transport } from "../transport.ts";
 import { type Connections, connectionsOf, type Lent } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";
-import { type Statement, type Statements, statements } from "./statement.ts";
+import { type Statement, type Statements, statements, together } from "./statement.ts";
 import { checkDatabaseUrl } from "./url.ts";
 
 export interface PostgresOptions {
@@ -42,11 +42,18 @@ export function postgresTransport(options: PostgresOptions): Transport {
     throw new InvalidArgumentError("database must be a URL, a pg.Pool or a pg.Client", { field: "database" });
   const connections = connectionsOf(database, options.pool ?? {});
   const written = statementsFor(options);
-  const execute = <T>(statement: Statement, what: string, call: CallOptions = {}): Promise<T> =>
-    executeOn<T>(connections, statement, what, { timeoutMs, ...call });
+  const execute = <T>(
+    statement: Statement,
+    what: string,
+    read: (result: Rows) => T,
+    call: CallOptions = {},
+  ): Promise<T> => executeOn(connections, statement, what, read, { timeoutMs, ...call });
   const { another } = connections;
   return {
-    call: async (name, args, call) => execute(written.call(name, args), name, call),
+    call: async <T>(name: string, args: CallArguments, call?: CallOptions) =>
+      execute(written.call(name, args), name, resultIn<T>, call),
+    callTogether: async <T>(calls: readonly Call[], call?: CallOptions) =>
+      execute(together(written, calls), calls[0]?.name ?? "nothing", resultsIn<T>, call),
     listen:
       another === undefined || poolMode === "transaction"
         ? undefined
@@ -88,6 +95,7 @@ function executeOn<T>(
   connections: Connections,
   statement: Statement,
   what: string,
+  read: (result: Rows) => T,
   options: CallOptions,
 ): Promise<T> {
   let abandoned = false;
@@ -109,7 +117,7 @@ function executeOn<T>(
     try {
       const result = await running;
       if (!abandoned) lent.release(false);
-      return resultIn<T>(result);
+      return read(result);
     } catch (error) {
       const reason = fromDriverError(error);
       if (!abandoned) lent.release(isBroken(reason));
@@ -119,8 +127,25 @@ function executeOn<T>(
   return withDeadline(what, options, work(), () => abandon());
 }
 
-function resultIn<T>({ rows }: Pick<PgQueryResult, "rows">): T {
-  const [row] = rows as readonly { readonly result: string | null }[];
+type Rows = Pick<PgQueryResult, "rows">;
+
+interface ResultRow {
+  readonly result: string | null;
+  /** The place of a call among those of its statement. */
+  readonly place?: number;
+}
+
+function resultIn<T>({ rows }: Rows): T {
+  return resultOf<T>((rows as readonly ResultRow[])[0]);
+}
+
+function resultsIn<T>({ rows }: Rows): T[] {
+  const results: T[] = [];
+  for (const row of rows as readonly ResultRow[]) results[Number(row.place)] = resultOf<T>(row);
+  return results;
+}
+
+function resultOf<T>(row: ResultRow | undefined): T {
   // The result of a void function is an empty text.
   return (row?.result ? JSON.parse(row.result) : null) as T;
 }
