@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { withoutHistory } from "../src/driver/peers.ts";
 import { readOptions } from "../src/options.ts";
 import { chartsOf } from "../src/report/charts.ts";
 import { jsonReport } from "../src/report/json.ts";
@@ -49,11 +50,31 @@ describe("the report", () => {
   });
 
   test("judges targets by ratios of this run, and shows which were not measured", () => {
+    const target = "burn-down with history: at least 1.6× pg-boss";
     const judged = judge(results);
-    expect(judged.find(({ text }) => text.includes("8× pg-boss"))).toMatchObject({ measured: 10, met: true });
+    expect(judged.find(({ text }) => text === target)).toMatchObject({ measured: 10, met: true });
     expect(judged.find(({ text }) => text.includes("graphile-worker"))?.met).toBeUndefined();
-    const slow = judge(runResults(cell("burn-down-1", rounds("jobforge", 70), rounds("pg-boss", 10))));
-    expect(slow.find(({ text }) => text.includes("8× pg-boss"))).toMatchObject({ measured: 7, met: false });
+    const slow = judge(runResults(cell("burn-down-1", rounds("jobforge", 15), rounds("pg-boss", 10))));
+    expect(slow.find(({ text }) => text === target)).toMatchObject({ measured: 1.5, met: false });
+  });
+
+  test("judges the server's time by the cost per job", () => {
+    const costing = (contestant: string, serverCpuSeconds: number) => ({
+      contestant,
+      outcomes: [{ figures: { p50: 1 }, cost: { serverCpuSeconds } }],
+    });
+    const judged = judge(
+      runResults(cell("steady-500", costing("jobforge", 0.0006), costing("river", 0.0005))),
+    );
+    const target = judged.find(({ text }) => text.includes("server time per job: at most 1× river"));
+    expect(target?.measured).toBeCloseTo(1.2);
+    expect(target?.met).toBe(false);
+  });
+
+  test("compares JobForge without history with a peer that deletes jobs", () => {
+    const both = cell("burn-down-1", rounds(withoutHistory, 24), rounds("graphile-worker", 10));
+    const target = judge(runResults(both)).find(({ text }) => text.startsWith("burn-down without history"));
+    expect(target).toMatchObject({ measured: 2.4, met: true });
   });
 
   test("compares bulk enqueue with the fastest peer only", () => {
@@ -156,7 +177,7 @@ describe("a chart", () => {
 
   test("is drawn only if its cells were measured", () => {
     expect(chartsOf(results).map(({ file }) => file)).toEqual(["burn-down.svg"]);
-    const two = runResults(burn, cell("burn-down-8", rounds("jobforge", 600), rounds("pg-boss", 60)));
+    const two = runResults(burn, cell("burn-down-16", rounds("jobforge", 600), rounds("pg-boss", 60)));
     expect(chartsOf(two).map(({ file }) => file)).toEqual(["burn-down.svg", "scaling.svg"]);
   });
 });

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { steadyRates } from "../workloads/rates.ts";
 import type { Command } from "./contestant-process.ts";
 import { nodeForPeers, peersFolder } from "./install.ts";
 
@@ -27,26 +28,40 @@ export interface Peer {
   readonly finished?: Copies;
   /** An older version. Only the full run measures it, and only in workloads in which all contestants take part. */
   readonly fullOnly?: boolean;
+  /** The ids of the only workloads in which it takes part. */
+  readonly only?: readonly string[];
 }
 
 const both = ["best", "default"] as const;
 const river = { table: "river_job" };
 
+/** JobForge deletes succeeded jobs, as some peers do. */
+export const withoutHistory = "jobforge without history";
+
 export const jobforge: Peer = {
   name: "jobforge",
   store: "postgres",
   settings: ["best"],
-  // The peers need a newer Node than JobForge, and all contestants use the same. Without peers, any Node will do.
-  launch: async () => ({
-    command: nodeForPeers() ?? process.execPath,
-    args: ["--import", "tsx", fileURLToPath(new URL("../contestants/jobforge.ts", import.meta.url))],
-  }),
+  launch: async () => launchJobForge(),
   live: { table: "jobforge.jobs", own: { id: "jobforge.new_id()" } },
   finished: { table: "jobforge.archive", own: { id: "jobforge.new_id()" } },
 };
 
+/** The peers need a newer Node than JobForge, and all contestants use the same. Without peers, any Node will do. */
+function launchJobForge(...args: readonly string[]): Command {
+  const file = fileURLToPath(new URL("../contestants/jobforge.ts", import.meta.url));
+  return { command: nodeForPeers() ?? process.execPath, args: ["--import", "tsx", file, ...args] };
+}
+
 export const peers: readonly Peer[] = [
   jobforge,
+  {
+    name: withoutHistory,
+    store: "postgres",
+    settings: ["best"],
+    launch: async () => launchJobForge("without-history"),
+    only: ["burn-down-1", ...steadyRates.map((rate) => `steady-${rate}`)],
+  },
   {
     ...onNode("graphile-worker", "graphile-worker.js", "graphile-worker"),
     live: { table: "graphile_worker._private_jobs" },

@@ -70,8 +70,10 @@ export async function run(server: BenchServer, options: RunOptions): Promise<Run
   const contestants = await gather(arena, options, missing);
   const cells: CellResults[] = [];
   for (const workload of options.workloads) {
-    const field = contestants.filter((contestant) =>
-      takesPart(contestant, options.quick && workload.quick ? workload.quick : workload.field),
+    const field = contestants.filter(
+      (contestant) =>
+        contestant.peer.only?.includes(workload.id) !== false &&
+        takesPart(contestant, options.quick && workload.quick ? workload.quick : workload.field),
     );
     cells.push(...(await play(arena, workload, field, options)));
     await arena.disperse();

@@ -1,12 +1,14 @@
 /** The targets, as ratios within one run, and whether a run meets them. */
-import type { RunResults } from "../driver/run.ts";
-import { figureOf } from "./statistics.ts";
+import type { CounterName } from "../driver/costs.ts";
+import { withoutHistory } from "../driver/peers.ts";
+import type { Result, RunResults } from "../driver/run.ts";
+import { costOf, figureOf } from "./statistics.ts";
 
 export interface Target {
   readonly text: string;
   readonly wanted: number;
   readonly better: "higher" | "lower";
-  measure(median: MedianOf): number | undefined;
+  measure(results: Measured): number | undefined;
 }
 
 export interface Judged {
@@ -18,28 +20,54 @@ export interface Judged {
   readonly met?: boolean;
 }
 
-/** The median of a contestant's figure in a cell. */
-type MedianOf = (cell: string, contestant: string, figure?: string) => number | undefined;
+interface Measured {
+  /** The median of a contestant's figure in a cell. */
+  figure(cell: string, contestant: string, key?: string): number | undefined;
+  /** The median of a contestant's cost per job in a cell. */
+  cost(cell: string, contestant: string, name: CounterName): number | undefined;
+}
 
 function ratio(above: number | undefined, below: number | undefined): number | undefined {
   return above === undefined || below === undefined || below === 0 ? undefined : above / below;
 }
 
-function burnDown(peer: string, wanted: number): Target {
+/** A rate of JobForge against that of a peer. */
+function faster(text: string, cell: string, peer: string, wanted: number, ours = "jobforge"): Target {
   return {
-    text: `burn-down at least ${wanted}× ${peer}`,
+    text: `${text}: at least ${wanted}× ${peer}`,
     wanted,
     better: "higher",
-    measure: (median) => ratio(median("burn-down-1", "jobforge"), median("burn-down-1", peer)),
+    measure: ({ figure }) => ratio(figure(cell, ours), figure(cell, peer)),
   };
 }
 
-function keeps(text: string, cell: string, clean: string): Target {
+/** A wait of JobForge against that of a peer. */
+function sooner(text: string, cell: string, key: "p50" | "p99", wanted: number): Target {
   return {
-    text: `${text} at least 0.8 of the clean rate`,
-    wanted: 0.8,
+    text: `${text}: at most ${wanted}× graphile-worker`,
+    wanted,
+    better: "lower",
+    measure: ({ figure }) => ratio(figure(cell, "jobforge", key), figure(cell, "graphile-worker", key)),
+  };
+}
+
+/** The server's time for a job of JobForge against that of a peer. */
+function cheaper(text: string, cell: string, peer: string, wanted: number): Target {
+  return {
+    text: `${text}, server time per job: at most ${wanted}× ${peer}`,
+    wanted,
+    better: "lower",
+    measure: ({ cost }) =>
+      ratio(cost(cell, "jobforge", "serverCpuSeconds"), cost(cell, peer, "serverCpuSeconds")),
+  };
+}
+
+function keeps(text: string, cell: string, clean: string, wanted = 0.8): Target {
+  return {
+    text: `${text} at least ${wanted} of the clean rate`,
+    wanted,
     better: "higher",
-    measure: (median) => ratio(median(cell, "jobforge"), median(clean, "jobforge")),
+    measure: ({ figure }) => ratio(figure(cell, "jobforge"), figure(clean, "jobforge")),
   };
 }
 
@@ -53,25 +81,52 @@ const bulkPeers = [
 ];
 
 export const targets: readonly Target[] = [
-  burnDown("graphile-worker", 3),
-  burnDown("bullmq on redis", 3),
-  burnDown("pg-boss", 8),
-  burnDown("river", 1),
+  cheaper("500 jobs a second", "steady-500", "river", 1),
+  cheaper("500 jobs a second", "steady-500", "graphile-worker", 0.6),
+  sooner("500 jobs a second, median wait", "steady-500", "p50", 1),
+  sooner("500 jobs a second, p99 of waits", "steady-500", "p99", 1),
+  sooner("idle wake-up, median", "wake-up", "p50", 0.7),
+  faster("single enqueues, 50 at a time", "enqueue-50", "river", 3),
+  faster("single enqueues, 50 at a time", "enqueue-50", "bullmq on redis", 0.8),
   {
-    text: "bulk enqueue at least 1.5× the best peer",
-    wanted: 1.5,
+    text: "bulk enqueue: at least 1.1× the best peer",
+    wanted: 1.1,
     better: "higher",
-    measure: (median) => {
-      const rates = bulkPeers.flatMap((peer) => median("enqueue-bulk", peer) ?? []);
-      return rates.length === 0 ? undefined : ratio(median("enqueue-bulk", "jobforge"), Math.max(...rates));
+    measure: ({ figure }) => {
+      const rates = bulkPeers.flatMap((peer) => figure("enqueue-bulk", peer) ?? []);
+      return rates.length === 0 ? undefined : ratio(figure("enqueue-bulk", "jobforge"), Math.max(...rates));
     },
   },
+  faster("burn-down without history", "burn-down-1", "graphile-worker", 1.2, withoutHistory),
+  faster("burn-down with history", "burn-down-1", "river", 1.8),
+  faster("burn-down with history", "burn-down-1", "pg-boss", 1.6),
+  faster("burn-down with history", "burn-down-1", "graphile-worker", 1),
   {
-    text: "idle wake-up at most 0.5× graphile-worker",
-    wanted: 0.5,
+    text: "8 processes, server time per job: at most 1.4× one process",
+    wanted: 1.4,
     better: "lower",
-    measure: (median) =>
-      ratio(median("wake-up", "jobforge", "p50"), median("wake-up", "graphile-worker", "p50")),
+    measure: ({ cost }) =>
+      ratio(
+        cost("burn-down-8", "jobforge", "serverCpuSeconds"),
+        cost("burn-down-1", "jobforge", "serverCpuSeconds"),
+      ),
+  },
+  keeps("8 processes keep", "burn-down-8", "burn-down-1", 0.9),
+  cheaper("handlers of 10 ms", "sleep-10ms", "graphile-worker", 1.3),
+  faster("payloads of 50 kB", "payload-50kb", "pg-boss", 0.8),
+  faster("one job in ten fails", "failures", "river", 1),
+  keeps("a limit that is not reached keeps", "limit", "burn-down-1", 0.85),
+  {
+    text: "100 idle workers: at most 15 ms of the server per second",
+    wanted: 15,
+    better: "lower",
+    measure: ({ figure }) => figure("idle", "jobforge", "serverCpu"),
+  },
+  {
+    text: "100 idle workers: at most 15 commits per second",
+    wanted: 15,
+    better: "lower",
+    measure: ({ cost }) => cost("idle", "jobforge", "commits"),
   },
   keeps("a burst before vacuum and analyze keeps", "burst", "burn-down-1"),
   keeps("a transaction left open keeps", "pinned", "unpinned"),
@@ -81,20 +136,22 @@ export const targets: readonly Target[] = [
     text: "while one tenant floods the queue, others wait at most 2× as long (p95)",
     wanted: 2,
     better: "lower",
-    measure: (median) => median("flood", "jobforge", "times"),
+    measure: ({ figure }) => figure("flood", "jobforge", "times"),
   },
 ];
 
 export function judge(results: RunResults): Judged[] {
-  const median: MedianOf = (id, contestant, figure = "rate") => {
-    const cell = results.cells.find((each) => each.cell.id === id);
-    return figureOf(
-      cell?.results.find((each) => each.contestant === contestant),
-      figure,
-    )?.median;
+  const resultOf = (id: string, contestant: string): Result | undefined =>
+    results.cells.find((each) => each.cell.id === id)?.results.find((each) => each.contestant === contestant);
+  const measuredIn: Measured = {
+    figure: (id, contestant, key = "rate") => figureOf(resultOf(id, contestant), key)?.median,
+    cost: (id, contestant, name) => {
+      const result = resultOf(id, contestant);
+      return result === undefined ? undefined : costOf(result)[name];
+    },
   };
   return targets.map(({ text, wanted, better, measure }) => {
-    const measured = measure(median);
+    const measured = measure(measuredIn);
     if (measured === undefined) return { text, wanted, better };
     return {
       text,

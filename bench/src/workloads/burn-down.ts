@@ -68,7 +68,7 @@ export function burnDown(options: BurnDown): Workload {
 
 const plural = (processes: number): string => (processes === 1 ? "1 process" : `${processes} processes`);
 
-export const processCounts = [1, 2, 4, 8] as const;
+export const processCounts = [1, 2, 4, 8, 16] as const;
 
 /**
  * All contestants take part with one process, and all at their best settings with four. The others are for the chart.

@@ -3,14 +3,14 @@ import { backlogs, burdens, scaling } from "./burn-down.ts";
 import { enqueueing } from "./enqueue.ts";
 import { firing } from "./firing.ts";
 import { idle } from "./idle.ts";
-import { flood, sustained, wakeUp } from "./waits.ts";
+import { flood, steadily, wakeUp } from "./waits.ts";
 import type { Size, Workload } from "./workload.ts";
 
 export const workloads: readonly Workload[] = [
   ...enqueueing,
   ...scaling,
   wakeUp,
-  sustained,
+  ...steadily,
   ...burdens,
   flood,
   idle,
@@ -26,7 +26,6 @@ export const full: Size = {
   wakeRate: 20,
   wakeSeconds: 1.5,
   patienceSeconds: 2,
-  steadyRate: 500,
   steadySeconds: 2,
   floodJobs: 20_000,
   floodSeconds: 1.2,

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Waits } from "../driver/protocol.ts";
 import { type Crew, enqueueing, producing, type Session, working } from "../driver/session.ts";
+import { steadyRates } from "./rates.ts";
 import { type Outcome, type Workload, wait } from "./workload.ts";
 
 function figuresOf({ p50, p95, p99, max }: Waits): Readonly<Record<string, number>> {
@@ -58,7 +59,7 @@ export const wakeUp: Workload = {
     {
       id: "wake-up",
       title: "Idle wake-up: from the enqueue call to the handler, on an idle worker",
-      figures: [wait("p50"), wait("p95")],
+      figures: [wait("p50"), wait("p95"), wait("p99")],
     },
   ],
   field: "all",
@@ -69,22 +70,26 @@ export const wakeUp: Workload = {
   },
 };
 
-export const sustained: Workload = {
-  id: "sustained",
-  cells: [
-    {
-      id: "sustained",
-      title: "Produce and consume at a steady rate",
-      figures: [wait("p50"), wait("p95"), wait("p99"), wait("max")],
-      costsPer: "job",
-    },
-  ],
-  field: "best",
-  quick: false,
-  run: async (session, { steadyRate, steadySeconds, patienceSeconds }) => ({
-    sustained: await steady(session, { rate: steadyRate, seconds: steadySeconds }, patienceSeconds),
-  }),
-};
+/** Jobs that arrive one by one, at rates from a small to a busy application. */
+export const steadily: readonly Workload[] = steadyRates.map((rate) => {
+  const id = `steady-${rate}`;
+  return {
+    id,
+    cells: [
+      {
+        id,
+        title: `Produce and consume ${rate.toLocaleString("en-US")} jobs a second`,
+        figures: [wait("p50"), wait("p95"), wait("p99"), wait("max")],
+        costsPer: "job",
+      },
+    ],
+    field: "best",
+    quick: rate === 500 && "best",
+    run: async (session, { steadySeconds, patienceSeconds }) => ({
+      [id]: await steady(session, { rate, seconds: steadySeconds }, patienceSeconds),
+    }),
+  };
+});
 
 /** All tenants except tenant 0, which floods the queue. */
 const others = { tenantFrom: 1, tenantTo: 1_000 };

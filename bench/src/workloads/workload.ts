@@ -40,7 +40,6 @@ export interface Size {
   readonly wakeSeconds: number;
   /** How long a worker may take to run the jobs that were sent. */
   readonly patienceSeconds: number;
-  readonly steadyRate: number;
   readonly steadySeconds: number;
   readonly floodJobs: number;
   readonly floodSeconds: number;
