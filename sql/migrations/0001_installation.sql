@@ -69,9 +69,10 @@ values
 --     their indexes. Texts that people write and read keep the collation of the database.
 -- Views and functions of the API show the base types: a view casts each column, and `return query` needs the cast too.
 
--- The type of a job. Where a table says so, '*' stands for any type.
+-- The type of a job: see jobforge.is_type. Where a table says so, '*' stands for any type.
 create domain jobforge.type_name as text collate "C"
-  constraint type_name_has_1_to_200_characters check (btrim(value) <> '' and length(value) <= 200);
+  constraint type_name_is_a_name check (
+    value ~ '^([A-Za-z0-9_][A-Za-z0-9_.:/@-]*|[*])$' and length(value) <= 200);
 
 -- A text by which callers identify something: idempotency, dedupe and concurrency keys, subjects, keys of schedules and
 -- limits.

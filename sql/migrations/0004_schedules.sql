@@ -46,6 +46,9 @@ create domain jobforge.schedule_run_status as text collate "C"
 --                run to end. When it is later than next_run_at, the schedule runs once, however many due times it has
 --                missed
 --   last_*       describe the last run that succeeded or failed; last_run_at is when it ended
+--   max_attempts     executions of each run, as the caller that made the schedule wants; null: not given
+--   default_attempts the same, as the definition of the job says; it counts unless an operator has set the number by
+--                    hand for the type
 --   missed_limit the most runs that the rule `all` makes up for
 --   declared_by  the application that declares the schedule in its code. When it stops declaring the schedule, the
 --                schedule is disabled. Null when the schedule was created at run time
@@ -84,6 +87,7 @@ create table jobforge.schedules (
   declared_by          text collate "C" check (declared_by <> '' and octet_length(declared_by) <= 200),
   created_at           timestamptz not null,
   updated_at           timestamptz not null,
+  default_attempts     integer check (default_attempts between 1 and 100000),
   constraint a_cron_has_a_zone check (
     (kind = 'cron') = (cron is not null) and (kind = 'cron') = (timezone is not null)),
   constraint an_interval_has_an_anchor check (

@@ -37,7 +37,9 @@ select
   case when j.attempts > 0 then jobforge.trace_id(j.id, j.attempts) end as trace_id,
   null::text as reason,
   j.schedule_id,
-  j.scheduled_for
+  j.scheduled_for,
+  case when j.schedule_id is not null
+    then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key
 from jobforge.jobs j;
 
 -- Finished jobs.
@@ -76,7 +78,9 @@ select
   case when f.attempts > 0 then jobforge.trace_id(f.id, f.attempts) end as trace_id,
   f.reason::text,
   f.schedule_id,
-  f.scheduled_for
+  f.scheduled_for,
+  case when f.schedule_id is not null
+    then (select s.key::text from jobforge.schedules s where s.id = f.schedule_id) end as schedule_key
 from jobforge.archive f;
 
 -- All jobs.

@@ -39,7 +39,8 @@ select
   s.created_at,
   s.updated_at,
   s.declared_by,
-  (select min(j.scheduled_for) from jobforge.jobs j where j.schedule_id = s.id and j.state <> 'running') as waiting_since
+  (select min(j.scheduled_for) from jobforge.jobs j where j.schedule_id = s.id and j.state <> 'running') as waiting_since,
+  s.default_attempts
 from jobforge.schedules s
 cross join lateral (
   select array_agg(row(

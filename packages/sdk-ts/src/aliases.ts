@@ -1,4 +1,4 @@
-/** What other job libraries call the options of an enqueue and of a definition. */
+/** What other job libraries call the options of an enqueue, of a definition and of a schedule. */
 import type { Aliases } from "./suggest.ts";
 
 export const enqueueAliases: Aliases = {
@@ -79,4 +79,45 @@ export const retryAliases: Aliases = {
   delay: "Did you mean baseMs? It counts milliseconds.",
   cap: "Did you mean capMs? It counts milliseconds.",
   max: "Did you mean capMs (the longest wait), or maxAttempts?",
+};
+
+const attemptsOfRuns =
+  "Did you mean maxAttempts, together with retryRuns: true? It counts all executions: the first one and the retries.";
+const nextRun =
+  "Did you mean nextRunAt? schedules.update(job, key, { nextRunAt }, { tenantId }) moves the next run.";
+
+export const scheduleAliases: Aliases = {
+  interval: 'Did you mean every? It is a text such as "5m".',
+  everyms: 'Did you mean every? It is a text such as "5m".',
+  repeat: "Did you mean every, or cron?",
+  pattern: "cron",
+  expression: "cron",
+  cronexpression: "cron",
+  rrule: "Did you mean cron?",
+  tz: "timezone",
+  zone: "timezone",
+  name: "key",
+  id: "key",
+  type: "Did you mean job? Pass the definition.",
+  handler: "Did you mean job? Pass the definition; its handler belongs to the worker.",
+  tenant: "tenantId",
+  orgid: "tenantId",
+  input: "payload",
+  data: "payload",
+  start: "startsAt",
+  startdate: "startsAt",
+  end: "endsAt",
+  enddate: "endsAt",
+  disabled: "Did you mean enabled: false?",
+  paused: "Did you mean enabled: false?",
+  immediately: "A schedule with every runs at once when it is new. To run it now: schedules.run(job, key).",
+  runat: nextRun,
+  delayms: nextRun,
+  nextrunat: nextRun,
+  retry: attemptsOfRuns,
+  retries: attemptsOfRuns,
+  maxretries: attemptsOfRuns,
+  attempts: attemptsOfRuns,
+  timeout: "The timeout is in the definition: defineJob({ timeoutMs }).",
+  timeoutms: "The timeout is in the definition: defineJob({ timeoutMs }).",
 };

@@ -1,14 +1,7 @@
 /** The calls of applications, over any transport. The calls of operators are in groups, such as `gates`. */
-import {
-  checkDate,
-  checkMaxAttempts,
-  checkPriority,
-  checkTags,
-  checkTenant,
-  checkTenantOf,
-  checkUuid,
-  requireObject,
-} from "./arguments.ts";
+import { checkMaxAttempts, checkPriority } from "./arguments/enqueue.ts";
+import { checkTenant, checkTenantOf } from "./arguments/names.ts";
+import { checkDate, checkTags, checkUuid, requireObject } from "./arguments/values.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";

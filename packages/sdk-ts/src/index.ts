@@ -5,11 +5,11 @@
  * - define/: definitions of jobs and schedules; sync/: writing definitions to the database
  * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
  * - transport/: calls over Postgres and HTTP; transactions of other libraries
- * - words.ts: fixed words and bounds; arguments.ts: checks; errors.ts: all errors
+ * - words.ts: fixed words and bounds; arguments/: checks; errors.ts: all errors
  * - adapters.ts, adapters/: the interfaces of older designs
  */
 export * from "./adapters.ts";
-export { globalTenant } from "./arguments.ts";
+export { globalTenant } from "./arguments/names.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
 export type { JobContext, JobLogger, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";

@@ -1,5 +1,5 @@
 /** The client that an application creates: over Postgres or HTTP, with the transactions of the application. */
-import { checkKnown, checkTimeout, requireObject } from "./arguments.ts";
+import { checkKnown, checkTimeout, requireObject } from "./arguments/values.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
 import { Gatherer } from "./enqueue/gather.ts";
 import { Waker } from "./enqueue/wake.ts";

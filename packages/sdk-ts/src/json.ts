@@ -21,8 +21,8 @@ export class JsonText {
 
 /**
  * A value as JSON text. Refuses values that would be lost or would fail in the database, and names their place: Map,
- * Set, Error, NaN, functions, symbols, BigInt, cycles, NUL characters, unpaired surrogates, and text over the size
- * limit. Properties that are undefined are left out.
+ * Set, Error, Buffer, NaN, functions, symbols, BigInt, cycles, NUL characters, unpaired surrogates, and text over the
+ * size limit. Properties that are undefined are left out.
  */
 export function toJson(value: unknown, field: string, maxBytes: number = maxPayloadBytes): JsonText {
   return toCheckedJson(value, field, maxBytes).json;
@@ -64,7 +64,7 @@ export function resultForm(result: unknown, field: string): unknown {
   return changes && result !== undefined ? JSON.parse(toStorableJson(result, field).text) : result;
 }
 
-/** Refuses a result or progress value that JSON would not keep: Map, Set, Error, Promise, NaN, an invalid Date. */
+/** Refuses a result or progress value that JSON would not keep, such as a Map, an Error, a Buffer or NaN. */
 export function checkResult(value: unknown, field: string): Inspection {
   return refuseLoss(value, field, "drop");
 }

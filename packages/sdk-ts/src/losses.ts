@@ -1,5 +1,6 @@
 /**
- * Finds what JSON would lose without a word: a Map becomes `{}`, NaN becomes null, a function disappears. One walk
+ * Finds what JSON would lose without a word: a Map becomes `{}`, NaN becomes null, a function disappears, the bytes of
+ * a Uint8Array become an object with numbered keys. One walk
  * over the value, which builds texts only when it finds something.
  */
 
@@ -51,6 +52,8 @@ function inspectObject(value: object, strict: boolean): Inspection {
   if (Array.isArray(value)) return inspectElements(value, strict);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype && !("toJSON" in value)) return inspectProperties(value, strict);
+  // Before toJSON: a Buffer has one, which takes four characters for each byte.
+  if (ArrayBuffer.isView(value) || isBuffer(value)) return lossOfBytes(value);
   if ("toJSON" in value && typeof value.toJSON === "function") return inspectConvertible(value);
   const kind = Object.prototype.toString.call(value).slice(8, -1);
   const known = lossOfKind(value, kind);
@@ -68,6 +71,22 @@ function inspectConvertible(value: object): Inspection {
   return value instanceof Date && Number.isNaN(value.getTime())
     ? lost("an invalid Date would be stored as null", "Pass a valid Date, or null for no date.")
     : changed;
+}
+
+function isBuffer(value: object): boolean {
+  const kind = Object.prototype.toString.call(value);
+  return kind === "[object ArrayBuffer]" || kind === "[object SharedArrayBuffer]";
+}
+
+function lossOfBytes(value: object): Inspection {
+  const { name } = value.constructor;
+  const numbers = ArrayBuffer.isView(value) && !(value instanceof Uint8Array) && !(value instanceof DataView);
+  return lost(
+    `${/^[AEIOU]/i.test(name) ? "an" : "a"} ${name} has no JSON form`,
+    numbers
+      ? "Pass [...array] for numbers, or store the data elsewhere and pass a reference."
+      : 'Pass Buffer.from(bytes).toString("base64"), or store the bytes elsewhere and pass a reference.',
+  );
 }
 
 function lossOfKind(value: object, kind: string): Inspection | undefined {

@@ -2,7 +2,10 @@
  * The names of the options of reads and bulk changes. A misspelled filter would select more jobs than the caller means,
  * so every call refuses names that it does not know. The types make sure that no name is missing.
  */
-import { checkKnown, requireObject } from "./arguments.ts";
+import { scheduleAliases } from "./aliases.ts";
+import { checkKnown, requireObject } from "./arguments/values.ts";
+import type { JobDefinition } from "./define/definition.ts";
+import type { ScheduleChanges, ScheduleDefinitionOptions, ScheduleOptions } from "./define/schedule.ts";
 import type { AuditOptions } from "./groups/audit.ts";
 import type { PauseOptions } from "./groups/gates.ts";
 import type { CountOptions, DeadGroupOptions } from "./groups/jobs.ts";
@@ -67,6 +70,52 @@ const schedules: Names<ScheduleListOptions> = {
   order: true,
   pageSize: true,
 };
+/** What the options of every call that makes or changes a schedule have in common. */
+const scheduleSettings: Names<
+  Omit<ScheduleChanges, "mergePayload" | "nextRunAt" | "reset" | "resetFailures">
+> = {
+  cron: true,
+  timezone: true,
+  every: true,
+  anchor: true,
+  jitter: true,
+  dynamic: true,
+  payload: true,
+  enabled: true,
+  overlap: true,
+  missed: true,
+  missedLimit: true,
+  startsAt: true,
+  endsAt: true,
+  retryRuns: true,
+  priority: true,
+  maxAttempts: true,
+  tags: true,
+  subject: true,
+  concurrencyKey: true,
+};
+const defineSchedule: Names<ScheduleDefinitionOptions<JobDefinition>> = {
+  job: true,
+  key: true,
+  tenantId: true,
+  ...scheduleSettings,
+};
+const ensureSchedule: Names<ScheduleOptions> = {
+  tenantId: true,
+  ...scheduleSettings,
+  nextRunAt: true,
+  firstRunAt: true,
+  reset: true,
+  ifMissing: true,
+  resetFailures: true,
+};
+const updateSchedule: Names<ScheduleChanges> = {
+  ...scheduleSettings,
+  mergePayload: true,
+  nextRunAt: true,
+  reset: true,
+  resetFailures: true,
+};
 const scheduleBulk: Names<ScheduleBulkFilters> = { tenantId: true, ...scheduleFilters, limit: true };
 const scheduleRuns: Names<ScheduleRunsOptions> = { tenantId: true, status: true, pageSize: true };
 const audit: Names<AuditOptions> = {
@@ -109,6 +158,9 @@ const calls = {
   limit,
   pause,
   schedules,
+  defineSchedule,
+  ensureSchedule,
+  updateSchedule,
   scheduleBulk,
   scheduleRuns,
   scheduleCount: { tenantId: true },
@@ -150,6 +202,7 @@ export function knownOptions<O extends object>(
   const aliases = {
     ...("errorContains" in known ? filterAliases : {}),
     ...("pageSize" in known ? pageAliases : {}),
+    ...("cron" in known ? scheduleAliases : {}),
   };
   checkKnown(options, names, { aliases });
   return options;

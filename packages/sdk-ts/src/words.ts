@@ -217,3 +217,6 @@ export const bounds = {
 
 /** How long a call may take unless the client or the call says otherwise. */
 export const defaultTimeoutMs = 30_000;
+
+/** What the type of a job looks like. Such a name needs no quotes in a shell and no escapes in an address. */
+export const typePattern: RegExp = /^[A-Za-z0-9_][A-Za-z0-9_.:/@-]*$/;

@@ -1,7 +1,13 @@
 /** Schedules by id, in bulk and in counts, and runs that a program claims and ends itself, over every transport. */
 import { describe, expect } from "vitest";
 import { z } from "zod";
-import { defineJob, InvalidArgumentError, JobNotHeldError, ScheduleNotFoundError } from "../src/index.ts";
+import {
+  defineJob,
+  defineSchedule,
+  InvalidArgumentError,
+  JobNotHeldError,
+  ScheduleNotFoundError,
+} from "../src/index.ts";
 import { allOf } from "./support/lists.ts";
 import { test, transports } from "./support/transports.ts";
 
@@ -30,6 +36,25 @@ describe.each(transports)("over %s", (transport) => {
     await expect(forge.schedules.ensure(fetchFeed, "f", { ...options, firstRunAt: invalid })).rejects.toThrow(
       InvalidArgumentError,
     );
+  });
+
+  test("runs get the attempts of the definition, unless the schedule has its own", async ({ connect }) => {
+    const forge = await connect(transport, { role: "jobforge_operator" });
+    const twice = defineJob({ type: "twice", retry: { maxAttempts: 2 } });
+    const options = { ...ofT, every: "1h", retryRuns: true } as const;
+    const attempts = async (): Promise<(number | undefined)[]> => {
+      const runs = await allOf(forge.list({ ...ofT, job: twice, status: "running" }));
+      return runs.map(({ maxAttempts }) => maxAttempts).toSorted();
+    };
+    expect(await forge.schedules.ensure(twice, "a", options)).toMatchObject({ defaultAttempts: 2 });
+    await forge.runs.claim({ workerId: "script", job: twice, limit: 9 });
+    expect(await attempts()).toEqual([2]);
+    await forge.schedules.ensure(twice, "b", { ...options, maxAttempts: 7 });
+    await forge.sync([defineSchedule({ job: twice, key: "c", tenantId: T, every: "1h" })], { app: "app" });
+    await forge.runs.claim({ workerId: "script", job: twice, limit: 9 });
+    expect(await attempts()).toEqual([2, 2, 7]);
+    const [run] = (await forge.list({ ...ofT, job: twice }).page()).items;
+    expect(run?.scheduleKey).toMatch(/^[abc]$/);
   });
 
   test("a program claims runs, and ends them without looking for their fence", async ({ connect }) => {

@@ -75,6 +75,7 @@ describe("a definition", () => {
     ["options", 'defineJob({ type: "a.b" })', () => make("a.b")],
     ["typ", "Did you mean type?", () => make({ typ: "x" })],
     ["type", "is required", () => make({})],
+    ["type", "mail.send, EMAIL_SEND or app/tasks:send", () => make({ type: "Send Mail!" })],
     ["type", "must be a text, not a number", () => make({ type: 7 })],
     ["retries", "retry: { maxAttempts }", () => make({ type: "x", retries: 3 })],
     ["timeout", "timeoutMs", () => make({ type: "x", timeout: 5 })],
@@ -126,6 +127,47 @@ describe("a definition", () => {
       { args: { p_dedupe_key: "k", p_dedupe_mode: "debounce" } },
       { args: { p_schedules: { text: expect.not.stringContaining("dedupe") } } },
     ]);
+  });
+});
+
+describe("an option of a schedule", () => {
+  const rhythm = { every: "5m" };
+  const define = (options: object) => () => defineSchedule(wrong({ job: cleanUp, key: "k", ...options }));
+  const ensure = (options: object) => (forge: JobForge) =>
+    forge.schedules.ensure(cleanUp, "k", wrong({ tenantId: T, ...options }));
+  const update = (changes: object) => (forge: JobForge) =>
+    forge.schedules.update(cleanUp, "k", wrong(changes), { tenantId: T });
+
+  test.for<Mistake>([
+    ["interval", 'Did you mean every? It is a text such as "5m".', define({ interval: "5m" })],
+    ["corn", "Did you mean cron?", define({ corn: "* * * * *" })],
+    ["tz", "Did you mean timezone?", define({ cron: "* * * * *", tz: "UTC" })],
+    ["name", "Did you mean key?", define({ ...rhythm, name: "n" })],
+    ["nextRunAt", "schedules.update", define({ ...rhythm, nextRunAt: new Date(0) })],
+    ["retries", "retryRuns: true", define({ ...rhythm, retries: 3 })],
+    ["zzz", "Known options: job, key, tenantId, cron,", define({ ...rhythm, zzz: 1 })],
+    ["options", "Pass an object with any of: job, key", () => defineSchedule(wrong("nightly"))],
+    ["overlp", "Did you mean overlap?", ensure({ ...rhythm, overlp: "skip" })],
+    ["nextRun", "Did you mean nextRunAt?", ensure({ ...rhythm, nextRun: new Date(0) })],
+    ["evry", "Did you mean every?", update({ evry: "5m" })],
+    ["firstRunAt", "Known options", update({ firstRunAt: new Date(0) })],
+    ["changes", "Pass an object with any of: cron", update(wrong("5m"))],
+  ])("%s is refused with the hint %s: %o", expectRefusal);
+
+  test.for([5, 300_000, "5", " 90 ", "1.5"])("%o is refused as a time span", async (span) => {
+    for (const [field, call] of [
+      ["every", define({ every: span })],
+      ["jitter", define({ every: "1h", jitter: span })],
+      ["every", ensure({ every: span })],
+      ["every", update({ every: span })],
+    ] as const) {
+      const { transport, calls } = recorder();
+      const error = await refusal(() => call(new JobForge({ transport })));
+      expect(error).toMatchObject({ name: "InvalidScheduleError", code: "JF009", field });
+      expect(error.message).toContain("has no unit");
+      expect(error.hint).toContain('"5m"');
+      expect(calls).toEqual([]);
+    }
   });
 });
 

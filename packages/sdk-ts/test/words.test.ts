@@ -13,6 +13,7 @@ import {
   retryPresetNames,
   scheduleKinds,
   tokenRoles,
+  typePattern,
 } from "../src/words.ts";
 
 test.for([
@@ -41,4 +42,22 @@ test.for([
     [`jobforge.${domain}`],
   );
   expect(allowed?.toSorted()).toEqual([...words].toSorted());
+});
+
+test("the kernel and the SDK accept the same names of types", async ({ db }) => {
+  const characters = Array.from({ length: 0x17f }, (_, index) => String.fromCharCode(index + 1));
+  const names = characters.flatMap((each) => [each, `a${each}`, `a${each}b`]);
+  await db.query(`create function fits(text) returns boolean language plpgsql as $$
+    begin perform $1::jobforge.type_name; return true; exception when check_violation then return false; end $$`);
+  const rows = await db.query<{ name: string; type: boolean; stored: boolean }>(
+    "select n.name, jobforge.is_type(n.name) as type, fits(n.name) as stored from unnest($1::text[]) n(name)",
+    [names],
+  );
+  expect(rows).toEqual(
+    names.map((name) => ({
+      name,
+      type: typePattern.test(name),
+      stored: name === "*" || typePattern.test(name),
+    })),
+  );
 });

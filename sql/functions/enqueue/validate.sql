@@ -4,15 +4,16 @@ language sql immutable as $$
   select p_text is null or (p_text <> '' and octet_length(p_text) <= 1024)
 $$;
 
--- Returns what is wrong with a job to enqueue: {field, message}, or null. One expression without a subquery, so that
--- Postgres inlines it.
+-- Returns what is wrong with a job to enqueue: {field, message}, for some fields with a hint, or null. One expression
+-- without a subquery, so that Postgres inlines it.
 create or replace function jobforge.problem_with(p_job jobforge.new_job, p_now timestamptz) returns text[]
 language sql stable as $$
   select case
     when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
     when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
-    when p_job.type ~ '[\u0001-\u001f\u007f-\u009f]' then array['type', 'type must not have control characters']
     when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
+    when not jobforge.is_type(p_job.type)
+      then array['type', jobforge.type_rule(), jobforge.type_hint()]
     when not coalesce(p_job.max_attempts, 1) between 1 and 100000
       then array['max_attempts', 'max_attempts must be between 1 and 100000']
     when not coalesce(p_job.default_attempts, 1) between 1 and 100000
@@ -70,5 +71,5 @@ begin
       'Store it elsewhere and pass a reference.');
   end if;
   perform jobforge.fail_argument(v_field,
-    case when p_bulk then format('job %s: %s', v_ord - 1, v_problem[2]) else v_problem[2] end);
+    case when p_bulk then format('job %s: %s', v_ord - 1, v_problem[2]) else v_problem[2] end, v_problem[3]);
 end $$;

@@ -22,8 +22,8 @@ begin
   elsif p_key = '*' or p_scope = 'key' then
     return p_key;
   elsif p_scope = 'type' then
-    if btrim(p_key) = '' or length(p_key) > 200 then
-      perform jobforge.fail_argument('key', 'key must be a type, or *');
+    if not jobforge.is_type(p_key) then
+      perform jobforge.fail_argument('key', 'key must be a type, or *', jobforge.type_hint());
     end if;
     return p_key;
   elsif p_scope = 'tenant' and jobforge.uuid_or_null(p_key) is null then

@@ -12,9 +12,7 @@ declare
   v_reset boolean;
 begin
   perform require_operator();
-  if p_type is null or btrim(p_type) = '' or length(p_type) > 200 then
-    perform fail_argument('type', 'type must have 1 to 200 characters');
-  end if;
+  perform require_policy_type(p_type);
   perform lock_policies();
   delete from declarations d where d.type = p_type;
   delete from policies p where p.type = p_type;

@@ -25,8 +25,8 @@ begin
     perform fail_argument('scope', 'scope must be all, type or tenant');
   elsif p_scope = 'all' and coalesce(p_key, '') <> '' then
     perform fail_argument('key', 'the gate of everything has no key');
-  elsif (p_scope = 'type' and coalesce(btrim(p_key), '') = '') or length(p_key) > 200 then
-    perform fail_argument('key', 'key must be a type');
+  elsif p_scope = 'type' and not coalesce(is_type(p_key), false) then
+    perform fail_argument('key', 'key must be a type', type_hint());
   elsif p_scope = 'tenant' and v_tenant_id is null then
     perform fail_argument('key', 'key must be a tenant''s uuid');
   elsif p_paused is null then

@@ -1,5 +1,14 @@
 -- Reading and writing policies, for jobforge_set_policy and jobforge_sync_policies.
 
+-- Raises JF002 for a text that is neither a type nor '*', the default policy.
+create or replace function jobforge.require_policy_type(p_type text) returns void
+language plpgsql immutable as $$
+begin
+  if p_type is distinct from '*' and not coalesce(jobforge.is_type(p_type), false) then
+    perform jobforge.fail_argument('type', jobforge.type_rule(), jobforge.type_hint());
+  end if;
+end $$;
+
 -- Returns the keys of a policy as a caller gave them, with the numbers of a preset. Raises JF002 for a type or a policy
 -- that is not valid, and for an unknown key.
 create or replace function jobforge.read_policy(p_type text, p_policy jsonb) returns jsonb
@@ -11,9 +20,8 @@ declare
   v_unknown text;
 begin
   perform jobforge.require_printable(p_policy, 'policy');
-  if p_type is null or btrim(p_type) = '' or length(p_type) > 200 then
-    perform jobforge.fail_argument('type', 'type must have 1 to 200 characters');
-  elsif p_policy is null or jsonb_typeof(p_policy) <> 'object' then
+  perform jobforge.require_policy_type(p_type);
+  if p_policy is null or jsonb_typeof(p_policy) <> 'object' then
     perform jobforge.fail_argument('policy', 'policy must be a JSON object');
   elsif p_policy ? 'preset' and jobforge.preset(p_policy ->> 'preset') is null then
     perform jobforge.fail_argument('preset', 'preset must be ' || jobforge.one_of(jobforge.preset_names()));

@@ -199,11 +199,13 @@ language plpgsql as $$
 begin
   with runs as materialized (
     select jobforge.new_id() as id, r.at, s.*, jobforge.inline_payload(s.payload, s.bytes) as inline_payload,
-      jobforge.rank_of(s.priority, p.max_priority) as rank, coalesce(s.max_attempts, p.max_attempts) as attempts
+      jobforge.rank_of(s.priority, p.max_priority) as rank,
+      jobforge.attempts_for(s.max_attempts, s.default_attempts, p.max_attempts,
+        jobforge.is_by_hand(p, 'max_attempts')) as attempts
     from unnest(p_schedule_ids, p_times) with ordinality r(schedule_id, at, ord)
     cross join lateral (
       select s.id as schedule_id, s.tenant_id, s.type, s.payload, octet_length(s.payload::text) as bytes, s.priority,
-        s.max_attempts, s.subject, s.tags, s.concurrency_key
+        s.max_attempts, s.default_attempts, s.subject, s.tags, s.concurrency_key
       from jobforge.schedules s
       where s.id = r.schedule_id
     ) s

@@ -88,11 +88,17 @@ end $$;
 create or replace function jobforge.option_interval(p_options jsonb, p_key text) returns interval
 language plpgsql stable as $$
 declare
-  v_text text := jobforge.option_text(p_options, p_key);
+  -- A JSON number is reported like a text that is a number.
+  v_text text := case jsonb_typeof(p_options -> p_key) when 'number' then p_options ->> p_key
+    else jobforge.option_text(p_options, p_key) end;
   v_interval interval := jobforge.interval_or_null(v_text);
 begin
   if v_text is null then
     return null;
+  elsif v_text ~ '^\s*[-+]?[0-9.]+\s*$' then
+    -- Postgres would read it as seconds. Most libraries mean milliseconds.
+    perform jobforge.fail_schedule(p_key, format('%s "%s" has no unit', p_key, left(v_text, 64)),
+      'Write the unit, such as 90s, 5m or 1h30m.');
   elsif extract(year from v_interval) <> 0 or extract(month from v_interval) <> 0 then
     perform jobforge.fail_schedule(p_key, p_key || ' must not have months, which differ in length',
       'Use cron, such as 0 0 1 * *.');
@@ -172,7 +178,7 @@ declare
     'cron', 'timezone', 'every', 'anchor', 'jitter', 'dynamic', 'next_run_at', 'reset', 'enabled', 'payload',
       'overlap', 'missed',
     'missed_limit', 'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'tags', 'subject',
-      'concurrency_key', 'first_run_at', 'if_missing', 'merge_payload', 'reset_failures'];
+      'concurrency_key', 'first_run_at', 'if_missing', 'merge_payload', 'reset_failures', 'default_attempts'];
   v_unknown text;
   v jobforge.schedules;
 begin
@@ -218,6 +224,8 @@ begin
     else v.priority end;
   v.max_attempts := case when p_options ? 'max_attempts'
     then jobforge.option_number(p_options, 'max_attempts', null) else v.max_attempts end;
+  v.default_attempts := case when p_options ? 'default_attempts'
+    then jobforge.option_number(p_options, 'default_attempts', null) else v.default_attempts end;
   v.tags := case when p_options ? 'tags' then jobforge.option_tags(p_options) else v.tags end;
   v.subject := case when p_options ? 'subject' then jobforge.option_key(p_options, 'subject') else v.subject end;
   v.concurrency_key := case when p_options ? 'concurrency_key'
@@ -278,7 +286,7 @@ begin
   v_run.type := p_type;
   v_problem := jobforge.problem_with(v_run, null);
   if v_problem is not null then
-    perform jobforge.fail_argument('type', v_problem[2]);
+    perform jobforge.fail_argument('type', v_problem[2], v_problem[3]);
   end if;
 end $$;
 
@@ -296,7 +304,8 @@ begin
   end if;
   v_problem := jobforge.problem_with(
     jobforge.new_job(p_type => p_schedule.type, p_payload => p_schedule.payload, p_priority => p_schedule.priority,
-      p_max_attempts => p_schedule.max_attempts, p_tags => p_schedule.tags, p_subject => p_schedule.subject,
+      p_max_attempts => p_schedule.max_attempts, p_default_attempts => p_schedule.default_attempts,
+      p_tags => p_schedule.tags, p_subject => p_schedule.subject,
       p_concurrency_key => p_schedule.concurrency_key), p_now);
   if v_problem[2] = 'payload is larger than 1 MiB' then
     perform jobforge.fail('JF008', 'Payload too large: payload is over 1 MiB', 'payload_too_large', 'payload',

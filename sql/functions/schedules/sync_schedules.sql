@@ -90,8 +90,8 @@ language sql immutable as $$
     order by k.ord), '[]')
   from unnest(array['kind', 'cron', 'timezone', 'every', 'anchor', 'jitter', 'enabled', 'next_run_at', 'overlap',
     'missed', 'missed_limit',
-    'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'payload', 'tags', 'subject', 'concurrency_key',
-      'declared_by'])
+    'starts_at', 'ends_at', 'retry_runs', 'priority', 'max_attempts', 'default_attempts', 'payload', 'tags',
+    'subject', 'concurrency_key', 'declared_by'])
     with ordinality k(name, ord)
   where p_before -> k.name is distinct from p_after -> k.name
 $$;

@@ -33,9 +33,13 @@ begin
   return v_earliest;
 end $$;
 
--- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled: a disabled
--- schedule starts no run. Their due time applies again. A requested run stays, because a disabled schedule can be asked
--- to run. The caller has put the runs into the queue in this transaction, so no other one holds them. Never waits.
+-- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled or deleted: such a
+-- schedule starts no run. Their due time applies again. If an open transaction holds the schedule, it may be about to
+-- disable it. So the run leaves the queue, too. When the transaction has ended, the due time makes a new run, unless
+-- the schedule is disabled then. Runs that may overlap are the exception: they stay, because one due time cannot say
+-- which of them are missing. A requested run stays, because a disabled schedule can be asked to run. The caller has put
+-- the runs into the queue in this transaction, so no other one holds them. Locks the free schedules, in id order, so
+-- that who disables one now waits and finds the run. Never waits.
 create or replace function jobforge.withdraw_released(p_ids uuid[], p_now timestamptz) returns void
 language plpgsql
 set enable_seqscan = off as $$
@@ -43,6 +47,13 @@ declare
   v_ids uuid[];
   v_tenants uuid[];
   v_ends jobforge.schedule_end[];
+  v_free uuid[] := array(
+    select s.id
+    from jobforge.schedules s
+    where s.id = any (array(
+      select j.schedule_id from jobforge.jobs j where j.id = any (p_ids) and j.schedule_id is not null))
+    order by s.id
+    for update skip locked);
 begin
   with gone as (
     delete from jobforge.jobs j
@@ -50,7 +61,10 @@ begin
       and j.schedule_id is not null
       and j.attempts = j.uncounted
       and j.scheduled_for < j.created_at
-      and (select not s.enabled from jobforge.schedules s where s.id = j.schedule_id)
+      and coalesce(
+        (select not s.enabled or (s.id <> all (v_free) and s.overlap <> 'allow')
+        from jobforge.schedules s
+        where s.id = j.schedule_id), true)
     returning j.id, j.tenant_id, j.schedule_id, j.scheduled_for
   ), due as (
     select g.*, min(g.scheduled_for) over (partition by g.schedule_id) as at,
@@ -77,8 +91,10 @@ set enable_seqscan = off as $$
 declare
   v_run record;
   v_rank integer := jobforge.rank_for(p_schedule.type, p_schedule.priority);
-  v_attempts integer := coalesce(
-    p_schedule.max_attempts, (select p.max_attempts from jobforge.policy_of(p_schedule.type) p));
+  v_attempts integer := (
+    select jobforge.attempts_for(p_schedule.max_attempts, p_schedule.default_attempts, p.max_attempts,
+      jobforge.is_by_hand(p, 'max_attempts'))
+    from jobforge.policy_of(p_schedule.type) p);
 begin
   for v_run in
     select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot
@@ -128,8 +144,9 @@ begin
     -- The queued run of a dynamic schedule is its next run, so it moves.
     perform jobforge.withdraw_runs(p_old, false);
   end if;
-  if (v.payload, v.priority, v.max_attempts, v.tags, v.subject, v.concurrency_key)
-    is distinct from (p_old.payload, p_old.priority, p_old.max_attempts, p_old.tags, p_old.subject, p_old.concurrency_key)
+  if (v.payload, v.priority, v.max_attempts, v.default_attempts, v.tags, v.subject, v.concurrency_key)
+    is distinct from (p_old.payload, p_old.priority, p_old.max_attempts, p_old.default_attempts, p_old.tags,
+      p_old.subject, p_old.concurrency_key)
   then
     perform jobforge.change_queued_runs(v, p_now);
   end if;
@@ -153,12 +170,12 @@ begin
   set (kind, cron, timezone, every, anchor, jitter, enabled, next_run_at, due_at, run_requested, overlap, missed,
     missed_limit,
       starts_at, ends_at, retry_runs, priority, max_attempts, payload, tags, subject, concurrency_key, declared_by,
-        consecutive_failures, last_error, updated_at)
+        consecutive_failures, last_error, updated_at, default_attempts)
     = (v.kind, v.cron, v.timezone, v.every, v.anchor, v.jitter, v.enabled, v.next_run_at, v.due_at, v.run_requested,
       v.overlap,
       v.missed, v.missed_limit, v.starts_at, v.ends_at, v.retry_runs, v.priority, v.max_attempts, v.payload, v.tags,
         v.subject,
-      v.concurrency_key, v.declared_by, v.consecutive_failures, v.last_error, v.updated_at)
+      v.concurrency_key, v.declared_by, v.consecutive_failures, v.last_error, v.updated_at, v.default_attempts)
   where s.id = p_old.id;
   if v.due_at is not null then
     perform jobforge.wake(v.type, v.due_at, p_now, array[v.tenant_id]);

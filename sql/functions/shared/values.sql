@@ -12,6 +12,25 @@ language sql immutable parallel safe as $$
   end
 $$;
 
+-- Returns whether a text may be the type of a job: 1 to 200 ASCII letters, digits and _ . : / @ -, of which the first
+-- is a letter, a digit or _. Such a name needs no quotes in a shell, is not taken for an option or a list, reads the
+-- same in an address, and cannot look like another name. The domain type_name has the same rule, and accepts '*'.
+create or replace function jobforge.is_type(p_text text) returns boolean
+language sql immutable parallel safe as $$
+  select p_text ~ '^[A-Za-z0-9_][A-Za-z0-9_.:/@-]*$' and length(p_text) <= 200
+$$;
+
+-- Return what to say about a type that breaks this rule.
+create or replace function jobforge.type_rule() returns text
+language sql immutable parallel safe as $$
+  select 'type must consist of letters, digits and _ . : / @ -, and begin with a letter, a digit or _'
+$$;
+
+create or replace function jobforge.type_hint() returns text
+language sql immutable parallel safe as $$
+  select 'Use a name such as mail.send, EMAIL_SEND or app/tasks:send.'
+$$;
+
 -- Returns the text as a time, or null when it is not a valid one.
 create or replace function jobforge.time_or_null(p_text text) returns timestamptz
 language plpgsql stable as $$

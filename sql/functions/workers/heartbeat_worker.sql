@@ -70,11 +70,13 @@ begin
     'now', v_now);
 end $$;
 
--- Returns the types that a worker has handlers for, as it reports them; null for any.
+-- Returns the types that a worker has handlers for, as it reports them, without texts that cannot be types; null for
+-- any.
 create or replace function jobforge.worker_types(p_info jsonb) returns text[]
 language sql immutable as $$
   select case jsonb_typeof(p_info -> 'types') when 'array' then array(
-    select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string') end
+    select t #>> '{}' from jsonb_array_elements(p_info -> 'types') t where jsonb_typeof(t) = 'string'
+      and jobforge.is_type(t #>> '{}')) end
 $$;
 
 -- Raises JF007 if a tenant has as many registered workers as it may, after forgetting those that have stopped or been

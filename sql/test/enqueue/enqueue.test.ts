@@ -161,11 +161,11 @@ test("invalid arguments are refused, the error names the field, and no row is le
   expect(await countJobs(db)).toBe(0);
 });
 
-test("the longest names and keys fit, in any script", async ({ db }) => {
+test("the longest names and keys fit, and keys in any script", async ({ db }) => {
   const random = (length: number): string =>
     Array.from({ length }, () => String.fromCodePoint(0x10000 + Math.floor(Math.random() * 0xffff))).join("");
   const job = {
-    type: random(200),
+    type: "t".repeat(200),
     idempotency_key: random(256),
     dedupe_key: random(256),
     subject: random(256),

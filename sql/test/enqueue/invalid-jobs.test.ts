@@ -9,6 +9,7 @@ const invalid: Record<string, [unknown, string | RegExp, string?]> = {
   "no type": [{ payload: {} }, "jobs[3].type"],
   "an empty type": [{ type: " " }, "jobs[3].type"],
   "a type that is too long": [{ type: "x".repeat(201) }, "jobs[3].type"],
+  "a type with a blank": [{ type: "send mail" }, "jobs[3].type"],
   "an object as type": [{ type: { a: 1 } }, /^jobs\[3\]/],
   "an array as type": [{ type: ["a"] }, /^jobs\[3\]/],
   "max_attempts 0": [{ type: "a", max_attempts: 0 }, "jobs[3].max_attempts"],

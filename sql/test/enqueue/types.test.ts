@@ -156,7 +156,7 @@ test.for(["jobforge_tenant", "jobforge_app", "jobforge_worker"])(
     await session.query("select jobforge_enqueue_job($1, 't500')", [T]);
     await setMaxTypes(db, 1001);
     await session.query("select jobforge_enqueue_job($1, 'more')", [T]);
-    await expectError(session.query("select jobforge_enqueue_job($1, 'still more')", [T]), "JF007");
+    await expectError(session.query("select jobforge_enqueue_job($1, 'still.more')", [T]), "JF007");
   },
 );
 

@@ -66,7 +66,7 @@ const buckets: [scope: Scope, bound: string, others: string][] = [
   ["key", `'a', '${T}', 'mine'`, `'a', '${U}', 'key ' || n`],
   ["type_tenant", `'a', '${T}', null`, "'a', gen_random_uuid(), null"],
   ["tenant", `'a', '${T}', null`, "'a', gen_random_uuid(), null"],
-  ["type", `'a', '${T}', null`, `'type ' || n, '${U}', null`],
+  ["type", `'a', '${T}', null`, `'type.' || n, '${U}', null`],
 ];
 
 test.for(buckets)(

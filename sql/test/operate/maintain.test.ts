@@ -18,7 +18,7 @@ import {
 test("a call does at most its limit of each kind of work", async ({ db }) => {
   await finishedToday(db, 12);
   for (let i = 0; i < 12; i += 1) {
-    await enqueue(db, { type: `later ${i % 3}`, in: "1 hour" });
+    await enqueue(db, { type: `later.${i % 3}`, in: "1 hour" });
     await enqueue(db, { type: "expiring", expires_in: "1 hour" });
     await enqueue(db, { type: "lost" });
   }

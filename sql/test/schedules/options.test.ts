@@ -162,3 +162,16 @@ describe("waiting_since", () => {
     expect(await schedule(db)).toMatchObject({ waiting_since: null, run_requested: true });
   });
 });
+
+test.for([5, "5", " 90 ", "1.5", "-5", 0])(
+  "an interval without a unit, such as %o, is refused with a hint",
+  async (every, { db }) => {
+    expect(await expectError(ensure(db, { every }), "JF009", "every")).toMatchObject({
+      message: expect.stringContaining("has no unit"),
+      hint: expect.stringContaining("5m"),
+    });
+    await expectError(ensure(db, { every: "1h", jitter: every }), "JF009", "jitter");
+    await ensure(db, { every: "1h" });
+    await expectError(update(db, { every }), "JF009", "every");
+  },
+);

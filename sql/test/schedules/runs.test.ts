@@ -19,6 +19,16 @@ import {
 import { claimRun, ensure, inTime, runsOf, schedule, steer } from "../support/schedules.ts";
 import { settle } from "../support/settle.ts";
 
+test("a claimed run has the key of its schedule, as long as there is one", async ({ db }) => {
+  await ensure(db);
+  const run = await claimRun(db);
+  expect(run).toMatchObject({ schedule_key: "feed" });
+  await complete(db, run.id);
+  expect(await find(db, run.id)).toMatchObject({ schedule_key: "feed" });
+  await steer(db, "delete");
+  expect(await find(db, run.id)).toMatchObject({ schedule_key: null });
+});
+
 describe("a run whose worker crashed", () => {
   test("runs again as the same run, and its schedule waits for it", async ({ db }) => {
     await ensure(db);

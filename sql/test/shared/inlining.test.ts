@@ -28,6 +28,7 @@ const calls: readonly string[] = [
   "is_key(x.text)",
   "is_long_ref(x.text)",
   "is_time(x.at)",
+  "is_type(x.text)",
   "key_of_wrong_kind(x.json)",
   "key_retention()",
   "lane_after(x.lane)",

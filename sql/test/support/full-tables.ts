@@ -97,14 +97,14 @@ async function insertSettings(db: Sql): Promise<void> {
     `insert into jobforge.role_bindings (role_id, role, tenant_id, bound_at, bound_by)
      select 100000 + n, 'login ' || n, (${tenantSql("n")})::uuid, now(), 'operator' from generate_series(1, 5000) n`,
   );
-  await db.query("insert into jobforge.policies (type) select 'type ' || n from generate_series(1, 5000) n");
+  await db.query("insert into jobforge.policies (type) select 'type.' || n from generate_series(1, 5000) n");
   await db.query(
     `insert into jobforge.gates (scope, key, set_at, set_by)
      select 'tenant', ${tenantSql("n")}, now(), 'operator' from generate_series(5000, 5500) n`,
   );
   await db.query(
     `insert into jobforge.idle_workers (type, scope, worker_id, since)
-     select 'type ' || n, jobforge.all_tenants(), 'worker ' || n % 20, clock_timestamp()
+     select 'type.' || n, jobforge.all_tenants(), 'worker ' || n % 20, clock_timestamp()
      from generate_series(1, 5000) n`,
   );
 }

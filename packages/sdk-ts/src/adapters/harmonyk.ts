@@ -1,6 +1,6 @@
 /** The jobs library of the Harmonyk design, on JobForge: its names, signatures and formulas. */
 import { createHash, randomUUID } from "node:crypto";
-import { globalTenant } from "../arguments.ts";
+import { globalTenant } from "../arguments/names.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define/define-job.ts";
 import type { Job } from "../jobs/job.ts";

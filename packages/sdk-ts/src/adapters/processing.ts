@@ -2,7 +2,7 @@
  * The queue of the processing-jobs design, on JobForge: its names and signatures. memory-queue.ts has the same in
  * memory.
  */
-import { checkDate } from "../arguments.ts";
+import { checkDate } from "../arguments/values.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define/define-job.ts";
 import { jobArguments, prepareJob } from "../enqueue/prepare.ts";

@@ -1,6 +1,7 @@
 /** Creates job definitions, and binds handlers to them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { checkDefinition, checkFunction, checkRange } from "../arguments.ts";
+import { checkDefinition } from "../arguments/definitions.ts";
+import { checkFunction, checkRange } from "../arguments/values.ts";
 import { bounds } from "../words.ts";
 import type {
   BatchHandlerFunction,

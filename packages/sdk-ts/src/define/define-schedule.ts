@@ -1,7 +1,10 @@
 /** Creates schedules that code declares, and writes them as the JSON that the kernel reads. */
-import { checkDate, checkTenant, checkText, checkType, globalTenant, requireObject } from "../arguments.ts";
+import { checkTenant, checkType, globalTenant } from "../arguments/names.ts";
+import { checkDate, checkText } from "../arguments/values.ts";
 import { prepareJob } from "../enqueue/prepare.ts";
+import { InvalidScheduleError } from "../errors.ts";
 import { JsonText } from "../json.ts";
+import { knownOptions } from "../option-names.ts";
 import { toKeys } from "../rows.ts";
 import type { JobDefinition } from "./definition.ts";
 import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSettings } from "./schedule.ts";
@@ -13,26 +16,40 @@ import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSet
 export function defineSchedule<D extends JobDefinition>(
   options: ScheduleDefinitionOptions<D>,
 ): ScheduleDefinition<D> {
-  requireObject(options, "options", "Pass { job, key } and one of cron, every and dynamic.");
-  const { job, key, tenantId = globalTenant, payload, ...rest } = options;
+  const { job, key, tenantId = globalTenant, payload, ...rest } = knownOptions(options, "defineSchedule");
   checkType(job?.type, "job");
   checkText(key, "key");
   checkTenant(tenantId);
   const { cron, timezone, every, anchor, jitter, dynamic, ...settings } = rest;
   const rhythm = { cron, timezone, every, anchor, jitter, dynamic } as Rhythm;
-  checkDates({ ...rhythm, ...settings });
+  checkTimes({ ...rhythm, ...settings });
   return { job, key, tenantId, payload, rhythm, settings };
 }
 
 const times = ["anchor", "startsAt", "endsAt", "nextRunAt", "firstRunAt"] as const;
 
-/** Checks all given times. An invalid Date serializes to null, which has another meaning. */
-export function checkDates(
-  options: { readonly [K in (typeof times)[number]]?: Date | null | undefined },
+const spans = ["every", "jitter"] as const;
+
+/**
+ * Checks all given times and time spans. An invalid Date serializes to null, which has another meaning. Postgres reads
+ * a number without a unit as seconds, where most libraries mean milliseconds.
+ */
+export function checkTimes(
+  options: { readonly [K in (typeof times)[number]]?: Date | null | undefined } & {
+    readonly [K in (typeof spans)[number]]?: string | null | undefined;
+  },
 ): void {
   for (const name of times) {
     const time = options[name];
     if (time !== undefined && time !== null) checkDate(time, name);
+  }
+  for (const name of spans) {
+    const span: unknown = options[name];
+    if (typeof span === "number" || (typeof span === "string" && /^\s*[-+]?[\d.]+\s*$/.test(span)))
+      throw new InvalidScheduleError(`Invalid schedule: ${name} ${JSON.stringify(span)} has no unit`, {
+        field: name,
+        hint: `Write a text with the unit, such as "90s", "5m" or "1h30m".`,
+      });
   }
 }
 
@@ -52,12 +69,11 @@ export async function scheduleJson(
   at = "",
 ): Promise<JsonText> {
   const { tenantId, payload = {}, priority, maxAttempts, tags, subject, concurrencyKey, ...rest } = options;
-  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key: this one is left out again. Its runs get
-  // the attempts of the policy.
+  // A schedule keeps its runs apart by its overlap mode, not by a dedupe key: this one is left out again.
   const dedupeKey = "schedule";
   const ofRuns = { tenantId, priority, maxAttempts, tags, subject, concurrencyKey, dedupeKey };
   const prepared = await prepareJob(job, payload, ofRuns, at);
-  const { dedupe_key: _, dedupe_mode: __, default_attempts: ___, ...keys } = prepared.keys;
+  const { dedupe_key: _, dedupe_mode: __, ...keys } = prepared.keys;
   const text = JSON.stringify({ ...more, ...toKeys(rest), ...keys });
   return new JsonText(`{"payload":${prepared.payload.text}${text === "{}" ? "" : ","}${text.slice(1)}`);
 }

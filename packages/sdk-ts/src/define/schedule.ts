@@ -170,6 +170,8 @@ export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly retryRuns: boolean;
   readonly priority: number;
   readonly maxAttempts: number | undefined;
+  /** What the definition of the job says about attempts. It counts if `maxAttempts` is undefined. */
+  readonly defaultAttempts: number | undefined;
   readonly payload: Jsonified<JobInput<D>>;
   readonly tags: readonly string[];
   readonly subject: string | undefined;

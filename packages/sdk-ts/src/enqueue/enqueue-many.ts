@@ -1,5 +1,5 @@
 /** Enqueues many jobs in few calls. Calls are split by number and size; the outcomes are in the order of the input. */
-import { requireObject } from "../arguments.ts";
+import { requireObject } from "../arguments/values.ts";
 import type { EnqueueOptions, JobDefinition, JobInput } from "../define/definition.ts";
 import { InvalidArgumentError, JobForgeError } from "../errors.ts";
 import { JsonText } from "../json.ts";

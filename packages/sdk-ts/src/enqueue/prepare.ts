@@ -1,5 +1,6 @@
 /** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
-import { checkDefinitionOf, checkEnqueueOptions, checkOptionNames } from "../arguments.ts";
+import { checkEnqueueOptions, checkOptionNames } from "../arguments/enqueue.ts";
+import { checkDefinitionOf } from "../arguments/names.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
 import { retryOf } from "../define/retry.ts";
 import { InvalidArgumentError } from "../errors.ts";

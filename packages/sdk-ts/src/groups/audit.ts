@@ -1,5 +1,6 @@
 /** The audit log. */
-import { checkDate, checkTenant } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkDate } from "../arguments/values.ts";
 import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRows, toKeys } from "../rows.ts";

@@ -1,5 +1,6 @@
 /** The configurations of connectors. */
-import { checkTenant, checkText } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkText } from "../arguments/values.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";
 

@@ -1,5 +1,6 @@
 /** Gates: pausing everything, a type or a tenant. */
-import { checkDate, checkKnown, checkTenant, checkText, checkType } from "../arguments.ts";
+import { checkTenant, checkType } from "../arguments/names.ts";
+import { checkDate, checkKnown, checkText } from "../arguments/values.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows } from "../rows.ts";

@@ -1,5 +1,5 @@
 /** The installation itself: its health and its maintenance. */
-import { checkRange } from "../arguments.ts";
+import { checkRange } from "../arguments/values.ts";
 import { fromRow } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";

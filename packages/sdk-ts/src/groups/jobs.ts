@@ -1,5 +1,6 @@
 /** The jobs of all tenants: searching, counting, purging. */
-import { checkRange, checkTenant } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkRange } from "../arguments/values.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type { JobFilters, JobOf } from "../jobs/job.ts";
 import { filterKeys, type List, type SearchOptions, searchJobs } from "../jobs/list.ts";

@@ -1,5 +1,6 @@
 /** Limits on how many jobs run at once, and on how many start in a time. */
-import { checkKnown, checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
+import { checkTenant, checkType } from "../arguments/names.ts";
+import { checkKnown, checkRange, checkText } from "../arguments/values.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows } from "../rows.ts";

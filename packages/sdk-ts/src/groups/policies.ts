@@ -1,5 +1,6 @@
 /** Policies: how the jobs of a type are retried, leased, kept and shown. */
-import { checkPolicy, checkType } from "../arguments.ts";
+import { checkPolicy } from "../arguments/definitions.ts";
+import { checkType } from "../arguments/names.ts";
 import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, nameOf, toKeys } from "../rows.ts";

@@ -2,7 +2,8 @@
  * Runs that a program claims and ends itself, without the worker of `@jobforge/worker-ts`: for scripts, tests and own
  * runtimes. Each run carries its fence, so no other call has to find it.
  */
-import { checkDate, checkRange, checkTenant, checkText } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkDate, checkRange, checkText } from "../arguments/values.ts";
 import type { JobDefinition, JobInput, JobOutput } from "../define/definition.ts";
 import type { PreviousRun, RunSchedule } from "../define/schedule.ts";
 import type { Jsonified } from "../jobs/job.ts";

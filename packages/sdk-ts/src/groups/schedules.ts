@@ -1,16 +1,7 @@
 /** Recurring work: schedules that an application creates and changes while it runs. */
-import {
-  checkDate,
-  checkDefinitionOf,
-  checkOneOf,
-  checkRange,
-  checkTenant,
-  checkTenantOf,
-  checkText,
-  checkUuid,
-  requireObject,
-} from "../arguments.ts";
-import { checkDates, scheduleJson } from "../define/define-schedule.ts";
+import { checkDefinitionOf, checkTenant, checkTenantOf } from "../arguments/names.ts";
+import { checkDate, checkOneOf, checkRange, checkText, checkUuid } from "../arguments/values.ts";
+import { checkTimes, scheduleJson } from "../define/define-schedule.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type {
   EnsuredSchedule,
@@ -116,7 +107,7 @@ export class Schedules {
     options: ScheduleOptions<D>,
   ): Promise<EnsuredSchedule<D>> {
     checkReference(key, options);
-    checkDates(options);
+    checkTimes(knownOptions(options, "ensureSchedule"));
     const p_options = await scheduleJson(job, options);
     return fromRow(await call(this.#transport, "jobforge_ensure_schedule", job, key, options, { p_options }));
   }
@@ -129,8 +120,7 @@ export class Schedules {
     tenant: OfTenant,
   ): Promise<Schedule<D>> {
     checkDefinitionOf(job);
-    requireObject(changes, "changes", 'Pass the options to change, such as { every: "5m" }.');
-    checkDates(changes);
+    checkTimes(knownOptions(changes, "updateSchedule", "changes"));
     const { mergePayload } = changes;
     if (mergePayload !== undefined) checkPayload(undefined, mergePayload, "mergePayload");
     if (changes.payload !== undefined) await checkPayload(job.input, changes.payload, "payload").checked;

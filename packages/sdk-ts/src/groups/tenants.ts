@@ -1,5 +1,6 @@
 /** Tenants: their quotas and weights, and the logins that are bound to them. */
-import { checkKnown, checkRange, checkTenant, checkText } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkKnown, checkRange, checkText } from "../arguments/values.ts";
 import { fromRow, fromRows, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
 import { bounds } from "../words.ts";

@@ -1,5 +1,5 @@
 /** The types of jobs in the installation. */
-import { checkRange } from "../arguments.ts";
+import { checkRange } from "../arguments/values.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRows } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";

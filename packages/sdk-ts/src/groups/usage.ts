@@ -1,5 +1,6 @@
 /** What tenants have used, and what is live now. */
-import { checkDate, checkRange, checkTenant, checkText, checkType } from "../arguments.ts";
+import { checkTenant, checkType } from "../arguments/names.ts";
+import { checkDate, checkRange, checkText } from "../arguments/values.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRows } from "../rows.ts";

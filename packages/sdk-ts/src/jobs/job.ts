@@ -60,6 +60,8 @@ export interface Job<D extends JobDefinition = JobDefinition> {
   readonly scheduleId: string | undefined;
   /** When the run of the schedule was due. */
   readonly scheduledFor: Date | undefined;
+  /** The key of the schedule; undefined for other jobs, and if the schedule was deleted. */
+  readonly scheduleKey: string | undefined;
 }
 
 /** A job of one of several definitions; `type` says which. */

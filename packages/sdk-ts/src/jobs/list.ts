@@ -1,5 +1,6 @@
 /** Lists, which can be read page by page or as one stream. */
-import { checkDate, checkDefinitionOf, checkOneOf, checkRange, checkUuid } from "../arguments.ts";
+import { checkDefinitionOf } from "../arguments/names.ts";
+import { checkDate, checkOneOf, checkRange, checkUuid } from "../arguments/values.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import { fromRows, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";

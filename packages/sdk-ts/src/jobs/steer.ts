@@ -1,5 +1,6 @@
 /** Steering jobs: the arguments and results of cancel, reschedule, update and purge, and bulk changes. */
-import { checkRange, checkTenant } from "../arguments.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkRange } from "../arguments/values.ts";
 import type { JobDefinition, JobInput } from "../define/definition.ts";
 import { knownOptions } from "../option-names.ts";
 import type { Transport } from "../transport/transport.ts";

@@ -2,7 +2,7 @@
  * Waiting until a job has finished. If the transport can listen, a NOTIFY on `jobforge_done` ends the wait at once.
  * Notifications are best effort, so the guarantee is polling.
  */
-import { checkTimeout } from "../arguments.ts";
+import { checkTimeout } from "../arguments/values.ts";
 import { startTimer } from "../deadline.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import { checkOutput } from "../define/schema.ts";

@@ -1,6 +1,6 @@
 /** Writes what definitions say about policies to the database. The kernel decides which settings are applied. */
 import { isDeepStrictEqual } from "node:util";
-import { checkText } from "../arguments.ts";
+import { checkText } from "../arguments/values.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import { retryOf } from "../define/retry.ts";
 import { InvalidArgumentError } from "../errors.ts";

@@ -1,6 +1,7 @@
 /** Writes the schedules that code declares to the database. */
-import { checkTenant, checkText } from "../arguments.ts";
-import { checkDates, scheduleJson } from "../define/define-schedule.ts";
+import { checkTenant } from "../arguments/names.ts";
+import { checkText } from "../arguments/values.ts";
+import { checkTimes, scheduleJson } from "../define/define-schedule.ts";
 import type { ScheduleDefinition } from "../define/schedule.ts";
 import { JsonText } from "../json.ts";
 import { fromRow, nameOf } from "../rows.ts";
@@ -47,7 +48,7 @@ export async function syncSchedules(
 
 function declaration(schedule: ScheduleDefinition, index: number): Promise<JsonText> {
   const { job, key, tenantId, payload, rhythm, settings } = schedule;
-  checkDates({ ...rhythm, ...settings });
+  checkTimes({ ...rhythm, ...settings });
   return scheduleJson(
     job,
     { ...rhythm, ...settings, tenantId, payload },

@@ -1,5 +1,5 @@
 /** Brings the database in line with what code declares. */
-import { checkDefinitionOf } from "../arguments.ts";
+import { checkDefinitionOf } from "../arguments/names.ts";
 import type { JobDefinition } from "../define/definition.ts";
 import type { ScheduleDefinition } from "../define/schedule.ts";
 import { InvalidArgumentError } from "../errors.ts";

@@ -1,0 +1,69 @@
+/** Checks of the options of an enqueue, before any round trip, with the bounds of the kernel. */
+import { enqueueAliases } from "../aliases.ts";
+import type { EnqueueOptions } from "../define/definition.ts";
+import { bounds, dedupeModes } from "../words.ts";
+import { checkTenant } from "./names.ts";
+import {
+  type Check,
+  checkDate,
+  checkGiven,
+  checkKnown,
+  checkOneOf,
+  checkRange,
+  checkTags,
+  checkText,
+  refuse,
+  within,
+} from "./values.ts";
+
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Checks the options of an enqueue. `at` is a prefix for the names of fields in errors, such as `jobs[3].`. */
+export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: unknown, at = ""): void {
+  checkTenant(tenantId, `${at}tenantId`);
+  checkGiven(options, at, enqueueChecks);
+  const { runAt, delayMs, expiresAt } = options;
+  if (runAt !== undefined && delayMs !== undefined)
+    refuse(`${at}delayMs`, "must not be given together with runAt");
+  if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
+    refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
+}
+
+/** Refuses options of an enqueue that do not exist. */
+export function checkOptionNames(options: object, at = ""): void {
+  checkKnown(options, enqueueOptionNames, { at, aliases: enqueueAliases });
+}
+
+export function checkMaxAttempts(value: unknown, field: string): void {
+  checkRange(value, field, bounds.maxAttempts);
+}
+
+export function checkPriority(value: unknown, field: string): void {
+  checkRange(value, field, bounds.priority);
+}
+
+function checkTraceparent(value: unknown, field: string): void {
+  if (typeof value !== "string" || !traceparent.test(value))
+    refuse(field, "must be a W3C trace context header");
+}
+
+export function checkDedupeMode(value: unknown, field: string): void {
+  checkOneOf(value, field, dedupeModes);
+}
+
+const enqueueChecks: { readonly [K in Exclude<keyof EnqueueOptions, "tenantId">]-?: Check } = {
+  idempotencyKey: checkText,
+  dedupeKey: checkText,
+  subject: checkText,
+  concurrencyKey: checkText,
+  runAt: checkDate,
+  delayMs: within(bounds.delayMs),
+  expiresAt: checkDate,
+  tags: checkTags,
+  maxAttempts: checkMaxAttempts,
+  priority: checkPriority,
+  traceparent: checkTraceparent,
+  dedupeMode: checkDedupeMode,
+};
+
+const enqueueOptionNames: readonly string[] = ["tenantId", ...Object.keys(enqueueChecks)];
