@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, make_dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    get_type_hints,
+    overload,
+)
 
 from .arguments import refuse
 from .definition import JobDefinition, JobHandler, NewJob, RunIn, define_job

@@ -1,0 +1,1 @@
+"""Fixtures for pytest. The entry point `pytest11` loads them."""
