@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
-from typing import Literal
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
@@ -35,13 +34,9 @@ def jobforge_server(backend: Backend) -> TestServer:
 
 
 @pytest.fixture
-def db(jobforge_server: TestServer) -> Iterator[TestDatabase]:
+def db(jobforge_database: TestDatabase) -> TestDatabase:
     """A database of the test's own."""
-    database = TestDatabase(jobforge_server)
-    yield database
-    # Connections that a failed test left open would otherwise be reported in another test.
-    gc.collect()
-    database.drop()
+    return jobforge_database
 
 
 @pytest.fixture
@@ -58,7 +53,7 @@ class Ways:
         self._db = db
         self._server: str | None = None
 
-    def arguments(self, way: Way, role: str, tenant: str | None = None) -> dict[str, str]:
+    def arguments(self, way: Way, role: str, tenant: str | None = None) -> dict[str, Any]:
         """The arguments of a client."""
         if way == "postgres":
             return {"database": self._db.create_login(role)}
@@ -110,14 +105,7 @@ async def connect_async(ways: Ways) -> AsyncIterator[AsyncConnect]:
 
 
 @pytest.fixture
-def forge(db: TestDatabase) -> Iterator[JobForge]:
-    """A blocking client with all rights."""
-    with JobForge(db.url) as client:
-        yield client
-
-
-@pytest.fixture
 async def async_forge(db: TestDatabase) -> AsyncIterator[AsyncJobForge]:
-    """An asynchronous client with all rights."""
+    """An asynchronous client with all rights, which is closed on the test's loop."""
     async with AsyncJobForge(db.url) as client:
         yield client

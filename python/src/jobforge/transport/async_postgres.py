@@ -118,11 +118,14 @@ class AsyncConnections:
             await connection.close()
 
     def abandon(self) -> None:
-        """Ends all connections at once."""
+        """Ends all connections at once. It awaits nothing, so it also works when the loop has ended."""
         self._is_closed = True
-        for connection in (*self._busy, *self._idle):
+        for connection in self._busy:
             with suppress(psycopg.Error):
                 shut_down(connection.fileno())
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.pgconn.finish()
 
 
 class AsyncPostgresTransport:
