@@ -16,7 +16,7 @@ import pg from "pg";
 import { callMethod } from "./ts/calls.ts";
 import { definitionOf } from "./ts/definitions.ts";
 import { Gates, handlersOf } from "./ts/handlers.ts";
-import { type Fields, snake, toFields, toOptions } from "./ts/names.ts";
+import { type Fields, fieldOf, toFields, toOptions } from "./ts/names.ts";
 import { recordSpans } from "./ts/spans.ts";
 
 interface Request {
@@ -180,7 +180,7 @@ function describe(error: unknown): object {
     message,
     code,
     kind,
-    field: field === undefined ? null : snake(field),
+    field: field === undefined ? null : fieldOf(field),
     hint,
     retryable,
   };

@@ -75,10 +75,6 @@ const operators: Readonly<Record<string, Operator>> = {
       ? actual.flatMap((each, index) => differences(expected, each, context, `${at}[${index}]`))
       : [`${at} is ${show(actual)}, not an array`],
   $anyOrder: (expected, actual, at, context) => unordered(expected as unknown[], actual, at, context),
-  $distinct: (count, actual, at) => {
-    const found = new Set((actual as unknown[]).map((each) => JSON.stringify(each))).size;
-    return unless(found === count, `${at || "the array"} has ${found} different elements, not ${count}`);
-  },
   $near: (argument, actual, at, { now }) => {
     const { seconds, within, of } = argument as { seconds: number; within: number; of?: string };
     const wanted = (of === undefined ? now : Date.parse(of)) + seconds * 1000;

@@ -7,11 +7,11 @@ import type { Caller, Scenario, Step } from "./scenario.ts";
 import type { Stage } from "./stage.ts";
 import { resolve, type Scope, secondsOf } from "./values.ts";
 
-/** Gives the processes of adapters. `main` is shared by all scenarios of a target, others belong to one scenario. */
+/** Gives the programs of a scenario. They are started when a step names them. */
 export interface Cast {
   program(name: string): Program;
-  /** The processes that have been given so far. */
-  readonly programs: ReadonlyMap<string, Program>;
+  /** The program that goes on after the scenario. */
+  readonly main: Program | undefined;
 }
 
 const patienceMs = 30_000;
@@ -59,13 +59,10 @@ export class Play {
     }
   }
 
-  /** Ends what the scenario has left open in the programs that go on. */
+  /** Ends what the scenario has left open in the program that goes on. */
   async close(): Promise<void> {
-    for (const program of this.#cast.programs.values()) {
-      if (!program.hasEnded) await program.request("disconnect", undefined, {});
-      program.forget();
-    }
-    await Promise.all(this.#underWay.values());
+    await this.#cast.main?.request("disconnect", undefined, {});
+    this.#cast.main?.forget();
   }
 
   async #step(step: Step): Promise<void> {

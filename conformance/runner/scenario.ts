@@ -44,6 +44,13 @@ const anything = z.record(z.string(), z.unknown());
 const seconds = z.number().min(0);
 const length = z.string().regex(/^\d+(\.\d+)? (second|minute|hour|day)s?$/);
 
+/** A text, or one that YAML cannot write, or not in a line. */
+const text = z.union([
+  z.string(),
+  z.strictObject({ $repeat: z.tuple([z.string(), z.number()]) }),
+  z.strictObject({ $units: z.array(z.number()) }),
+]);
+
 /** One thing that a handler does. */
 const handlerStep = z.union([
   z.strictObject({ return: z.unknown() }),
@@ -53,7 +60,7 @@ const handlerStep = z.union([
   z.strictObject({
     throw: z.strictObject({
       name: z.string(),
-      message: z.string(),
+      message: text,
       code: z.string().optional(),
       cause: z.strictObject({ name: z.string(), message: z.string() }).optional(),
     }),

@@ -1,7 +1,6 @@
 /** The database of one scenario, and the addresses under which adapters reach it: Postgres, PostgREST, our server. */
 import { createServer } from "@jobforge/server";
 import type { TestDatabase } from "@jobforge/testing";
-import pg from "pg";
 import { pino } from "pino";
 import { secret, sign, startBridge } from "../../packages/sdk-ts/test/support/bridge.ts";
 import type { Caller } from "./scenario.ts";
@@ -26,14 +25,12 @@ const clientRoles = Object.values(rights).map(({ role }) => role);
 export class Stage implements AsyncDisposable {
   readonly db: TestDatabase;
   readonly #way: Way;
-  readonly #maintenanceUrl: string;
   #offsetSeconds = 0;
   #front: Promise<AsyncDisposable & { readonly url: string }> | undefined;
 
-  constructor(db: TestDatabase, way: Way, maintenanceUrl: string) {
+  constructor(db: TestDatabase, way: Way) {
     this.db = db;
     this.#way = way;
-    this.#maintenanceUrl = maintenanceUrl;
   }
 
   /** The time of the database, in epoch milliseconds. */
@@ -65,7 +62,8 @@ export class Stage implements AsyncDisposable {
 
   /** Ends all connections but the runner's own, and refuses new ones until `endOutage`. */
   async beginOutage(): Promise<void> {
-    await this.#onMaintenance(`alter database ${this.db.name} allow_connections false`);
+    // Superusers, such as the runner, are exempt.
+    await this.db.query(`alter database ${this.db.name} connection limit 0`);
     await this.db.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()`,
@@ -73,7 +71,7 @@ export class Stage implements AsyncDisposable {
   }
 
   async endOutage(): Promise<void> {
-    await this.#onMaintenance(`alter database ${this.db.name} allow_connections true`);
+    await this.db.query(`alter database ${this.db.name} connection limit -1`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,13 +82,6 @@ export class Stage implements AsyncDisposable {
     const front = this.#front;
     this.#front = undefined;
     await (await front)?.[Symbol.asyncDispose]();
-  }
-
-  async #onMaintenance(sql: string): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#maintenanceUrl });
-    await client.connect();
-    await client.query(sql);
-    await client.end();
   }
 
   /** The database whose logins see the moved clock. */

@@ -1,7 +1,7 @@
 /** Makes tests of scenarios: one program per target, one database per scenario. */
 
 import type { TestDatabase } from "@jobforge/testing";
-import { afterAll, beforeAll, expect, inject } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { expectFailure, knownFailing } from "./known-failing.ts";
 import { type Loaded, loadScenarios } from "./load.ts";
@@ -42,15 +42,9 @@ export function titleOf({ path, scenario }: Loaded): string {
 }
 
 async function play({ scenario }: Loaded, target: Target, db: TestDatabase, main: Program): Promise<void> {
-  const programs = new Map([["main", main]]);
-  const cast = castOf(programs, () => target.language);
-  await using stage = new Stage(db, target.way, inject("server").url);
-  try {
-    await playOn(new Play(scenario, stage, cast), stage);
-  } finally {
-    programs.delete("main");
-    await Promise.all([...programs.values()].map((program) => program.close()));
-  }
+  await using stage = new Stage(db, target.way);
+  await using cast = new Troupe(() => target.language, main);
+  await playOn(new Play(scenario, stage, cast), stage);
 }
 
 /** Plays a scenario of programs of several languages. Each program is started for it. */
@@ -59,14 +53,9 @@ export async function playTogether(
   languages: Readonly<Record<string, Language>>,
   db: TestDatabase,
 ): Promise<void> {
-  const programs = new Map<string, Program>();
-  const cast = castOf(programs, (name) => languages[name] ?? "ts");
-  await using stage = new Stage(db, "postgres", inject("server").url);
-  try {
-    await playOn(new Play(scenario, stage, cast), stage);
-  } finally {
-    await Promise.all([...programs.values()].map((program) => program.close()));
-  }
+  await using stage = new Stage(db, "postgres");
+  await using cast = new Troupe((name) => languages[name] ?? "ts");
+  await playOn(new Play(scenario, stage, cast), stage);
 }
 
 async function playOn(play: Play, stage: Stage): Promise<void> {
@@ -78,17 +67,28 @@ async function playOn(play: Play, stage: Stage): Promise<void> {
   }
 }
 
-function castOf(programs: Map<string, Program>, languageOf: (name: string) => Language): Cast {
-  return {
-    programs,
-    program: (name) => {
-      const known = programs.get(name);
-      if (known !== undefined) return known;
-      const started = new Program(commandOf(languageOf(name)));
-      programs.set(name, started);
-      return started;
-    },
-  };
+/** The programs of one scenario. All but the main one end with it. */
+class Troupe implements Cast, AsyncDisposable {
+  readonly main: Program | undefined;
+  readonly #languageOf: (name: string) => Language;
+  readonly #others = new Map<string, Program>();
+
+  constructor(languageOf: (name: string) => Language, main?: Program) {
+    this.#languageOf = languageOf;
+    this.main = main;
+  }
+
+  program(name: string): Program {
+    if (name === "main" && this.main !== undefined) return this.main;
+    const known = this.#others.get(name) ?? new Program(commandOf(this.#languageOf(name)));
+    this.#others.set(name, known);
+    return known;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#others.values()) program.signal("SIGKILL");
+    await Promise.all([...this.#others.values()].map((program) => program.ended));
+  }
 }
 
 /** A tool that is missing skips its tests, with a warning, unless it is required. */

@@ -13,7 +13,7 @@ export interface Scope {
   now(): number;
 }
 
-/** Returns the value with tenants, `$ref`, `$time` and `$repeat` replaced. Operators of expectations stay. */
+/** Returns the value with tenants, `$ref`, `$time`, `$repeat` and `$units` replaced. Operators of expectations stay. */
 export function resolve(value: unknown, scope: Scope, key = ""): unknown {
   if (typeof value === "string") return isTenantKey(key) ? (tenants[value] ?? value) : value;
   if (Array.isArray(value)) return value.map((each) => resolve(each, scope, key));
@@ -25,6 +25,7 @@ export function resolve(value: unknown, scope: Scope, key = ""): unknown {
     if (name === "$ref") return refer(String(argument), scope);
     if (name === "$time") return new Date(scope.now() + Number(argument) * 1000).toISOString();
     if (name === "$repeat") return repeated(argument as [string, number]);
+    if (name === "$units") return String.fromCharCode(...(argument as number[]));
   }
   return Object.fromEntries(entries.map(([name, each]) => [name, resolve(each, scope, name)]));
 }

@@ -146,7 +146,7 @@ async function abortOf({ signal }: JobContext): Promise<string> {
 }
 
 function errorOf({ name, message, code, cause }: Extract<HandlerStep, { throw: unknown }>["throw"]): Error {
-  const error = new Error(message, cause === undefined ? {} : { cause: errorOf(cause) });
+  const error = new Error(String(message), cause === undefined ? {} : { cause: errorOf(cause) });
   return Object.assign(error, { name }, code === undefined ? {} : { code });
 }
 

@@ -37,9 +37,13 @@ export function toFields(value: unknown): unknown {
   );
 }
 
-/** The path of a wrong argument, such as `jobs[3].max_attempts`. */
-export function snake(name: string): string {
-  return name.replace(/Ms\b/, "").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** The path of a wrong argument, such as `jobs[3].max_attempts`. A length of time is named without its unit. */
+export function fieldOf(path: string): string {
+  return snake(path.replace(/Ms\b/, ""));
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function camel(name: string): string {
