@@ -23,6 +23,7 @@ export default defineConfig({
       "bench/test/**/*.test.ts",
       "chaos/test/**/*.test.ts",
       "attack/test/**/*.test.ts",
+      "conformance/test/*.test.ts",
       "test/*.test.ts",
     ],
     // Tests mostly wait for Postgres, so this may exceed the number of cores.

@@ -1,0 +1,102 @@
+/** Makes tests of scenarios: one program per target, one database per scenario. */
+
+import type { TestDatabase } from "@jobforge/testing";
+import { afterAll, beforeAll, expect } from "vitest";
+import { test } from "../../test/database.ts";
+import { expectFailure, knownFailing } from "./known-failing.ts";
+import { type Loaded, loadScenarios } from "./load.ts";
+import { type Cast, Play } from "./play.ts";
+import { Program } from "./program.ts";
+import { Stage } from "./stage.ts";
+import { commandOf, type Language, missing, type Target } from "./targets.ts";
+
+/** Scenarios in which programs of two languages take part. They have a test file of their own. */
+export const crossArea = "cross";
+
+/** Plays all scenarios that the target can play. */
+export function playAll(target: Target): void {
+  const lack = missing(target.language);
+  if (lack !== undefined) {
+    reportMissing(target.name, lack);
+    return;
+  }
+  const scenarios = loadScenarios().filter(({ area, scenario }) => {
+    return area !== crossArea && scenario.needs.every((need) => target.abilities.includes(need));
+  });
+  const failing = knownFailing(target.name);
+  let main: Program;
+  beforeAll(() => {
+    main = new Program(commandOf(target.language));
+  });
+  afterAll(() => main.close());
+  for (const loaded of scenarios) {
+    test(titleOf(loaded), async ({ db }) => {
+      const run = (): Promise<void> => play(loaded, target, db, main);
+      await (failing.has(loaded.path) ? expectFailure(loaded.path, run) : run());
+    });
+  }
+}
+
+export function titleOf({ path, scenario }: Loaded): string {
+  return `${path}: ${scenario.name}`;
+}
+
+async function play({ scenario }: Loaded, target: Target, db: TestDatabase, main: Program): Promise<void> {
+  await using stage = new Stage(db, target.way);
+  await using cast = new Troupe(() => target.language, main);
+  await playOn(new Play(scenario, stage, cast), stage);
+}
+
+/** Plays a scenario of programs of several languages. Each program is started for it. */
+export async function playTogether(
+  { scenario }: Loaded,
+  languages: Readonly<Record<string, Language>>,
+  db: TestDatabase,
+): Promise<void> {
+  await using stage = new Stage(db, "postgres");
+  await using cast = new Troupe((name) => languages[name] ?? "ts");
+  await playOn(new Play(scenario, stage, cast), stage);
+}
+
+async function playOn(play: Play, stage: Stage): Promise<void> {
+  try {
+    await play.run();
+  } finally {
+    await stage.endOutage();
+    await play.close();
+  }
+}
+
+/** The programs of one scenario. All but the main one end with it. */
+class Troupe implements Cast, AsyncDisposable {
+  readonly main: Program | undefined;
+  readonly #languageOf: (name: string) => Language;
+  readonly #others = new Map<string, Program>();
+
+  constructor(languageOf: (name: string) => Language, main?: Program) {
+    this.#languageOf = languageOf;
+    this.main = main;
+  }
+
+  program(name: string): Program {
+    if (name === "main" && this.main !== undefined) return this.main;
+    const known = this.#others.get(name) ?? new Program(commandOf(this.#languageOf(name)));
+    this.#others.set(name, known);
+    return known;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#others.values()) program.signal("SIGKILL");
+    await Promise.all([...this.#others.values()].map((program) => program.ended));
+  }
+}
+
+/** A tool that is missing skips its tests, with a warning, unless it is required. */
+export function reportMissing(name: string, lack: string): void {
+  if (process.env["JOBFORGE_REQUIRE_TOOLS"] === "1") {
+    test(`${name} can run`, () => expect.fail(lack));
+    return;
+  }
+  console.warn(`${name} is skipped: ${lack}`);
+  test.skip(`${name} can run`);
+}

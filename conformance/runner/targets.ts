@@ -1,0 +1,65 @@
+/** The targets of the suite: a program in one language, on one way to the database, and what it can do. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "./program.ts";
+import type { Ability } from "./scenario.ts";
+import type { Way } from "./stage.ts";
+
+export type Language = "ts" | "py" | "py-sync";
+
+export interface Target {
+  readonly name: string;
+  readonly language: Language;
+  readonly way: Way;
+  readonly abilities: readonly Ability[];
+}
+
+const everywhere: readonly Ability[] = ["schedules", "operators", "time-travel"];
+const ofWorkers: readonly Ability[] = ["worker", "processes", "spans"];
+const overPostgres: readonly Ability[] = ["listen", "transaction", "outage"];
+// The bridge that stands for PostgREST does not survive an outage of its database; our server does.
+const ofWay: Readonly<Record<Way, readonly Ability[]>> = {
+  postgres: overPostgres,
+  http: ["http"],
+  server: ["http", "outage"],
+};
+const ofLanguage: Readonly<Record<Language, readonly Ability[]>> = {
+  ts: [...ofWorkers, "any-throw"],
+  py: ofWorkers,
+  "py-sync": [],
+};
+
+function target(name: string, language: Language, way: Way): Target {
+  return { name, language, way, abilities: [...everywhere, ...ofWay[way], ...ofLanguage[language]] };
+}
+
+export const targets = {
+  "ts-pg": target("ts-pg", "ts", "postgres"),
+  "ts-http": target("ts-http", "ts", "http"),
+  "ts-server": target("ts-server", "ts", "server"),
+  "py-pg": target("py-pg", "py", "postgres"),
+  "py-http": target("py-http", "py", "http"),
+  "py-server": target("py-server", "py", "server"),
+  "py-sync-pg": target("py-sync-pg", "py-sync", "postgres"),
+  "py-sync-http": target("py-sync-http", "py-sync", "http"),
+} as const satisfies Readonly<Record<string, Target>>;
+
+const root = join(import.meta.dirname, "..", "..");
+const python = join(root, "python", ".venv", "bin", "python");
+const adapters = join(import.meta.dirname, "..", "adapters");
+
+/** Why a language cannot be tested on this machine; undefined if it can. */
+export function missing(language: Language): string | undefined {
+  if (language === "ts" || existsSync(python)) return undefined;
+  return `There is no Python at ${python}, so the Python targets do not run`;
+}
+
+/** How the adapter of a language is started. */
+export function commandOf(language: Language): Command {
+  const { PATH = "", HOME = "" } = process.env;
+  const env = { PATH, HOME, LOG_LEVEL: "debug" };
+  if (language === "ts")
+    return { command: process.execPath, args: ["--import", "tsx", join(adapters, "ts.ts")], cwd: root, env };
+  const args = [join(adapters, "python.py"), ...(language === "py-sync" ? ["--sync"] : [])];
+  return { command: python, args, cwd: root, env };
+}
