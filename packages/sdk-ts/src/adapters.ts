@@ -14,6 +14,7 @@ export {
   type JobsRepositoryOptions,
   makeJobDedupeKey,
 } from "./adapters/harmonyk.ts";
+export { HeldJobs, type Hold } from "./adapters/held.ts";
 export { MemoryJobQueue, type MemoryJobQueueOptions, type MemoryQueueJob } from "./adapters/memory-queue.ts";
 export {
   JobForgeJobQueue,
@@ -22,4 +23,6 @@ export {
   type QueueJob,
   type StageOptions,
   type StageQueue,
+  stages,
 } from "./adapters/processing.ts";
+export { type ChildKey, childKey, type Parent, parentOf, type StageHold } from "./adapters/stage-run.ts";

@@ -168,6 +168,14 @@ export class NotInstalledError extends JobForgeError {
   }
 }
 
+/** 0A000: the store of this client cannot do this, and would otherwise do something else without a word. */
+export class NotSupportedError extends JobForgeError {
+  override readonly name: string = "NotSupportedError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "0A000", kind: "not_supported" });
+  }
+}
+
 /** The database or the server cannot be reached, or did not respond. Whether the call took effect is unknown. */
 export class ConnectionError extends JobForgeError {
   override readonly name: string = "ConnectionError";

@@ -43,17 +43,15 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { Transport } from "@jobforge/sdk-ts";
+import type { Backend, Connect } from "./backend.ts";
 import { Demand } from "./claiming/demand.ts";
 import { Intake } from "./claiming/intake.ts";
-import { Kernel } from "./claiming/kernel.ts";
 import { Loop } from "./claiming/loop.ts";
 import { Pace } from "./claiming/pace.ts";
 import { Settlements } from "./claiming/settlements.ts";
 import { LoopSignal } from "./claiming/signal.ts";
 import { HandledType } from "./handled-type.ts";
 import type { Settings } from "./options.ts";
-import { DatabaseClock } from "./presence/clock.ts";
 import { Definitions } from "./presence/definitions.ts";
 import { Heartbeat } from "./presence/heartbeat.ts";
 import { Idle } from "./presence/idle.ts";
@@ -84,8 +82,8 @@ export class Engine {
   readonly log: WorkerLog;
   readonly #parts: Parts;
 
-  constructor(transport: Transport, settings: Settings, mode: EngineMode) {
-    this.#parts = makeParts(transport, settings, mode);
+  constructor(connect: Connect, settings: Settings, mode: EngineMode) {
+    this.#parts = makeParts(connect, settings, mode);
     this.log = this.#parts.log;
   }
 
@@ -166,7 +164,7 @@ export class Engine {
 
   /** Ends the engine, whatever is left. */
   async close(): Promise<void> {
-    const { held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
+    const { backend, held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
     if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
     this.#parts.definitions?.stop();
     loop.stop();
@@ -174,11 +172,13 @@ export class Engine {
     idle?.stop();
     runner.stop();
     await Promise.all([heartbeat.stop(), notifications?.close()]);
+    await backend.close?.();
   }
 }
 
 /** The parts that the engine itself uses. */
 interface Parts {
+  readonly backend: Backend;
   readonly log: WorkerLog;
   readonly meter: Meter;
   readonly held: HeldRuns;
@@ -197,15 +197,16 @@ interface Parts {
 }
 
 /** Creates the parts of a worker, each after those that it works with. */
-function makeParts(transport: Transport, settings: Settings, { budget, handlesCrashes }: EngineMode): Parts {
+function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashes }: EngineMode): Parts {
   const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs } = settings;
   const types = settings.handlers.map(
     (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
   );
   const reporting = makeReporting(settings);
   const { log, meter, report } = reporting;
-  const clock = new DatabaseClock();
-  const kernel = new Kernel(transport, clock, settings, types);
+  const { id, tenantId } = settings;
+  const handled = settings.handlers.map(({ definition }) => definition);
+  const backend = connect({ id, tenantId, definitions: handled, log });
   const outage = new Outage(log, reporting.hooks);
   const held = new HeldRuns();
 
@@ -214,7 +215,7 @@ function makeParts(transport: Transport, settings: Settings, { budget, handlesCr
   const pace = new Pace(types);
   const slots = new Slots(concurrency, types);
   const demand = new Demand(slots, types, pace, { batchSize, prefetch });
-  const work = { kernel, signal, settlements, pace, slots, demand };
+  const work = { backend, signal, settlements, pace, slots, demand };
   const isTick = budget !== undefined;
   const runner = new Runner({
     ...work,
@@ -226,32 +227,30 @@ function makeParts(transport: Transport, settings: Settings, { budget, handlesCr
     handlesCrashes,
   });
   const overdue = new Overdue(slots, runner);
-  const policies = new Policies(kernel, log, runner);
+  const policies = new Policies(backend.database, log, runner);
   const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
 
-  const about = aboutWorker(kernel.types, concurrency);
+  const about = aboutWorker(backend.types, concurrency);
   const everyMs = settings.heartbeatMs;
-  const heartbeat = new Heartbeat({ kernel, outage, held, meter, runner, everyMs, about });
+  const heartbeat = new Heartbeat({ backend, outage, held, meter, runner, everyMs, about });
   const patience = isTick ? new Patience(held) : undefined;
-  const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs });
+  const idle = isTick ? undefined : new Idle({ heartbeat, clock: backend.clock, signal, pollMs });
   const notifications =
     idle !== undefined && settings.listen
-      ? new Notifications({ kernel, outage, signal, idle, heartbeat, held })
+      ? new Notifications({ backend, outage, signal, idle, heartbeat, held })
       : undefined;
 
   const lookAgain = isTick ? new LookAgain(signal) : undefined;
-  const definitions = settings.sync
-    ? new Definitions({
-        transport,
-        log,
-        definitions: settings.handlers.map(({ definition }) => definition),
-        appVersion: settings.appVersion,
-      })
-    : undefined;
+  const transport = backend.database?.transport;
+  const definitions =
+    settings.sync && transport !== undefined
+      ? new Definitions({ transport, log, definitions: handled, appVersion: settings.appVersion })
+      : undefined;
 
   const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
   const loop = new Loop({ ...work, meter, intake, runner, outage, idle, lookAgain, patience, ...limits });
   return {
+    backend,
     log,
     meter,
     held,

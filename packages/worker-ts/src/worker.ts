@@ -1,5 +1,7 @@
 /** A worker claims, runs and settles the jobs of its types, until it is stopped. */
 import type { Transport } from "@jobforge/sdk-ts";
+import type { Connect } from "./backend.ts";
+import { Kernel } from "./claiming/kernel.ts";
 import { defaultTickLimit, maxGraceMs } from "./defaults.ts";
 import { Engine, type EngineMode } from "./engine.ts";
 import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
@@ -52,11 +54,16 @@ export interface Worker extends AsyncDisposable {
 export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
   const transport = (forge as { readonly transport?: Transport } | undefined)?.transport;
   if (transport === undefined) throw new TypeError("forge must be a JobForge, or have a transport");
-  return new JobWorker(transport, settingsOf(options));
+  return createWorkerOn((worker) => new Kernel(transport, worker), options);
+}
+
+/** Creates a worker on any backend. */
+export function createWorkerOn(connect: Connect, options: WorkerOptions): Worker {
+  return new JobWorker(connect, settingsOf(options));
 }
 
 class JobWorker implements Worker {
-  readonly #transport: Transport;
+  readonly #connect: Connect;
   readonly #settings: Settings;
   #engine: Engine | undefined;
   /** Kept after it has ended, because its metrics can still be read. */
@@ -69,8 +76,8 @@ class JobWorker implements Worker {
   #hasSynced = false;
   readonly #hurry = { now: (): void => undefined };
 
-  constructor(transport: Transport, settings: Settings) {
-    this.#transport = transport;
+  constructor(connect: Connect, settings: Settings) {
+    this.#connect = connect;
     this.#settings = settings;
   }
 
@@ -141,7 +148,7 @@ class JobWorker implements Worker {
 
   #begin(mode: EngineMode): Engine {
     if (this.#engine !== undefined) throw new Error(`Worker ${this.id} is already running`);
-    this.#engine = new Engine(this.#transport, this.#settings, mode);
+    this.#engine = new Engine(this.#connect, this.#settings, mode);
     if (mode.handlesCrashes) guardProcess(this.#engine);
     this.#lastEngine = this.#engine;
     this.#ended = new Promise((resolve) => {

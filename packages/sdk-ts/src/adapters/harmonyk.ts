@@ -3,10 +3,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { globalTenant } from "../arguments/names.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define/define-job.ts";
+import { retryDelayMs } from "../define/retry.ts";
 import type { Job } from "../jobs/job.ts";
 import { toJson, toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
-import { bounds, type JobStatus } from "../words.ts";
+import { bounds, type JobStatus, retryPresets } from "../words.ts";
 import { HeldJobs, type Hold } from "./held.ts";
 
 /** The states of a job in this design. */
@@ -16,11 +17,9 @@ export type HarmonykJobStatus = "queued" | "running" | "success" | "failed";
 // biome-ignore lint/style/useNamingConvention: the name is part of the Harmonyk design
 export const DEFAULT_MAX_ATTEMPTS = 5;
 
-const longestDelayMs = 60_000;
-
 /** The wait after the given number of failures: 1 s, 2 s, 4 s and so on, at most 60 s. */
 export function getBackoffDelayMs(attempts: number): number {
-  return Math.min(longestDelayMs, 1000 * 2 ** Math.max(0, attempts - 1));
+  return retryDelayMs(retryPresets.harmonyk, attempts);
 }
 
 /** Whether a job in this state, with this number of failures, may run again. */

@@ -1,5 +1,5 @@
 /** The worker loop of the processing-jobs design, for any `JobQueue`: on Postgres, in memory, or any other. */
-import { type JobQueue, type QueueJob, sleep } from "@jobforge/sdk-ts";
+import { type JobQueue, type QueueJob, retryDelayMs, retryPresets, sleep } from "@jobforge/sdk-ts";
 import { backoff } from "../presence/outage.ts";
 
 export interface WorkerLoopOptions {
@@ -12,9 +12,6 @@ export interface WorkerLoopOptions {
   /** Called when the queue itself fails. The loop goes on after a delay, which grows with each failure. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
-
-const maxBackoffSeconds = 600;
-const firstBackoffSeconds = 30;
 
 /** Claims and runs jobs, one after the other. */
 export async function workerLoop(
@@ -46,7 +43,7 @@ async function runOne(
   try {
     await runStage(job);
   } catch (error) {
-    const seconds = Math.min(maxBackoffSeconds, firstBackoffSeconds * 2 ** job.attempts);
+    const seconds = retryDelayMs(retryPresets.processing, job.attempts + 1) / 1000;
     await queue.fail(job.id, String(error), seconds);
     return;
   }

@@ -1,8 +1,9 @@
 /** The database functions that a worker calls. Each call has a timeout: a stalled network must not stop the worker. */
-import { checkResult, JsonText, type Transport, toStorableJson } from "@jobforge/sdk-ts";
+import { checkResult, JsonText, type Listener, type Transport, toStorableJson } from "@jobforge/sdk-ts";
+import type { Backend, BackendWorker, DatabaseParts, EndedRun, WakeEvents } from "../backend.ts";
 import { callTimeoutMs, settleTimeoutMs } from "../defaults.ts";
-import type { HandledType, TypePolicy } from "../handled-type.ts";
-import type { DatabaseClock } from "../presence/clock.ts";
+import type { TypePolicy } from "../handled-type.ts";
+import { DatabaseClock } from "../presence/clock.ts";
 import { type ConnectionBudget, connectionBudgetOf } from "../running/connection-budget.ts";
 import type { ClaimRequest, HeartbeatResponse, RunKey, SettleResponse } from "./protocol.ts";
 
@@ -12,35 +13,56 @@ import type { ClaimRequest, HeartbeatResponse, RunKey, SettleResponse } from "./
  */
 const settleFunction = "jobforge_settle_jobs_text";
 
-export class Kernel {
+const wakeChannel = "jobforge_wake";
+const cancelChannel = "jobforge_cancel";
+
+export class Kernel implements Backend, DatabaseParts {
   readonly transport: Transport;
   readonly workerId: string;
-  readonly clock: DatabaseClock;
+  readonly clock: DatabaseClock = new DatabaseClock();
   /** Limits how many connections handlers' transactions take. */
   readonly connections: ConnectionBudget;
   /** The names of the handled types. */
   readonly types: readonly string[];
   readonly #tenantId: string | undefined;
 
-  constructor(
-    transport: Transport,
-    clock: DatabaseClock,
-    worker: { readonly id: string; readonly tenantId: string | undefined },
-    types: readonly HandledType[],
-  ) {
+  constructor(transport: Transport, worker: BackendWorker) {
     this.transport = transport;
     this.connections = connectionBudgetOf(transport);
     this.workerId = worker.id;
-    this.clock = clock;
     this.#tenantId = worker.tenantId;
-    this.types = types.map((type) => type.name);
+    this.types = worker.definitions.map(({ type }) => type);
   }
 
-  /** Settles runs, whose ends are given as JSON, and claims jobs if a request is given: in one commit. */
-  async settle(ends: readonly string[], request?: ClaimRequest, hint?: unknown): Promise<SettleResponse> {
+  get database(): DatabaseParts {
+    return this;
+  }
+
+  /** Undefined if the transport cannot listen. */
+  get listen(): Backend["listen"] {
+    const { transport } = this;
+    return transport.listen === undefined ? undefined : (events) => this.#listen(events);
+  }
+
+  async #listen({ onDue, onCancel, onState }: WakeEvents): Promise<Listener> {
+    // The database cuts ids to this length, because the payload of a notification is short.
+    const workerId = this.workerId.slice(0, 1000);
+    const listening = this.transport.listen?.([wakeChannel, cancelChannel], {
+      onState,
+      onNotification: (channel, payload) => {
+        const [type = "", time] = payload.split("\n");
+        if (channel === wakeChannel) onDue(type, time);
+        else if (payload === workerId) onCancel();
+      },
+    });
+    return (await listening) ?? { close: async () => undefined };
+  }
+
+  /** Settles runs, and claims jobs if a request is given: in one commit. */
+  async settle(ends: readonly EndedRun[], request?: ClaimRequest, hint?: unknown): Promise<SettleResponse> {
     const args = {
       p_worker_id: this.workerId,
-      p_results: new JsonText(`[${ends.join()}]`),
+      p_results: new JsonText(`[${ends.map(({ endJson }) => endJson).join()}]`),
       p_claim_limit: request?.limit ?? 0,
       p_types: request?.types ?? this.types,
       p_tenant_id: this.#tenantId,

@@ -26,6 +26,7 @@
  *   made until one succeeds.
  * - After a claim that failed, while the settle in the same call succeeded, only claims wait.
  */
+import type { Backend } from "../backend.ts";
 import { parallelCalls, settleDelayMs } from "../defaults.ts";
 import { isDataError } from "../errors.ts";
 import type { Idle } from "../presence/idle.ts";
@@ -39,14 +40,13 @@ import type { Slots } from "../running/slots.ts";
 import { Caller } from "./caller.ts";
 import type { Demand } from "./demand.ts";
 import type { Intake } from "./intake.ts";
-import type { Kernel } from "./kernel.ts";
 import type { Pace } from "./pace.ts";
 import type { ClaimRequest, SettleResponse } from "./protocol.ts";
 import type { Settlements } from "./settlements.ts";
 import type { LoopSignal } from "./signal.ts";
 
 export interface LoopParts {
-  readonly kernel: Kernel;
+  readonly backend: Backend;
   readonly signal: LoopSignal;
   readonly demand: Demand;
   readonly pace: Pace;
@@ -197,15 +197,14 @@ export class Loop {
     runs: readonly Run[],
     request: ClaimRequest | undefined,
   ): Promise<void> {
-    const { kernel, signal, settlements, outage, pace, meter } = this.#parts;
+    const { backend, signal, settlements, outage, pace, meter } = this.#parts;
     const { wakeUps } = signal;
     const sentAt = performance.now();
     caller.isBusy = true;
     if (request !== undefined) this.#reserve(request, 1);
     try {
-      const ends = runs.map((run) => run.endJson);
       const hint = request === undefined ? undefined : caller.hintFor(request);
-      const response = await kernel.settle(ends, request, hint);
+      const response = await backend.settle(runs, request, hint);
       const tookMs = performance.now() - sentAt;
       meter.noteCall(tookMs, runs.length, request !== undefined);
       outage.worked("work");

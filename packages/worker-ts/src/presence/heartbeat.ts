@@ -2,14 +2,14 @@
  * The worker's heartbeat, which keeps the leases of all runs that it holds. The response names runs to abort, because
  * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified.
  */
-import type { Kernel } from "../claiming/kernel.ts";
+import type { Backend } from "../backend.ts";
 import type { Meter } from "../reporting/meter.ts";
 import type { HeldRuns } from "../running/held-runs.ts";
 import type { Runner } from "../running/runner.ts";
 import type { Outage } from "./outage.ts";
 
 export interface HeartbeatParts {
-  readonly kernel: Kernel;
+  readonly backend: Backend;
   readonly outage: Outage;
   readonly held: HeldRuns;
   readonly meter: Meter;
@@ -102,12 +102,12 @@ export class Heartbeat {
 
   async #sendOnce(): Promise<boolean> {
     clearTimeout(this.#timer);
-    const { kernel, outage, held, meter, runner, everyMs, about } = this.#parts;
+    const { backend, outage, held, meter, runner, everyMs, about } = this.#parts;
     const idle = this.#wantsNotifications;
     try {
       const stopped = this.#isStopped ? { stopped: true } : {};
       const info = { ...about, ...stopped, idle, held: held.keys(), metrics: meter.report() };
-      const response = await kernel.heartbeat(info);
+      const response = await backend.heartbeat(info);
       this.#isMarked = idle;
       this.#isKnown = true;
       this.#onFirstResponse();

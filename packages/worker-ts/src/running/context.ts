@@ -6,12 +6,13 @@ import {
   type JobLogger,
   JobNotHeldError,
   jobJson,
+  NotSupportedError,
   type PreviousRun,
   prepareJob,
   type RunSchedule,
   type Transport,
 } from "@jobforge/sdk-ts";
-import type { Kernel } from "../claiming/kernel.ts";
+import type { Backend, DatabaseParts } from "../backend.ts";
 import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
 import { clean, isNotHeld, RunOver } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
@@ -21,7 +22,7 @@ import type { Run, Verdict } from "./run.ts";
 
 /** What a run's context needs from its worker. */
 export interface ContextServices {
-  readonly kernel: Kernel;
+  readonly backend: Backend;
   readonly log: WorkerLog;
   /** The database says that this worker no longer holds the job. */
   lost(run: Run): void;
@@ -110,7 +111,7 @@ export class RunContext implements JobContext {
     return async (value) => {
       const run = this.#running("progress()");
       try {
-        const response = await this.#services.kernel.progress(run, value ?? null);
+        const response = await this.#services.backend.progress(run, value ?? null);
         if (response.cancel_requested) this.#services.cancel(run);
       } catch (error) {
         if (isNotHeld(error)) this.#services.lost(run);
@@ -122,7 +123,7 @@ export class RunContext implements JobContext {
   get defer(): JobContext["defer"] {
     return (options, { counts } = {}) => {
       const run_at =
-        "at" in options ? options.at.toISOString() : this.#services.kernel.clock.in(options.inMs);
+        "at" in options ? options.at.toISOString() : this.#services.backend.clock.in(options.inMs);
       return this.#leave({ status: "deferred", run_at, ...(counts === undefined ? {} : { counts }) });
     };
   }
@@ -180,7 +181,8 @@ export class RunContext implements JobContext {
   get transaction(): JobContext["transaction"] {
     return async (work) => {
       const run = this.#running("transaction()");
-      const { transport, connections } = this.#services.kernel;
+      const database = this.#database();
+      const { transport, connections } = database;
       const ending = { hasBegun: false };
       try {
         const { result, response } = await connections.run(
@@ -196,7 +198,7 @@ export class RunContext implements JobContext {
               this.#requireOpen(run);
               // The caller says of which type the connection is.
               const result = await work(client as never);
-              return { result, response: await this.#endInside(inside, run, result, ending) };
+              return { result, response: await this.#endInside(database, inside, run, result, ending) };
             });
           },
         );
@@ -217,6 +219,7 @@ export class RunContext implements JobContext {
    * succeeds.
    */
   async #endInside(
+    database: DatabaseParts,
     inside: Transport,
     run: Run,
     result: unknown,
@@ -230,7 +233,7 @@ export class RunContext implements JobContext {
     // From now on, heartbeats may report that this worker no longer holds the run.
     run.beginEnding();
     ending.hasBegun = true;
-    const response = await this.#services.kernel.settleIn(inside, run.endJson);
+    const response = await database.settleIn(inside, run.endJson);
     requireUnended(run);
     const [reply] = response.settled;
     if (reply?.outcome !== "ok") throw new JobNotHeldError();
@@ -238,6 +241,14 @@ export class RunContext implements JobContext {
       throw new Error(`The result of transaction() was refused: the job would be ${reply.status}`);
     }
     return response;
+  }
+
+  #database(): DatabaseParts {
+    const { database } = this.#services.backend;
+    if (database !== undefined) return database;
+    throw new NotSupportedError("transaction() is not supported: this worker's jobs are not in Postgres", {
+      hint: "Write to your own database first, then return. The handler must be safe to repeat.",
+    });
   }
 
   /** Throws when the run can no longer succeed. */
@@ -248,7 +259,7 @@ export class RunContext implements JobContext {
 
   /** A time, given as such or as milliseconds from now on the database's clock. */
   #timeOf(when: number | Date): string {
-    return when instanceof Date ? when.toISOString() : this.#services.kernel.clock.in(when);
+    return when instanceof Date ? when.toISOString() : this.#services.backend.clock.in(when);
   }
 
   #leave(verdict: Verdict): never {

@@ -3,8 +3,8 @@
  * about a handler that does not return after its signal was aborted: the run is given up and its slot becomes free.
  */
 import { checkInput } from "@jobforge/sdk-ts";
+import type { Backend } from "../backend.ts";
 import type { Demand } from "../claiming/demand.ts";
-import type { Kernel } from "../claiming/kernel.ts";
 import type { Pace } from "../claiming/pace.ts";
 import type { HeartbeatResponse, SettleResponse } from "../claiming/protocol.ts";
 import type { Settlements } from "../claiming/settlements.ts";
@@ -24,7 +24,7 @@ import type { Run, Verdict } from "./run.ts";
 import type { Slots } from "./slots.ts";
 
 export interface RunnerParts {
-  readonly kernel: Kernel;
+  readonly backend: Backend;
   readonly reporting: Reporting;
   readonly held: HeldRuns;
   readonly slots: Slots;
@@ -42,7 +42,7 @@ export interface RunnerParts {
 }
 
 export class Runner implements ContextServices {
-  readonly kernel: Kernel;
+  readonly backend: Backend;
   readonly log: WorkerLog;
   readonly #parts: RunnerParts;
   readonly #deadlines = new Deadlines();
@@ -51,7 +51,7 @@ export class Runner implements ContextServices {
   readonly #overruns: Overruns;
 
   constructor(parts: RunnerParts) {
-    this.kernel = parts.kernel;
+    this.backend = parts.backend;
     this.log = parts.reporting.log;
     this.#parts = parts;
     this.#overruns = new Overruns(parts.waitsForOverruns);
