@@ -41,7 +41,7 @@ export const jobforge: Peer = {
     command: nodeForPeers() ?? process.execPath,
     args: ["--import", "tsx", fileURLToPath(new URL("../contestants/jobforge.ts", import.meta.url))],
   }),
-  live: { table: "jobforge.jobs", own: { id: "jobforge.new_id()" } },
+  live: { table: "jobforge.queue", own: { id: "jobforge.new_id()" } },
   finished: { table: "jobforge.archive", own: { id: "jobforge.new_id()" } },
 };
 
