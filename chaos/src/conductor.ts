@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Random, randomFrom } from "../../sql/test/support/random.ts";
-import { findViolations, limitsNow } from "./checks/index.ts";
+import { findViolations, limitsNow, roomsNow } from "./checks/index.ts";
 import type { Fault, FaultKind } from "./faults/fault.ts";
 import { probeFences } from "./fences.ts";
 import { flowAgain } from "./flow-again.ts";
@@ -143,11 +143,12 @@ export class Conductor {
     return share;
   }
 
-  /** Counts running jobs repeatedly, and compares their number with all limits. */
+  /** Looks repeatedly whether a limit is exceeded, or a job is in two rooms. */
   async #sample(): Promise<void> {
     while (!this.#isOver) {
       try {
-        this.#world.violations.push(...(await findViolations(this.#world.direct, limitsNow)));
+        for (const check of [limitsNow, roomsNow])
+          this.#world.violations.push(...(await findViolations(this.#world.direct, check)));
         this.samples += 1;
       } catch {
         // The server is down.

@@ -94,7 +94,7 @@ async function drain(world: World): Promise<void> {
   const until = performance.now() + drainMs;
   while (
     performance.now() < until &&
-    (await direct.value<number>("select count(*)::int from jobforge.jobs")) > 0
+    (await direct.value<number>("select count(*)::int from jobforge.live_rows")) > 0
   ) {
     await sleep(100);
   }

@@ -44,7 +44,7 @@ create table chaos.trouble (share double precision not null);
 
 create function chaos.note() returns trigger language plpgsql security definer as $$
 begin
-  if tg_op = 'UPDATE' then
+  if tg_op = 'INSERT' then
     insert into chaos.transitions (job_id, attempt, type, tenant_id, concurrency_key, worker_id, event)
     values (new.id, new.attempts, new.type, new.tenant_id, new.concurrency_key, new.worker_id, 'start');
   else
@@ -53,10 +53,8 @@ begin
   end if;
   return null;
 end $$;
-create trigger chaos_start after update of state on jobforge.jobs for each row
-when (new.state = 'running' and old.state <> 'running') execute function chaos.note();
-create trigger chaos_end after delete on jobforge.jobs for each row
-when (old.state = 'running') execute function chaos.note();
+create trigger chaos_start after insert on jobforge.runs for each row execute function chaos.note();
+create trigger chaos_end after delete on jobforge.runs for each row execute function chaos.note();
 
 -- Fails a share of the statements that change jobs, as happens with a higher isolation level or during a failover.
 create function chaos.fail_sometimes() returns trigger language plpgsql security definer as $$
@@ -66,7 +64,9 @@ begin
   end if;
   return null;
 end $$;
-create trigger chaos_trouble before insert or update or delete on jobforge.jobs
+create trigger chaos_trouble before insert or update or delete on jobforge.queue
+for each statement execute function chaos.fail_sometimes();
+create trigger chaos_trouble before insert or update or delete on jobforge.runs
 for each statement execute function chaos.fail_sometimes();
 `;
 

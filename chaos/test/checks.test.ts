@@ -5,7 +5,7 @@
 import { describe, expect } from "vitest";
 import { test as base } from "../../test/database.ts";
 import type { Readable } from "../src/checks/check.ts";
-import { type Check, checks, findViolations, limitsNow } from "../src/checks/index.ts";
+import { type Check, checks, findViolations, limitsNow, roomsNow } from "../src/checks/index.ts";
 import { makeHistory } from "./support/history.ts";
 
 const aSuccess = "(select id from jobforge.archive where status = 'succeeded' and payload ? 'order' limit 1)";
@@ -216,7 +216,8 @@ const named = (name: string): Check => {
 };
 
 test("no check finds anything in a correct history", async ({ history }) => {
-  for (const check of [...checks, limitsNow]) expect(await findViolations(history, check)).toEqual([]);
+  for (const check of [...checks, limitsNow, roomsNow])
+    expect(await findViolations(history, check)).toEqual([]);
 });
 
 describe("a check finds", () => {
@@ -244,6 +245,21 @@ describe("a check finds", () => {
       "7 jobs of tenant 00000001-0000-4000-8000-000000000000 are running",
       "7 jobs of key k are running",
     ]);
+  });
+
+  test("a job that is in two rooms at this moment", async ({ db, history }) => {
+    const enqueue =
+      "select jobforge_enqueue_job('00000001-0000-4000-8000-000000000000', 'chaos.plain') ->> 'id'";
+    const live = await db.value<string>(enqueue);
+    await db.query("create table public.copy as select * from jobforge.queue");
+    await db.query("select jobforge_claim_jobs('w1', 100)");
+    await history.tamper("insert into jobforge.queue overriding system value select * from public.copy");
+    const found = async (): Promise<string[]> =>
+      (await findViolations(history, roomsNow)).map(({ job, what }) => `${job} ${what}`);
+    expect(await found()).toEqual([`${live} is in the queue and in the runs`]);
+    await history.tamper("delete from jobforge.runs");
+    await history.tamper(`update jobforge.archive set id = '${live}' where id = ${aSuccess}`);
+    expect(await found()).toEqual([`${live} is ready and has finished`]);
   });
 });
 

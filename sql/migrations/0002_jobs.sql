@@ -1,4 +1,4 @@
--- Live jobs, everything that belongs to a job but not to its row, and the workers that run jobs.
+-- Queued and running jobs, everything that belongs to a job but not to its row, and the workers that run jobs.
 
 -- A job to enqueue, as the caller asked for it. ord is its position in the call. bytes is the length of the payload as
 -- text. Its values have not been checked, so their types are not domains. Keys have the collation of the tables'
@@ -80,35 +80,46 @@ create type jobforge.job_filter as (
   error_group     text
 );
 
--- The state of a live job: see jobforge.jobs.
+-- The state of a queued job: see jobforge.queue.
 create domain jobforge.job_state as text collate "C"
-  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked', 'running'));
+  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked'));
 
 -- A number of runs that a job has been granted.
 create domain jobforge.run_budget as integer
   constraint run_budget_is_positive check (value >= 1);
 
--- Live jobs: queued and running ones. The table is small and hot. A job leaves it when it finishes, and claims, settles
--- and enqueues write to it all the time, so every further column and index has a price. Most of the indexes are
--- partial: a row has an entry only in those of its state, and in those of keys that it has.
+-- The number of a run of a job.
+create domain jobforge.attempt_number as integer
+  constraint attempt_number_is_positive check (value >= 1);
+
+-- A job moves through three rooms: the queue, the runs and the archive (0003_archive.sql). It is in exactly one of them
+-- at any commit. A claim deletes it from the queue and inserts it into the runs. The end of its run deletes it from the
+-- runs and inserts it into the archive, or into the queue again. So a claim and a settle never meet on a row, and no
+-- settle waits for a claim. A statement that looks for a job in two rooms must read both, because each statement of a
+-- function has its own snapshot: see jobforge.live_rows in views/jobs.sql.
+--
+-- Queue and runs are small and hot. Claims, settles and enqueues write to them all the time, so every further column
+-- and index has a price.
+
+-- Queued jobs. Most of the indexes are partial: a row has an entry only in those of its state, and in those of keys
+-- that it has.
 --   seq           the order of enqueueing; breaks ties of run_at
 --   lane          a 64-bit hash of the tenant. Lanes take turns; a hash gives no tenant a better place than another
 --   state         ready: may be claimed · waiting: run_at is in the future · parked: may be claimed, but a limit has no
---                 room for it · running: a worker holds the lease. The first three are queued
+--                 room for it
 --   rank          -priority, so that the most urgent job is the first in every ascending index
---   attempts      the number of runs so far, and while a job runs the number of its run, which is part of the fence
+--   attempts      the number of runs so far
 --   uncounted     runs that used up no attempt, because they were released or deferred without counting
 --   failures      runs that failed or were lost: the n of the backoff
 --   losses        runs that were lost in a row
 --   max_attempts  the number of counted runs after which the job is dead
 --   budget        the number of runs granted at enqueue, and again by a reschedule
+--   started_at    when the last run started
 --   payload       null when the payload is in jobforge.payloads
+--   dedupe_key    has a row in jobforge.dedupe_keys as long as the job is queued or runs
 --   scheduled_for the due time that a run of a schedule is for
 --   parked_in     the bucket that had no room for the job. It means something only while the job is parked
---   counted       the job runs, and limits find it through the indexes below
---   bound         the job runs, and a role that is bound to its tenant has claimed it. A bound role cannot touch other
---                 runs: its open transaction would make the settles of a worker that is not bound wait
-create table jobforge.jobs (
+create table jobforge.queue (
   id              uuid primary key,
   seq             bigint generated always as identity,
   tenant_id       uuid not null,
@@ -127,8 +138,6 @@ create table jobforge.jobs (
   updated_at      timestamptz not null,
   expires_at      jobforge.finite_time,
   started_at      timestamptz,
-  heartbeat_at    timestamptz,
-  worker_id       jobforge.worker_name,
   payload         jsonb,
   idempotency_key jobforge.key_text,
   dedupe_key      jobforge.key_text,
@@ -142,17 +151,11 @@ create table jobforge.jobs (
   schedule_id     uuid,
   scheduled_for   timestamptz,
   parked_in       bigint,
-  counted         boolean not null default false,
-  bound           boolean not null default false,
   -- Checked instead of generated: every update would parse the expression of a generated column again for each row.
   constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
-  constraint running_has_a_worker check ((state = 'running') = (worker_id is not null)),
-  constraint running_has_started check (state <> 'running' or (started_at is not null and attempts > 0)),
   constraint uncounted_runs_are_attempts check (uncounted <= attempts),
   constraint a_run_has_a_due_time check ((schedule_id is null) = (scheduled_for is null)),
-  constraint parked_in_a_bucket check (state <> 'parked' or parked_in is not null),
-  constraint what_counts_runs check (not counted or state = 'running'),
-  constraint what_is_bound_runs check (not bound or state = 'running')
+  constraint parked_in_a_bucket check (state <> 'parked' or parked_in is not null)
 ) with (
   vacuum_truncate = off,
   autovacuum_vacuum_threshold = 20000,
@@ -164,30 +167,106 @@ create table jobforge.jobs (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- By state: what claims walk, what becomes due (for claims for every tenant, and for one), what a worker holds, what
--- waits for room in a bucket. jobs_ready has THE CLAIM ORDER of functions/claim/claim.sql for each type.
-create index jobs_ready on jobforge.jobs (type, rank, lane, run_at, seq) where state = 'ready';
-create index jobs_waiting on jobforge.jobs (type, run_at) where state = 'waiting';
-create index jobs_waiting_tenant on jobforge.jobs (tenant_id, type, run_at) where state = 'waiting';
-create index jobs_running on jobforge.jobs (worker_id, started_at) where state = 'running';
-create index jobs_parked on jobforge.jobs (parked_in, type, rank, run_at, seq) where state = 'parked';
+-- By state: what claims walk, what becomes due (for claims for every tenant, and for one), what waits for room in a
+-- bucket. queue_ready has THE CLAIM ORDER of functions/claim/claim.sql for each type.
+create index queue_ready on jobforge.queue (type, rank, lane, run_at, seq) where state = 'ready';
+create index queue_waiting on jobforge.queue (type, run_at) where state = 'waiting';
+create index queue_waiting_tenant on jobforge.queue (tenant_id, type, run_at) where state = 'waiting';
+create index queue_parked on jobforge.queue (parked_in, type, rank, run_at, seq) where state = 'parked';
 
--- A tenant's queued jobs. Running jobs are few and found by jobs_running, so a claim has one index less to write.
-create index jobs_tenant on jobforge.jobs (tenant_id, id) where state <> 'running';
-create index jobs_subject on jobforge.jobs (tenant_id, subject, id) where subject is not null;
-create index jobs_schedule on jobforge.jobs (schedule_id) where schedule_id is not null;
-create index jobs_expiry on jobforge.jobs (expires_at) where expires_at is not null and state <> 'running';
-create unique index jobs_dedupe on jobforge.jobs (tenant_id, type, dedupe_key) where dedupe_key is not null;
+-- A tenant's jobs. The condition is always true, and statements that want this index repeat it. It keeps the index away
+-- from lookups by id alone: in a plan that was made while the queue was empty, it looks as cheap as the primary key.
+create index queue_tenant on jobforge.queue (tenant_id, id) where state <> '';
+create index queue_subject on jobforge.queue (tenant_id, subject, id) where subject is not null;
+create index queue_schedule on jobforge.queue (schedule_id) where schedule_id is not null;
+create index queue_expiry on jobforge.queue (expires_at) where expires_at is not null;
 
--- The running jobs that limits count.
-create index jobs_counted on jobforge.jobs (type, tenant_id) where counted;
-create index jobs_counted_tenant on jobforge.jobs (tenant_id) where counted;
-
--- The jobs of a concurrency key: the first that is queued, and those that have had a run. A retry keeps its place.
-create index jobs_key_queue on jobforge.jobs (type, tenant_id, concurrency_key, rank, run_at, seq)
+-- The queued jobs of a concurrency key: the first one, and those that have had a run. A retry keeps its place.
+create index queue_key_order on jobforge.queue (type, tenant_id, concurrency_key, rank, run_at, seq)
   where concurrency_key is not null and state in ('ready', 'parked');
-create index jobs_key_begun on jobforge.jobs (type, tenant_id, concurrency_key)
+create index queue_key_begun on jobforge.queue (type, tenant_id, concurrency_key)
   where concurrency_key is not null and attempts > 0;
+
+-- Running jobs: a worker holds the lease of each. Columns are those of the queue, and their values come from there, so
+-- that the queue's rules about several columns are not checked again.
+--   attempts the number of this run, which is part of the fence
+--   counted  limits find the run through the indexes below
+--   bound    a role that is bound to the job's tenant has claimed it. A bound role cannot touch other runs: its open
+--            transaction would make the settles of a worker that is not bound wait
+create table jobforge.runs (
+  id              uuid primary key,
+  seq             bigint not null,
+  tenant_id       uuid not null,
+  type            jobforge.type_name not null,
+  rank            integer not null,
+  attempts        jobforge.attempt_number not null,
+  uncounted       jobforge.run_count not null,
+  failures        jobforge.run_count not null,
+  losses          jobforge.run_count not null,
+  max_attempts    jobforge.run_budget not null,
+  budget          jobforge.run_budget not null,
+  run_at          jobforge.finite_time not null,
+  created_at      timestamptz not null,
+  updated_at      timestamptz not null,
+  expires_at      jobforge.finite_time,
+  started_at      timestamptz not null,
+  heartbeat_at    timestamptz,
+  worker_id       jobforge.worker_name not null,
+  payload         jsonb,
+  idempotency_key jobforge.key_text,
+  dedupe_key      jobforge.key_text,
+  concurrency_key jobforge.key_text,
+  subject         jobforge.key_text,
+  tags            jobforge.tag_list not null,
+  traceparent     text,
+  progress        jsonb,
+  error           jsonb,
+  cost_cents      integer,
+  schedule_id     uuid,
+  scheduled_for   timestamptz,
+  counted         boolean not null,
+  bound           boolean not null
+) with (
+  vacuum_truncate = off,
+  autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_insert_threshold = 100000,
+  autovacuum_vacuum_insert_scale_factor = 0,
+  autovacuum_analyze_threshold = 20000,
+  autovacuum_analyze_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+-- What a worker holds. There is no index by tenant: runs are few at any time, and a claim has one index less to write.
+create index runs_worker on jobforge.runs (worker_id, started_at);
+create index runs_schedule on jobforge.runs (schedule_id) where schedule_id is not null;
+
+-- The runs that limits count.
+create index runs_counted on jobforge.runs (type, tenant_id) where counted;
+create index runs_counted_tenant on jobforge.runs (tenant_id) where counted;
+create index runs_key on jobforge.runs (type, tenant_id, concurrency_key) where concurrency_key is not null;
+
+-- The dedupe keys of live jobs. A key stays while its job moves between the queue and the runs, and goes when the job
+-- finishes. Only jobs that have a dedupe key pay for this table. No transaction locks a row without deleting it, so
+-- the end of a run never waits for an application here.
+create table jobforge.dedupe_keys (
+  tenant_id  uuid not null,
+  type       jobforge.type_name not null,
+  dedupe_key jobforge.key_text not null,
+  job_id     uuid not null,
+  primary key (tenant_id, type, dedupe_key)
+) with (
+  autovacuum_vacuum_threshold = 20000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+-- A dedupe key of a live job.
+create type jobforge.live_key as (
+  tenant_id  uuid,
+  type       text collate "C",
+  dedupe_key text collate "C"
+);
 
 -- Payloads over about 1.5 kB. They are written once and do not move with their job.
 --   bytes the length of the payload as text, by which claims and pages are bounded
@@ -228,7 +307,7 @@ create index tenant_types_seen on jobforge.tenant_types (seen_at);
 -- By hashes, in which claims find a random tenant or type. Ids and names may be close together.
 create index tenant_types_hash on jobforge.tenant_types (uuid_hash_extended(tenant_id, 0), hashtextextended(type, 0));
 
--- Requests to cancel a running job. A request is a row of its own and no update of the running row, so that an
+-- Requests to cancel a running job. A request is a row of its own and no update of the run, so that an
 -- application transaction that stays open after a cancel delays no settle.
 create table jobforge.cancel_requests (
   job_id       uuid primary key,
@@ -239,10 +318,6 @@ create table jobforge.cancel_requests (
 );
 
 create index cancel_requests_worker on jobforge.cancel_requests (worker_id);
-
--- The number of a run of a job.
-create domain jobforge.attempt_number as integer
-  constraint attempt_number_is_positive check (value >= 1);
 
 -- How a run ended.
 create domain jobforge.run_status as text collate "C"

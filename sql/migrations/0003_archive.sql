@@ -76,7 +76,8 @@ create table jobforge.dead_jobs partition of jobforge.archive
 create table jobforge.finished_jobs_default partition of jobforge.finished_jobs default;
 create table jobforge.dead_jobs_default partition of jobforge.dead_jobs default;
 
--- Not unique: an id comes from jobforge.jobs, where it was unique, and every settle pays for the width of this index.
+-- Not unique: an id comes from the queue or the runs, where it was unique, and every settle pays for the width of this
+-- index.
 create index archive_id on jobforge.archive (id);
 create index archive_type on jobforge.archive (type, tenant_id, id);
 create index archive_subject on jobforge.archive (subject, tenant_id, id) where subject is not null;

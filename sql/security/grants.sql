@@ -92,7 +92,8 @@ language sql stable as $$
     ('folded', 'private', '{jobforge_tenant,jobforge_operator}'),
     ('percentile', 'private', '{jobforge_tenant,jobforge_operator}'),
     -- The API views read these tables with the rights of their owner.
-    ('jobs', 'table', '{jobforge_view}'),
+    ('queue', 'table', '{jobforge_view}'),
+    ('runs', 'table', '{jobforge_view}'),
     ('payloads', 'table', '{jobforge_view}'),
     ('cancel_requests', 'table', '{jobforge_view}'),
     ('attempts', 'table', '{jobforge_view}'),

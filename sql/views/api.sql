@@ -1,7 +1,6 @@
 -- The read-only views of the API. Columns are only appended. These views must read the tables themselves, because a
--- view of the owner in between would lift row security. So the database copies the text of the private views. Live jobs
--- are read in two parts: a tenant's queued jobs are found by the index jobs_tenant, and running jobs, which are few at
--- any time, by jobs_running.
+-- view of the owner in between would lift row security. So the database copies the text of the private views. The index
+-- queue_tenant finds a tenant's queued jobs. Its runs are found among all runs, which are few at any time.
 do $$
 declare
   v_live text;
@@ -9,14 +8,13 @@ declare
   v_attempts text;
 begin
   -- With the search path of a migration every name in the copied text has its schema.
-  v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.jobs j', $half$FROM (
-    select q.* from jobforge.jobs q where q.state <> 'running'
-    union all
-    select r.* from jobforge.jobs r where r.state = 'running') j$half$);
+  v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.live_rows j',
+    format('FROM (%s) j', replace(rtrim(pg_get_viewdef('jobforge.live_rows'::regclass), ';'),
+      'FROM jobforge.queue q', $x$FROM jobforge.queue q WHERE q.state <> ''$x$)));
   v_ended := pg_get_viewdef('jobforge.ended_jobs'::regclass);
   v_attempts := pg_get_viewdef('jobforge.all_attempts'::regclass);
-  if position('union all' in v_live) = 0 then
-    raise exception 'jobforge.live_jobs is not read from jobforge.jobs j';
+  if position('jobforge.live_rows' in v_live) > 0 or position('WHERE q.state' in v_live) = 0 then
+    raise exception 'jobforge.live_jobs is not read from jobforge.live_rows j and jobforge.queue q';
   end if;
   execute format('create or replace view %I.jobforge_jobs as %s union all %s', :'api_schema', v_live, v_ended);
   execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema', v_attempts);

@@ -12,9 +12,8 @@ from (
     a.error
   from jobforge.attempts a
   union all
-  select j.id, j.tenant_id, j.attempts::integer, 'running', j.worker_id::text, j.started_at, null, null
-  from jobforge.jobs j
-  where j.state = 'running'
+  select r.id, r.tenant_id, r.attempts::integer, 'running', r.worker_id::text, r.started_at, null, null
+  from jobforge.runs r
   union all
   select
     f.id, f.tenant_id, f.attempts::integer,

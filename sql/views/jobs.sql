@@ -1,6 +1,27 @@
 -- Jobs with the columns and types of the API. These private views belong to the owner of the tables, who is not subject
 -- to row security, so only the kernel's functions read them. The views in api.sql have the same text and another owner.
 
+-- The rows of queued and running jobs, with the columns of both rooms. A job moves between the rooms, and each
+-- statement of a function has its own snapshot. So a function that looks for a job in either room reads both in one
+-- statement: through this view. Statements that concern one room read its table.
+--   state running: the job is in the runs; otherwise its state in the queue
+create or replace view jobforge.live_rows as
+select
+  q.id, q.seq, q.tenant_id, q.lane, q.type, q.state::text collate "C" as state, q.rank, q.attempts::integer, q.uncounted,
+  q.failures, q.losses, q.max_attempts, q.budget, q.run_at, q.created_at, q.updated_at, q.expires_at, q.started_at,
+  null::timestamptz as heartbeat_at, null::jobforge.worker_name as worker_id, q.payload, q.idempotency_key,
+  q.dedupe_key, q.concurrency_key, q.subject, q.tags, q.traceparent, q.progress, q.error, q.cost_cents, q.schedule_id,
+  q.scheduled_for, q.parked_in, false as counted, false as bound
+from jobforge.queue q
+union all
+select
+  r.id, r.seq, r.tenant_id, uuid_hash_extended(r.tenant_id, 0), r.type, 'running' collate "C", r.rank,
+  r.attempts::integer, r.uncounted, r.failures, r.losses, r.max_attempts, r.budget, r.run_at, r.created_at,
+  r.updated_at, r.expires_at, r.started_at, r.heartbeat_at, r.worker_id, r.payload, r.idempotency_key, r.dedupe_key,
+  r.concurrency_key, r.subject, r.tags, r.traceparent, r.progress, r.error, r.cost_cents, r.schedule_id,
+  r.scheduled_for, null::bigint, r.counted, r.bound
+from jobforge.runs r;
+
 -- Queued and running jobs.
 create or replace view jobforge.live_jobs as
 select
@@ -10,7 +31,7 @@ select
   coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)) as payload,
   case j.state when 'running' then 'running' else 'queued' end as status,
   -j.rank as priority,
-  j.attempts::integer,
+  j.attempts,
   j.max_attempts::integer,
   j.run_at::timestamptz,
   j.worker_id::text as locked_by,
@@ -40,7 +61,7 @@ select
   j.scheduled_for,
   case when j.schedule_id is not null
     then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key
-from jobforge.jobs j;
+from jobforge.live_rows j;
 
 -- Finished jobs.
 create or replace view jobforge.ended_jobs as

@@ -16,14 +16,19 @@ select
   s.jitter,
   s.enabled,
   f.next_run_at::timestamptz,
-  (select min(j.started_at) from jobforge.jobs j where j.schedule_id = s.id and j.state = 'running') as running_since,
+  (select min(r.started_at) from jobforge.runs r where r.schedule_id = s.id) as running_since,
   f.last_run_at,
   f.last_scheduled_for,
   f.last_status::text,
   f.last_error,
   f.consecutive_failures::integer,
   f.run_requested,
-  (select count(*)::integer from jobforge.jobs j where j.schedule_id = s.id) as live_runs,
+  (select count(*)::integer
+    from (
+      select from jobforge.queue q where q.schedule_id = s.id
+      union all
+      select from jobforge.runs r where r.schedule_id = s.id
+    ) l) as live_runs,
   s.overlap::text,
   s.missed::text,
   s.missed_limit,
@@ -39,7 +44,7 @@ select
   s.created_at,
   s.updated_at,
   s.declared_by,
-  (select min(j.scheduled_for) from jobforge.jobs j where j.schedule_id = s.id and j.state <> 'running') as waiting_since,
+  (select min(q.scheduled_for) from jobforge.queue q where q.schedule_id = s.id) as waiting_since,
   s.default_attempts
 from jobforge.schedules s
 cross join lateral (

@@ -25,7 +25,7 @@ const probes: readonly string[] = [
   "select * from public.jobforge_claim_jobs('intruder', 10)",
   `select * from public.jobforge_claim_jobs('intruder', 10, null, '${tenantB}')`,
   `select public.jobforge_bind_role(session_user::text, '${tenantB}')`,
-  "select * from jobforge.jobs",
+  "select * from jobforge.queue",
   "select public.jobforge_create_token('intruder', 'jobforge_operator')",
 ];
 

@@ -55,7 +55,8 @@ const fakes: readonly (readonly [signature: string, returns: string, body: strin
 ];
 
 const kernelTables = [
-  "jobs",
+  "queue",
+  "runs",
   "archive",
   "payloads",
   "role_bindings",
@@ -156,9 +157,9 @@ const foreignCode: readonly Escape[] = [
     "alter view public.jobforge_jobs set (security_barrier = false)",
     "alter view public.jobforge_jobs owner to current_user",
     "drop view public.jobforge_jobs cascade",
-    "create policy open_to_all on jobforge.jobs using (true)",
-    "alter table jobforge.jobs no force row level security",
-    "create trigger spy after insert on jobforge.jobs execute function suppress_redundant_updates_trigger()",
+    "create policy open_to_all on jobforge.queue using (true)",
+    "alter table jobforge.queue no force row level security",
+    "create trigger spy after insert on jobforge.queue execute function suppress_redundant_updates_trigger()",
     "create event trigger spy on ddl_command_end execute function lair.spy()",
   ]),
   single("tenant A", "unbinding", ({ role, victim }) => [
@@ -205,7 +206,7 @@ const statistics: readonly Escape[] = [
     "select * from pg_prepared_statements",
     "select pg_read_file('postgresql.conf')",
     "select lo_import('/etc/passwd')",
-    "copy jobforge.jobs to program 'cat'",
+    "copy jobforge.queue to program 'cat'",
     "create extension if not exists dblink",
     "explain (analyze, verbose) select * from jobforge_jobs",
   ]),

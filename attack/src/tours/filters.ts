@@ -298,7 +298,7 @@ const paths = (victim: Holdings): readonly string[] => [
   `/v1/jobs/${victim.knownJobs[1]}/attempts`,
   `/v1/schedules/${victim.knownType}/${victim.knownKey}`,
   "/rest/v1/jobs",
-  "/rest/v1/jobforge.jobs",
+  "/rest/v1/jobforge.queue",
   "/rest/v1/pg_authid",
   "/rest/v1/rpc/pg_sleep?p_1=10",
   "/rest/v1/rpc/jobforge_claim_jobs",

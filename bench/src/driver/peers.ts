@@ -43,7 +43,7 @@ export const jobforge: Peer = {
   store: "postgres",
   settings: ["best"],
   launch: async () => launchJobForge(),
-  live: { table: "jobforge.jobs", own: { id: "jobforge.new_id()" } },
+  live: { table: "jobforge.queue", own: { id: "jobforge.new_id()" } },
   finished: { table: "jobforge.archive", own: { id: "jobforge.new_id()" } },
 };
 

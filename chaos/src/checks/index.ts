@@ -6,6 +6,7 @@ import { audit, leftovers, schedulesOnce, usage } from "./records.ts";
 import { attemptsComplete, effectsOnce, executionsEqualAttempts, fences } from "./runs.ts";
 
 export { type Check, findViolations } from "./check.ts";
+export { roomsNow } from "./jobs.ts";
 export { limitsNow } from "./limits.ts";
 
 export const checks: readonly Check[] = [

@@ -9,12 +9,26 @@ export const finishesOnce: Check = {
   name: "finishes once",
   promise: "Every job finishes exactly once, in a terminal state",
   query: `
-    select j.id as job_id, format('is still %s at the end', j.state) as what from jobforge.jobs j
+    select j.id as job_id, format('is still %s at the end', j.state) as what from jobforge.live_rows j
     union all
     select a.id, format('has finished %s times', count(*)) from jobforge.archive a group by a.id having count(*) > 1
     union all
     select a.id, format('finished as %s, which is not a terminal state', a.status) from jobforge.archive a
     where a.status not in ('succeeded', 'failed', 'dead', 'canceled')`,
+};
+
+/** Checks at this moment that no job is in two rooms; for samples during a run. */
+export const roomsNow: Check = {
+  name: "rooms now",
+  promise: "A job is in the queue, in the runs or in the archive, never in two of them",
+  query: `
+    select q.id as job_id, 'is in the queue and in the runs' as what
+    from jobforge.queue q join jobforge.runs r on r.id = q.id
+    union all
+    select l.id, format('is %s and has finished', l.state)
+    from jobforge.live_rows l
+    where exists (
+      select from jobforge.archive a where a.id = l.id and a.finished_at >= jobforge.earliest_finish(l.id))`,
 };
 
 export const nothingLost: Check = {

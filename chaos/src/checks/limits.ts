@@ -60,13 +60,13 @@ export const limitsNow: Check = {
   promise: "No limit is exceeded at any sampled moment",
   query: `
     select null as job_id, format('%s jobs of type %s are running', count(*), j.type) as what
-    from jobforge.jobs j where j.state = 'running' and j.type = $1 group by j.type having count(*) > $2
+    from jobforge.runs j where j.type = $1 group by j.type having count(*) > $2
     union all
     select null, format('%s jobs of tenant %s are running', count(*), j.tenant_id)
-    from jobforge.jobs j where j.state = 'running' and j.tenant_id = $3 group by j.tenant_id having count(*) > $4
+    from jobforge.runs j where j.tenant_id = $3 group by j.tenant_id having count(*) > $4
     union all
     select null, format('%s jobs of key %s are running', count(*), j.concurrency_key)
-    from jobforge.jobs j where j.state = 'running' and j.concurrency_key is not null
+    from jobforge.runs j where j.concurrency_key is not null
     group by j.tenant_id, j.type, j.concurrency_key having count(*) > 1`,
   values: [limited.type, maxOfLimitedType, limitedTenant, maxOfLimitedTenant],
 };

@@ -71,13 +71,15 @@ export const usage: Check = {
 export const leftovers: Check = {
   name: "leftovers",
   promise:
-    "No other work is left: no children waiting to be enqueued, no cancel requests, no ends of scheduled runs to be processed",
+    "No other work is left: no children waiting to be enqueued, no cancel requests, no dedupe keys, no ends of scheduled runs to be processed",
   query: `
     select null::uuid as job_id, format('%s rows are left in %s', l.rows, l.name) as what
     from (
       select 'outbox' as name, count(*) as rows from jobforge.outbox
       union all
       select 'cancel_requests', count(*) from jobforge.cancel_requests
+      union all
+      select 'dedupe_keys', count(*) from jobforge.dedupe_keys
       union all
       select 'schedule_ends', count(*) from jobforge.schedule_ends) l
     where l.rows > 0`,

@@ -125,7 +125,7 @@ export const xminPinned: FaultKind = {
       inject: async () => {
         session = await world.direct.session();
         await session.query("begin isolation level repeatable read");
-        await session.query("select count(*) from jobforge.jobs");
+        await session.query("select count(*) from jobforge.live_rows");
         return "a snapshot of all jobs";
       },
       heal: async () => session?.end(),

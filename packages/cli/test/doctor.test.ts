@@ -2,7 +2,7 @@ import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { pgbouncer, startPooler } from "../../../test/pooler.ts";
 import type { CheckContext } from "../src/doctor/check.ts";
-import { judgeHotTable, skewOf, xminCheck } from "../src/doctor/server.ts";
+import { judgeHotTables, skewOf, xminCheck } from "../src/doctor/server.ts";
 import { json, run, T, test } from "./support.ts";
 
 interface Examination {
@@ -60,15 +60,15 @@ describe("jobforge doctor", () => {
 
   test.for<readonly [check: string, verdict: "problem" | "warning", change: string]>([
     ["migrations", "problem", "update jobforge.repeatables set checksum = 'x'"],
-    ["drift", "problem", "alter table jobforge.jobs add column extra text"],
-    ["drift", "problem", "drop index jobforge.jobs_ready"],
+    ["drift", "problem", "alter table jobforge.queue add column extra text"],
+    ["drift", "problem", "drop index jobforge.queue_ready"],
     [
       "drift",
       "problem",
       "create or replace function jobforge.caller() returns text language sql stable as 'select ''x'''",
     ],
-    ["roles and grants", "problem", "grant select on jobforge.jobs to jobforge_reader"],
-    ["row security", "problem", "alter table jobforge.jobs disable row level security"],
+    ["roles and grants", "problem", "grant select on jobforge.queue to jobforge_reader"],
+    ["row security", "problem", "alter table jobforge.queue disable row level security"],
     [
       "foreign objects",
       "problem",
@@ -78,7 +78,7 @@ describe("jobforge doctor", () => {
     ["api schema", "warning", "grant create on schema public to public"],
     ["api schema", "warning", "grant create on schema public to jobforge_app"],
     ["time travel", "warning", "select jobforge.allow_time_travel(true)"],
-    ["vacuum", "problem", "alter table jobforge.jobs set (autovacuum_enabled = false)"],
+    ["vacuum", "problem", "alter table jobforge.queue set (autovacuum_enabled = false)"],
     ["partitions", "warning", "select jobforge_set_policy('a', '{\"retention_days\": 1}')"],
     [
       "partitions",
@@ -104,7 +104,7 @@ describe("jobforge doctor", () => {
       "runs",
       "warning",
       `select jobforge_enqueue_job('${T}', 'mail.send'), jobforge_claim_jobs('w1');
-       update jobforge.jobs set started_at = now() - interval '2 days', run_at = now() - interval '2 days'`,
+       update jobforge.runs set started_at = now() - interval '2 days', run_at = now() - interval '2 days'`,
     ],
     [
       "types",
@@ -188,7 +188,7 @@ describe("jobforge doctor", () => {
 test("a session that prevents the removal of old rows for too long is named", async ({ db }) => {
   await using holder = await db.connect();
   await holder.query("begin isolation level repeatable read");
-  await holder.query("select count(*) from jobforge.jobs");
+  await holder.query("select count(*) from jobforge.queue");
   const pid = await holder.value<number>("select pg_backend_pid()");
   const { client } = await db.connect();
   // The check uses only the session.
@@ -213,12 +213,12 @@ test("the table of live jobs is judged by its dead rows and by its bytes per job
     vacuumed_at: null,
     autovacuum: true,
   };
-  expect(judgeHotTable(hot)).toMatchObject({ verdict: "ok" });
-  expect(judgeHotTable({ ...hot, dead: 50_000 })).toMatchObject({ verdict: "warning" });
-  expect(judgeHotTable({ ...hot, dead: 50_000, live: 60_000 })).toMatchObject({ verdict: "ok" });
-  expect(judgeHotTable({ ...hot, table_bytes: 1e9 })).toMatchObject({ verdict: "warning" });
-  expect(judgeHotTable({ ...hot, table_bytes: 1e9, live: 1e6 })).toMatchObject({ verdict: "ok" });
-  expect(judgeHotTable({ ...hot, autovacuum: false })).toMatchObject({ verdict: "problem" });
+  expect(judgeHotTables(hot)).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTables({ ...hot, dead: 90_000 })).toMatchObject({ verdict: "warning" });
+  expect(judgeHotTables({ ...hot, dead: 90_000, live: 100_000 })).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTables({ ...hot, table_bytes: 1e9 })).toMatchObject({ verdict: "warning" });
+  expect(judgeHotTables({ ...hot, table_bytes: 1e9, live: 1e6 })).toMatchObject({ verdict: "ok" });
+  expect(judgeHotTables({ ...hot, autovacuum: false })).toMatchObject({ verdict: "problem" });
 });
 
 test("the clock skew excludes the time of the round trip", () => {

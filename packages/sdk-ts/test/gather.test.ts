@@ -40,7 +40,7 @@ describe.each(transports)("over %s", (name) => {
     const handles = await Promise.all(numbers(50).map(() => forge.enqueue(cleanUp, {}, { tenantId: T })));
     expect(sent).toEqual(["jobforge_enqueue_each"]);
     const ids = handles.map(({ id }) => id);
-    expect(await db.query("select id from jobforge.jobs order by seq")).toEqual(ids.map((id) => ({ id })));
+    expect(await db.query("select id from jobforge.queue order by seq")).toEqual(ids.map((id) => ({ id })));
     expect(handles.map(({ outcome }) => outcome)).toEqual(numbers(50).map(() => "created"));
     expect(handles.map(({ job }) => job?.id)).toEqual(ids);
     expect(handles[0]?.job).toEqual(await handles[0]?.get());
@@ -88,7 +88,7 @@ test("calls of several tenants are one statement over Postgres", async ({ db, co
   );
   expect(sent).toEqual(["2 of jobforge_enqueue_each"]);
   const rows = await db.query<{ id: string; tenant_id: string }>(
-    "select id, tenant_id from jobforge.jobs order by seq",
+    "select id, tenant_id from jobforge.queue order by seq",
   );
   for (const tenant of [T, U])
     expect(rows.filter((row) => row.tenant_id === tenant).map(({ id }) => id)).toEqual(

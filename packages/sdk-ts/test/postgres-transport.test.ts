@@ -252,7 +252,7 @@ describe("connections", () => {
     const transport = open({ database: pool });
     const holder = await db.connect();
     await holder.query("begin");
-    await holder.query("lock table jobforge.jobs in access exclusive mode");
+    await holder.query("lock table jobforge.queue in access exclusive mode");
     await expect(transport.call("jobforge_enqueue_job", job)).rejects.toMatchObject({
       name: "ConnectionError",
       retryable: true,

@@ -7,7 +7,7 @@ test("closing a server lets requests in progress finish, and leaves no connectio
   const token = await appToken(T);
   await using other = await db.connect();
   await other.query("begin");
-  await other.query("lock table jobforge.jobs in access exclusive mode");
+  await other.query("lock table jobforge.queue in access exclusive mode");
   const slow = http.request("/v1/jobs", { token, body: { type: "a" } });
   await expect.poll(async () => await waiting(db)).toBe(1);
   const closed = http.server.close();

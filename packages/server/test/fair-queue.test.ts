@@ -160,7 +160,7 @@ test("a caller whose requests all block leaves connections to other callers", as
   const job = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
   await using other = await db.connect();
   await other.query("begin");
-  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  await other.query("select id from jobforge.queue where id = $1 for update", [job.id]);
   const slow = async (sub: string): Promise<number> => {
     // Each request has a token of its own. They are one caller, because they have the same subject.
     const token = await sign({ role: "jobforge_app", tenant_id: T, sub, jti: crypto.randomUUID() });
@@ -194,7 +194,7 @@ test("the subjects and keys of one tenant leave connections to others", async ({
   const subjects = ["a", "b"].map((sub) => sign({ role: "jobforge_app", tenant_id: T, sub }));
   await using other = await db.connect();
   await other.query("begin");
-  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  await other.query("select id from jobforge.queue where id = $1 for update", [job.id]);
   const blocked = [...keys, ...(await Promise.all(subjects))].flatMap((token) =>
     Array.from({ length: 3 }, () =>
       http.request(`/v1/jobs/${job.id}`, { method: "PATCH", token, body: { priority: 1 } }),
@@ -214,7 +214,7 @@ test("requests beyond those that may wait are refused, and those of others are s
   const job = await db.value<{ id: string }>("select jobforge_enqueue_job($1, 'a')", [T]);
   await using other = await db.connect();
   await other.query("begin");
-  await other.query("select id from jobforge.jobs where id = $1 for update", [job.id]);
+  await other.query("select id from jobforge.queue where id = $1 for update", [job.id]);
   const token = await appToken(T);
   const change = { method: "PATCH", token, body: { priority: 1 } };
   const statuses: number[] = [];

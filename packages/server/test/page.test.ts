@@ -14,7 +14,7 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
     [evil],
   );
   // The retry is not due before the page is read, however slow the machine is.
-  await db.query("update jobforge.jobs set run_at = run_at + interval '1 day'");
+  await db.query("update jobforge.queue set run_at = run_at + interval '1 day'");
   await db.query("select jobforge_enqueue_job($1, 'mail', p_run_at => now() + interval '1 day')", [T]);
   await db.query(`select jobforge_ensure_schedule($1, 'report', $2, '{"cron": "0 9 * * mon"}')`, [T, evil]);
   const response = await http.request("/");
@@ -87,7 +87,7 @@ test("the page shows times that JavaScript cannot represent", async ({ db }) => 
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
   await db.query("select jobforge_enqueue_job($1, 'late')", [T]);
   // The kernel rejects such a time, but older rows may contain one.
-  await db.query("update jobforge.jobs set run_at = '200000-01-01Z'");
+  await db.query("update jobforge.queue set run_at = '200000-01-01Z'");
   const response = await http.request("/");
   expect(response.status).toBe(200);
   expect(await response.text()).toContain('<td class="word">200000-01-01T');

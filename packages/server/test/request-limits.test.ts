@@ -18,7 +18,7 @@ test("a request that takes too long in the database is ended", async ({ db }) =>
   await using http = await startServer(db, { timeoutMs: 300 });
   await using other = await db.connect();
   await other.query("begin");
-  await other.query("lock table jobforge.jobs in access exclusive mode");
+  await other.query("lock table jobforge.queue in access exclusive mode");
   const response = await http.request("/v1/jobs", { token: await appToken(T), body: { type: "a" } });
   expect([response.status, await response.json()]).toMatchObject([504, { code: "57014", name: "timeout" }]);
   await other.query("rollback");

@@ -7,19 +7,19 @@
 --              +----------------------> claim <---------------+
 --                                         |
 --      hint of the last call ---> 1  read_hint
---      gates, limits -----------> 2  open_types, unpark_due      jobs: parked  -> ready
---      schedules ---------------> 3  make_ready: promote         jobs: waiting -> ready
---                                                fire            jobs: new run of a schedule, ready
+--      gates, limits -----------> 2  open_types, unpark_due      queue: parked  -> ready
+--      schedules ---------------> 3  make_ready: promote         queue: waiting -> ready
+--                                                fire            queue: new run of a schedule, ready
 --                                 4  take, from the streams of the hint
---      index jobs_ready --------> 5  find_streams, then take:
---                                      lock_jobs                 jobs: ready, locked
---                                      fit_bytes                 jobs: ready; those that are too large stay
---                                      admit                     jobs: ready -> parked, where a limit is full
---                                      start_runs                jobs: ready -> running
+--      index queue_ready -------> 5  find_streams, then take:
+--                                      lock_jobs                 queue: ready, locked
+--                                      fit_bytes                 queue: ready; those that are too large stay
+--                                      admit                     queue: ready -> parked, where a limit is full
+--                                      start_runs                queue -> runs
 --      hint for the next call <-- 6  write_hint
 --                                         |
 --                                         v
---                       places of the claimed rows, next due time
+--                       places of the runs, next due time
 --
 -- THE CLAIM ORDER. Of two ready jobs that a claim may start, this one starts first:
 --   1. the one of higher priority (rank = -priority), whatever its type;
@@ -27,11 +27,11 @@
 --      that was served last. Turns give equal shares of what the claim wants; a tenant of weight three has three turns;
 --   3. within a turn, the older one: run_at, then seq (the order of insertion), whatever its type.
 -- These places implement it, and change together:
---   the index jobs_ready (type, rank, lane, run_at, seq)        the order within a type
+--   the index queue_ready (type, rank, lane, run_at, seq)       the order within a type
 --   find_streams.sql, open_ranks.sql                            1 and 2; more_urgent.sql: 1 for claims with a hint
 --   take.sql, lock_jobs.sql                                     2, 3; turns.sql: 2 for claims without a hint
 --   limits/admit.sql, buckets.sql (room_in), unpark.sql         jobs that compete for one bucket, with the indexes
---                                                               jobs_parked and jobs_key_queue
+--                                                               queue_parked and queue_key_order
 --   read/explain_job.sql (why_behind)                           the jobs that come first
 --   claim_jobs.sql, claim_documents.sql                         the jobs of one claim, by rank, run_at and seq
 --   turns.ts of worker-ts                                       the jobs that a worker holds
@@ -46,10 +46,10 @@
 -- continues where the last call stopped; if that gives less than p_limit, or more urgent work has come, it searches in
 -- full before it returns. A claim that would return less than p_limit also reclaims lost leases and ends expired jobs,
 -- and then searches again, so any worker keeps the system going. Jobs for which a limit has no room are passed over.
--- Returns the places (ctid) of the claimed rows, which are valid until the transaction ends; when the next waiting job
--- of the types becomes due, or a full limit has room again; and the hint, if wanted. A claim is bounded by bytes as
--- well (claim_bytes): then it returns fewer jobs, and more is true. Locks the jobs it claims, promotes and parks. Skips
--- what another transaction has locked; never waits.
+-- Returns the places (ctid) of the runs it has started, which are valid until the transaction ends; when the next
+-- waiting job of the types becomes due, or a full limit has room again; and the hint, if wanted. A claim is bounded by
+-- bytes as well (claim_bytes): then it returns fewer jobs, and more is true. Locks the jobs it claims, promotes and
+-- parks. Skips what another transaction has locked; never waits.
 create or replace function jobforge.claim(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_want_hint boolean,
   inout p_hint jsonb, out claimed tid[], out due timestamptz, out more boolean

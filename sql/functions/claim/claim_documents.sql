@@ -34,7 +34,7 @@ begin
             || jsonb_build_object('tags', j.tags, 'progress', j.progress))::text, 2)
         end) as document
     from unnest(v_claim.claimed) c(place)
-    cross join lateral (select * from jobforge.jobs j where j.ctid = c.place limit 1) j
+    cross join lateral (select * from jobforge.runs j where j.ctid = c.place limit 1) j
     offset 0
   ) d;
 end $$;

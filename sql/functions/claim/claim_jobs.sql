@@ -30,7 +30,7 @@ begin
   return query
   select j.*
   from unnest(v_claimed) c(place)
-  cross join lateral (select s.id, s.seq from jobs s where s.ctid = c.place limit 1) s
+  cross join lateral (select s.id, s.seq from runs s where s.ctid = c.place limit 1) s
   cross join lateral (select * from live_jobs l where l.id = s.id limit 1) j
   order by j.priority desc, j.run_at, s.seq;
 end $$;

@@ -5,16 +5,16 @@
 -- one page of their index holds a thousand entries.
 create or replace function jobforge.index_pages_read() returns bigint
 language sql stable as $$
-  select pg_stat_get_xact_blocks_fetched('jobforge.jobs_ready'::regclass)
-    + pg_stat_get_xact_blocks_fetched('jobforge.jobs_waiting'::regclass)
+  select pg_stat_get_xact_blocks_fetched('jobforge.queue_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('jobforge.queue_waiting'::regclass)
     + pg_stat_get_xact_blocks_fetched('jobforge.schedules_due'::regclass)
     + pg_stat_get_xact_blocks_fetched('jobforge.schedules'::regclass)
 $$;
 
--- Returns index_pages_read() plus the pages of the table jobs, because each dead index entry costs a read of its row.
+-- Returns index_pages_read() plus the pages of the queue itself, because each dead index entry costs a read of its row.
 create or replace function jobforge.all_pages_read() returns bigint
 language sql stable as $$
-  select jobforge.index_pages_read() + pg_stat_get_xact_blocks_fetched('jobforge.jobs'::regclass)
+  select jobforge.index_pages_read() + pg_stat_get_xact_blocks_fetched('jobforge.queue'::regclass)
 $$;
 
 -- Returns whether a query about some types read so many pages that it must have met dead index entries, which a long

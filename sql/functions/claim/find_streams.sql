@@ -21,7 +21,7 @@ begin
   -- 1. The best rank, and the types that have it ----------------------------------------------------------------------
   foreach v_type in array p_types loop
     select j.rank into v_rank
-    from jobforge.jobs j
+    from jobforge.queue j
     where j.state = 'ready' and j.type = v_type and j.rank > p_above
     order by j.rank
     limit 1;
@@ -87,7 +87,7 @@ begin
     streams := streams || array(
       with recursive lanes as (
         (select j.lane, j.run_at, j.seq
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.state = 'ready' and j.type = p_type and j.rank = p_rank and j.lane between v_first and v_last
         order by j.lane, j.run_at, j.seq
         limit 1)
@@ -96,7 +96,7 @@ begin
         from lanes l
         cross join lateral (
           select j.lane, j.run_at, j.seq
-          from jobforge.jobs j
+          from jobforge.queue j
           where j.state = 'ready' and j.type = p_type and j.rank = p_rank and j.lane > l.lane and j.lane <= v_last
           order by j.lane, j.run_at, j.seq
           limit 1

@@ -31,7 +31,7 @@ begin
             + octet_length(to_json(j.tags)::text)
             + case when j.payload is null
               then (select p.bytes from jobforge.payloads p where p.job_id = j.id) else 0 end as size
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.ctid = l.place
         limit 1
       ) j

@@ -20,7 +20,7 @@ begin
       (array_agg(y.seq))[count(*)] as last_seq, bool_or(y.large) as large
     from (
       select j.ctid, j.run_at, j.seq, jobforge.may_be_large(j.payload, j.progress, j.tags, j.error) as large
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'ready' and j.type = s.type and j.rank = s.rank and j.lane = s.lane
         and (j.run_at, j.seq) >= (s.from_at, s.from_seq)
         and jobforge.may_start(j, p_tenant_id, p_now)
@@ -60,7 +60,7 @@ begin
       from unnest(p_streams) s
       cross join lateral (
         select j.ctid, j.run_at, j.seq
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.state = 'ready' and j.type = s.type and j.rank = s.rank and j.lane = s.lane
           and (j.run_at, j.seq) >= (s.from_at, s.from_seq)
           and jobforge.may_start(j, p_tenant_id, p_now)
@@ -79,7 +79,7 @@ begin
       from oldest o
       cross join lateral (
         select j.ctid, jobforge.may_be_large(j.payload, j.progress, j.tags, j.error) as large
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.ctid = o.ctid and j.state = 'ready'
         for update skip locked
       ) l
@@ -93,7 +93,7 @@ end $$;
 -- Returns whether a ready job may start for a claim: it belongs to the tenant (null: any), and has not expired. One
 -- expression, so that Postgres inlines it. For that reason it does not ask for cancel requests: a function with a
 -- subquery is not inlined.
-create or replace function jobforge.may_start(p_job jobforge.jobs, p_tenant_id uuid, p_now timestamptz) returns boolean
+create or replace function jobforge.may_start(p_job jobforge.queue, p_tenant_id uuid, p_now timestamptz) returns boolean
 language sql immutable as $$
   select (p_tenant_id is null or p_job.tenant_id = p_tenant_id)
     and (p_job.expires_at is null or p_job.expires_at > p_now)

@@ -21,7 +21,7 @@ begin
     select exists (
       select from unnest(p_types) t(type)
       cross join lateral (
-        select from jobforge.jobs j
+        select from jobforge.queue j
         where j.state = 'ready' and j.type = t.type and j.rank < v_rank
         order by j.rank
         limit 1

@@ -48,7 +48,7 @@ begin
   end if;
   with recursive places as (
     (select j.rank, j.lane, 1 as step
-    from jobforge.jobs j
+    from jobforge.queue j
     where j.state = 'ready' and j.type = p_type and j.rank > p_above
     order by j.rank, j.lane
     limit 1)
@@ -58,7 +58,7 @@ begin
     -- The next place: a later lane of the same rank, or the next rank. With p_only, no lane before it, and none after.
     cross join lateral (
       select j.rank, j.lane
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'ready' and j.type = p_type
         and (j.rank, j.lane) > (p.rank, case when p_only is null then p.lane
           when p.lane < p_only then p_only - 1 else jobforge.last_lane() end)
@@ -93,9 +93,9 @@ begin
     else array[p_tenant_id] end) i(tenant_id)
   cross join lateral (
     select j.type, j.rank, j.state
-    from jobforge.jobs j
+    from jobforge.queue j
     -- A range and not an equality: see jobforge.some_types_of.
-    where j.tenant_id between i.tenant_id and i.tenant_id and j.state <> 'running'
+    where j.tenant_id between i.tenant_id and i.tenant_id and j.state <> ''
     order by j.tenant_id, j.id
     limit case when p_tenant_id is null then 20 else 500 end
   ) x

@@ -51,24 +51,24 @@ begin
   if p_kind = 'ready' then
     return array(
       with recursive types as (
-        (select j.type from jobforge.jobs j where j.state = 'ready' and j.type > p_after order by j.type limit 1)
+        (select j.type from jobforge.queue j where j.state = 'ready' and j.type > p_after order by j.type limit 1)
         union all
         select x.type
         from types t
         cross join lateral (
-          select j.type from jobforge.jobs j where j.state = 'ready' and j.type > t.type order by j.type limit 1
+          select j.type from jobforge.queue j where j.state = 'ready' and j.type > t.type order by j.type limit 1
         ) x
       )
       select t.type from types t limit p_most);
   elsif p_kind = 'waiting' then
     return array(
       with recursive types as (
-        (select j.type from jobforge.jobs j where j.state = 'waiting' and j.type > p_after order by j.type limit 1)
+        (select j.type from jobforge.queue j where j.state = 'waiting' and j.type > p_after order by j.type limit 1)
         union all
         select x.type
         from types t
         cross join lateral (
-          select j.type from jobforge.jobs j where j.state = 'waiting' and j.type > t.type order by j.type limit 1
+          select j.type from jobforge.queue j where j.state = 'waiting' and j.type > t.type order by j.type limit 1
         ) x
       )
       select t.type from types t limit p_most);
@@ -122,8 +122,8 @@ begin
   while cardinality(v_tenants) < p_most loop
     if p_with = 'jobs' then
       select j.tenant_id into v_tenant
-      from jobforge.jobs j
-      where j.state <> 'running' and j.tenant_id > v_tenant
+      from jobforge.queue j
+      where j.tenant_id > v_tenant and j.state <> ''
       order by j.tenant_id
       limit 1;
     else
@@ -163,20 +163,20 @@ begin
     return jobforge.types_of(p_tenant_id, p_most, coalesce(jobforge.random_type(p_tenant_id), ''));
   end if;
   select j.id into v_oldest
-  from jobforge.jobs j
-  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+  from jobforge.queue j
+  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> ''
   order by j.tenant_id, j.id
   limit 1;
   select j.id into v_newest
-  from jobforge.jobs j
-  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+  from jobforge.queue j
+  where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> ''
   order by j.tenant_id desc, j.id desc
   limit 1;
   v_place := jobforge.id_floor(
     jobforge.time_of(v_oldest) + random() * (jobforge.time_of(v_newest) - jobforge.time_of(v_oldest)));
   select j.type into v_start
-  from jobforge.jobs j
-  where (j.tenant_id, j.id) >= (p_tenant_id, v_place) and j.tenant_id <= p_tenant_id and j.state <> 'running'
+  from jobforge.queue j
+  where (j.tenant_id, j.id) >= (p_tenant_id, v_place) and j.tenant_id <= p_tenant_id and j.state <> ''
   order by j.tenant_id, j.id
   limit 1;
   if v_start is null then
@@ -194,8 +194,8 @@ set enable_sort = off as $$
 begin
   return array(
     select j.type
-    from jobforge.jobs j
-    where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> 'running'
+    from jobforge.queue j
+    where j.tenant_id between p_tenant_id and p_tenant_id and j.state <> ''
     order by j.tenant_id, j.id
     limit jobforge.most_types_of_a_claim());
 end $$;

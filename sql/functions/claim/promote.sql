@@ -22,14 +22,14 @@ begin
       from unnest(p_types) t(type)
       cross join lateral (
         select j.id
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.state = 'waiting' and j.type = t.type and j.run_at <= p_now and j.run_at >= p_floor
         order by j.run_at
         limit p_limit
         for update skip locked
       ) x
     )
-    update jobforge.jobs j
+    update jobforge.queue j
     set state = 'ready'
     from due d
     where j.id = d.id;
@@ -39,7 +39,7 @@ begin
       from unnest(p_types) t(type)
       cross join lateral (
         select j.id
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.state = 'waiting' and j.tenant_id = p_tenant_id and j.type = t.type and j.run_at <= p_now
           and j.run_at >= p_floor
         order by j.run_at
@@ -47,7 +47,7 @@ begin
         for update skip locked
       ) x
     )
-    update jobforge.jobs j
+    update jobforge.queue j
     set state = 'ready'
     from due d
     where j.id = d.id;
@@ -70,7 +70,7 @@ begin
       from unnest(p_types) t(type)
       cross join lateral (
         (select j.run_at
-        from jobforge.jobs j
+        from jobforge.queue j
         where j.state = 'waiting' and j.type = t.type and j.run_at >= p_floor
         order by j.run_at
         limit 1)
@@ -87,7 +87,7 @@ begin
     from unnest(p_types) t(type)
     cross join lateral (
       (select j.run_at
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'waiting' and j.tenant_id = p_tenant_id and j.type = t.type and j.run_at >= p_floor
       order by j.run_at
       limit 1)

@@ -1,5 +1,5 @@
--- Starts runs: marks rows that this transaction has locked as running under the worker, and returns the places (ctid)
--- of their new versions. A locked row does not move, so its place is as good as its id and needs no index. The settings
+-- Starts runs: moves rows of the queue that this transaction has locked to the runs, under the worker. Returns their
+-- places (ctid) there. A locked row does not move, so its place is as good as its id and needs no index. The settings
 -- allow no other plan. p_counted: limits exist, so the runs must be in the indexes by which limits count.
 create or replace function jobforge.start_runs(
   p_places tid[], p_worker_id text, p_now timestamptz, p_counted boolean
@@ -11,18 +11,22 @@ declare
   v_bound constant boolean := jobforge.bound_tenant() is not null;
   v_started tid[];
 begin
-  with started as (
-    update jobforge.jobs j
-    set state = 'running',
-      worker_id = p_worker_id,
-      started_at = p_now,
-      heartbeat_at = null,
-      attempts = j.attempts + 1,
-      updated_at = p_now,
-      counted = p_counted,
-      bound = v_bound
-    where j.ctid = any (p_places)
-    returning j.ctid
+  with taken as (
+    delete from jobforge.queue q
+    where q.ctid = any (p_places)
+    returning q.*
+  ), started as (
+    insert into jobforge.runs (
+      id, seq, tenant_id, type, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at, created_at,
+      updated_at, expires_at, started_at, worker_id, payload, idempotency_key, dedupe_key, concurrency_key, subject,
+      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, counted, bound)
+    select
+      t.id, t.seq, t.tenant_id, t.type, t.rank, t.attempts + 1, t.uncounted, t.failures, t.losses, t.max_attempts,
+      t.budget, t.run_at, t.created_at, p_now, t.expires_at, p_now, p_worker_id, t.payload, t.idempotency_key,
+      t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents,
+      t.schedule_id, t.scheduled_for, p_counted, v_bound
+    from taken t
+    returning ctid
   )
   select array_agg(s.ctid) into v_started from started s;
   return coalesce(v_started, '{}');

@@ -3,7 +3,7 @@
 -- wanted: its oldest jobs of any type. If a tenant has fewer, the others supply the rest. A tenant of weight three
 -- supplies three shares. Part 2 of the claim order (see claim.sql). Where limits exist, jobs that do not fit are passed
 -- over, and it looks further along the streams. Returns:
---   claimed     the places (ctid) of the running rows, valid until the transaction ends
+--   claimed     the places (ctid) of the runs, valid until the transaction ends
 --   streams     the streams with the positions where they continue; those that had their turn come last
 --   last_lane   the lane that was served last
 --   passed_over how many jobs did not fit a limit

@@ -47,26 +47,44 @@ begin
     return;
   end if;
 
-  -- 4. Insert the jobs whose keys are free ----------------------------------------------------------------------------
+  -- 4. Take the dedupe keys -------------------------------------------------------------------------------------------
+  -- A job that does not hold its idempotency key takes none.
+  if exists (select from unnest(p_jobs) j where j.dedupe_key is not null) then
+    insert into dedupe_keys (tenant_id, type, dedupe_key, job_id)
+    select p_tenant_id, j.type, j.dedupe_key, j.id
+    from unnest(p_jobs) j
+    where j.dedupe_key is not null
+      and (j.idempotency_key is null
+        or j.id = (
+          select k.job_id from job_keys k
+          where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key))
+    order by j.type, j.dedupe_key, j.ord
+    on conflict do nothing;
+  end if;
+
+  -- 5. Insert the jobs whose keys are free ----------------------------------------------------------------------------
   with policy as materialized (
     -- The policy of each type.
     select t.type, p.max_attempts, p.max_priority, is_by_hand(p, 'max_attempts') as by_hand
     from (select distinct j.type from unnest(p_jobs) j) t
     cross join lateral policy_of(t.type) p
   ), wanted as materialized (
-    -- The jobs without an idempotency key, and those that hold theirs; numbered.
+    -- The jobs that hold the keys they have; numbered.
     select j.*, attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand) as granted,
-      p.max_priority, coalesce(p_seq, nextval('jobs_seq_seq')) as seq,
+      p.max_priority, coalesce(p_seq, nextval('queue_seq_seq')) as seq,
       inline_payload(j.payload, j.bytes) as inline_payload
     from unnest(p_jobs) j
     join policy p on p.type = j.type
-    where j.idempotency_key is null
-      or j.id = (
-        select k.job_id from job_keys k
-        where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key)
+    where (j.idempotency_key is null
+        or j.id = (
+          select k.job_id from job_keys k
+          where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key))
+      and (j.dedupe_key is null
+        or j.id = (
+          select d.job_id from dedupe_keys d
+          where d.tenant_id = p_tenant_id and d.type = j.type and d.dedupe_key = j.dedupe_key))
   ), created as (
-    -- Of these, the jobs whose dedupe key is free.
-    insert into jobs (
+    insert into queue (
       id, seq, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at,
       payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent)
     overriding system value
@@ -76,9 +94,7 @@ begin
       coalesce(w.run_at, p_now), p_now, p_now, w.expires_at, w.inline_payload,
       w.idempotency_key, w.dedupe_key, w.concurrency_key, w.subject, w.tags, w.traceparent
     from wanted w
-    order by w.dedupe_key is not null, w.type, w.dedupe_key, w.ord
-    on conflict (tenant_id, type, dedupe_key) where dedupe_key is not null do nothing
-    returning jobs.id
+    returning queue.id
   ), stored as (
     -- Their large payloads.
     insert into payloads (job_id, tenant_id, bytes, payload)
@@ -101,7 +117,7 @@ begin
   from unnest(p_jobs) j
   join unnest(v_created) c(id) on c.id = j.id;
 
-  -- 5. Find the existing job of each of the others --------------------------------------------------------------------
+  -- 6. Find the existing job of each of the others --------------------------------------------------------------------
   -- This is the job to which the idempotency key leads, or else the live job with the same dedupe key. The loop follows
   -- the order of the keys again. Jobs whose key belongs to another job of the call come last, because that other job
   -- may still change where the key leads.
@@ -140,7 +156,7 @@ begin
   for v_job in
     select n.job, n.seq, jobforge.leads_to_another_job(p_tenant_id, n.job) as another
     from (
-      select j.job, nextval('jobforge.jobs_seq_seq') as seq
+      select j.job, nextval('jobforge.queue_seq_seq') as seq
       from (select j as job from unnest(p_jobs) j order by j.ord) j
       offset 0
     ) n

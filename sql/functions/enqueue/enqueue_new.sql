@@ -18,7 +18,7 @@ begin
     p.max_priority
   into v_max_attempts, v_max_priority
   from jobforge.policy_of(p_job.type) p;
-  insert into jobforge.jobs (
+  insert into jobforge.queue (
     id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at, payload,
     concurrency_key, subject, tags, traceparent)
   values (
@@ -51,9 +51,9 @@ begin
     cross join lateral jobforge.policy_of(t.type) p
   ), numbered as (
     -- The jobs, numbered in the order of the call before anything is joined to them.
-    select j.*, nextval('jobforge.jobs_seq_seq') as seq from unnest(p_jobs) j offset 0
+    select j.*, nextval('jobforge.queue_seq_seq') as seq from unnest(p_jobs) j offset 0
   )
-  insert into jobforge.jobs (
+  insert into jobforge.queue (
     id, seq, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at,
     payload, concurrency_key, subject, tags, traceparent)
   overriding system value

@@ -8,9 +8,9 @@ language plpgsql as $$
 declare
   v_run_at timestamptz := coalesce(p_job.run_at, p_now);
 begin
-  select j.id into merge_duplicate.id
-  from jobforge.jobs j
-  where j.tenant_id = p_tenant_id and j.type = p_job.type and j.dedupe_key = p_job.dedupe_key;
+  select d.job_id into merge_duplicate.id
+  from jobforge.dedupe_keys d
+  where d.tenant_id = p_tenant_id and d.type = p_job.type and d.dedupe_key = p_job.dedupe_key;
   if not found then
     return;
   end if;
@@ -18,7 +18,7 @@ begin
   if p_job.dedupe_mode <> 'skip' and jobforge.lock_queued(merge_duplicate.id, p_tenant_id) then
     outcome := 'replaced';
     perform jobforge.replace_payload(merge_duplicate.id, p_job.payload);
-    update jobforge.jobs j
+    update jobforge.queue j
     set rank = jobforge.rank_for(p_job.type, p_job.priority),
       tags = p_job.tags,
       run_at = case p_job.dedupe_mode when 'debounce' then v_run_at else j.run_at end,
@@ -27,7 +27,7 @@ begin
     where j.id = merge_duplicate.id;
     perform jobforge.leave_slots(array(
       select row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.id = merge_duplicate.id), p_now);
   end if;
   -- An idempotency key that this call took for the new job now leads to the live job. That job may finish before this

@@ -14,10 +14,10 @@ language plpgsql as $$
 declare
   v_bytes integer := octet_length(p_payload::text);
 begin
-  update jobforge.jobs set payload = jobforge.inline_payload(p_payload, v_bytes) where id = p_job_id;
+  update jobforge.queue set payload = jobforge.inline_payload(p_payload, v_bytes) where id = p_job_id;
   delete from jobforge.payloads where job_id = p_job_id;
   insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
   select j.id, j.tenant_id, v_bytes, p_payload
-  from jobforge.jobs j
+  from jobforge.queue j
   where j.id = p_job_id and j.payload is null;
 end $$;

@@ -150,14 +150,14 @@ begin
     cross join lateral (
       -- A range and not an equality: see jobforge.some_types_of.
       select j.type
-      from jobforge.jobs j
-      where j.tenant_id between t.tenant_id and t.tenant_id and j.state <> 'running'
+      from jobforge.queue j
+      where j.tenant_id between t.tenant_id and t.tenant_id and j.state <> ''
       order by j.tenant_id, j.id
       limit 1001
     ) j
     group by t.tenant_id
   ), running as materialized (
-    select distinct j.tenant_id, j.type from jobforge.jobs j where j.state = 'running'
+    select distinct j.tenant_id, j.type from jobforge.runs j
   )
   select array_agg(r.ctid) into v_used
   from jobforge.tenant_types r

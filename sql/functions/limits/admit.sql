@@ -58,7 +58,7 @@ begin
       select p.place, j.id, j.type, j.tenant_id, j.concurrency_key, j.rank, j.run_at, j.seq,
         row_number() over (partition by j.tenant_id order by j.rank, j.run_at, j.seq) as nth
       from unnest(p_places) p(place)
-      cross join lateral (select * from jobforge.jobs j where j.ctid = p.place limit 1) j
+      cross join lateral (select * from jobforge.queue j where j.ctid = p.place limit 1) j
     ) j
     order by
       (j.nth - (uuid_hash_extended(j.tenant_id, v_seed) & 1048575) / 1048576.0::double precision)

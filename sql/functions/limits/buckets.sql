@@ -1,4 +1,4 @@
--- Limits: which of them apply to a job, and how much room they leave. Running rows are counted, so a slot becomes
+-- Limits: which of them apply to a job, and how much room they leave. Runs are counted, so a slot becomes
 -- free however a run ends, and no counter can drift. Each counted thing is a bucket. A transaction that counts, parks
 -- or unparks holds the bucket's lock until it ends. Locks are only tried, so no transaction waits and no two can
 -- deadlock.
@@ -175,26 +175,26 @@ declare
 begin
   if p_bucket.scope = 'type' then
     v_count := (select count(*) from (
-      select from jobforge.jobs j where j.counted and j.type = p_bucket.type limit v_most) x);
+      select from jobforge.runs j where j.counted and j.type = p_bucket.type limit v_most) x);
   elsif p_bucket.scope = 'tenant' then
     v_count := (select count(*) from (
-      select from jobforge.jobs j where j.counted and j.tenant_id = p_bucket.tenant_id limit v_most) x);
+      select from jobforge.runs j where j.counted and j.tenant_id = p_bucket.tenant_id limit v_most) x);
   elsif p_bucket.scope = 'type_tenant' then
     v_count := (select count(*) from (
-      select from jobforge.jobs j
+      select from jobforge.runs j
       where j.counted and j.type = p_bucket.type and j.tenant_id = p_bucket.tenant_id limit v_most) x);
   else
     return (select count(*) from (
-      select from jobforge.jobs j
+      select from jobforge.runs j
       where j.type = p_bucket.type and j.tenant_id = p_bucket.tenant_id and j.concurrency_key = p_bucket.concurrency_key
-        and j.concurrency_key is not null and j.attempts > 0 and j.state = 'running'
+        and j.concurrency_key is not null
       limit v_most) x);
   end if;
   if not p_bucket.in_force then
     v_count := v_count + (
       select count(*)
-      from jobforge.jobs j
-      where j.state = 'running' and not j.counted
+      from jobforge.runs j
+      where not j.counted
         and (p_bucket.type is null or j.type = p_bucket.type)
         and (p_bucket.tenant_id is null or j.tenant_id = p_bucket.tenant_id));
   end if;
@@ -215,11 +215,10 @@ begin
   if not found then
     return;
   end if;
-  update jobforge.jobs j
+  update jobforge.runs j
   set counted = true
-  where j.id = any (array(
-    select r.id from jobforge.jobs r where r.state = 'running' and not r.counted limit 1000 for update skip locked));
-  if not found and not exists (select from jobforge.jobs r where r.state = 'running' and not r.counted) then
+  where j.id = any (array(select r.id from jobforge.runs r where not r.counted limit 1000 for update skip locked));
+  if not found and not exists (select from jobforge.runs r where not r.counted) then
     update jobforge.limits l
     set in_force = true
     where (l.scope, l.key) in (
@@ -271,16 +270,25 @@ declare
   v_rate record;
 begin
   if p_bucket.scope = 'key' and p_bucket.max_running = 1 then
-    select j.id, j.state = 'running' into only_id, v_running
-    from jobforge.jobs j
-    where j.type = p_bucket.type and j.tenant_id = p_bucket.tenant_id and j.concurrency_key = p_bucket.concurrency_key
-      and j.concurrency_key is not null and j.attempts > 0
-    order by j.state <> 'running', j.seq
+    -- One statement for both rooms: the job may move from one to the other.
+    select x.id, x.running into only_id, v_running
+    from (
+      select r.id, r.seq, true as running
+      from jobforge.runs r
+      where r.type = p_bucket.type and r.tenant_id = p_bucket.tenant_id
+        and r.concurrency_key = p_bucket.concurrency_key and r.concurrency_key is not null
+      union all
+      select q.id, q.seq, false
+      from jobforge.queue q
+      where q.type = p_bucket.type and q.tenant_id = p_bucket.tenant_id
+        and q.concurrency_key = p_bucket.concurrency_key and q.concurrency_key is not null and q.attempts > 0
+    ) x
+    order by x.running desc, x.seq
     limit 1;
     room := (v_running is distinct from true)::integer;
     if only_id is null then
       select j.id into only_id
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.type = p_bucket.type and j.tenant_id = p_bucket.tenant_id and j.concurrency_key = p_bucket.concurrency_key
         and j.concurrency_key is not null and j.state in ('ready', 'parked')
       order by j.rank, j.run_at, j.seq

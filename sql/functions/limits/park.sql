@@ -19,13 +19,13 @@ begin
     from (select distinct n as no from unnest(p_refused_by) n) x
     left join lateral (
       select j.type, j.tenant_id, j.concurrency_key
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'parked' and j.parked_in = (p_buckets[x.no]).id
       limit 1
     ) j on true
     where j.type is null or jobforge.is_in_bucket(p_buckets[x.no], j.type, j.tenant_id, j.concurrency_key)
     order by (p_buckets[x.no]).id, x.no);
-  update jobforge.jobs j
+  update jobforge.queue j
   set state = 'parked', parked_in = (p_buckets[x.no]).id
   from unnest(p_job_ids, p_refused_by) x(id, no)
   where j.id = x.id and x.no = any (v_parking);

@@ -34,9 +34,9 @@ language sql stable as $$
   select count(*)
   from (
     select from (
-      select from jobforge.jobs j where j.tenant_id = p_tenant_id and j.state <> 'running'
+      select from jobforge.queue j where j.tenant_id = p_tenant_id and j.state <> ''
       union all
-      select from jobforge.jobs j where j.tenant_id = p_tenant_id and j.state = 'running'
+      select from jobforge.runs j where j.tenant_id = p_tenant_id
     ) j
     limit p_most
   ) j
@@ -88,8 +88,8 @@ language sql stable as $$
         select from jobforge.job_keys k
         where k.tenant_id = p_tenant_id and k.type = j.type and k.idempotency_key = j.idempotency_key)
       or exists (
-        select from jobforge.jobs l
-        where l.tenant_id = p_tenant_id and l.type = j.type and l.dedupe_key = j.dedupe_key) as answered,
+        select from jobforge.dedupe_keys d
+        where d.tenant_id = p_tenant_id and d.type = j.type and d.dedupe_key = j.dedupe_key) as answered,
       least(
         case when j.idempotency_key is not null then min(j.ord) over (partition by j.type, j.idempotency_key) end,
         case when j.dedupe_key is not null then min(j.ord) over (partition by j.type, j.dedupe_key) end,

@@ -30,7 +30,7 @@ begin
   v_wider := array(
     select b from unnest(v_wider) b
     where case
-      when exists (select from jobforge.jobs j where j.state = 'parked' and j.parked_in = b.id)
+      when exists (select from jobforge.queue j where j.state = 'parked' and j.parked_in = b.id)
         then (jobforge.room_in(b, p_now)).room is distinct from 0
     end);
   insert into jobforge.unpark_requests (tenant_id, bucket, type, extra, due_at)

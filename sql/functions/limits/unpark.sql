@@ -91,7 +91,7 @@ begin
   loop
     for i in 1 .. 100 loop
       select j.parked_in, j.tenant_id into v_next
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'parked' and j.parked_in > v_round.after
       order by j.parked_in
       limit 1;
@@ -129,7 +129,7 @@ begin
     from unnest(p_buckets) i(id)
     cross join lateral (
       select j.type, j.tenant_id, j.concurrency_key
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'parked' and j.parked_in = i.id
       limit 1
     ) j
@@ -153,7 +153,7 @@ begin
       when v_room.room is null and v_back >= 1000 then p_now
       when v_room.room is null or v_back < v_room.room and v_room.only_id is null then p_now + interval '1 second'
       when v_room.only_id is not null and v_back = 0 and v_room.room > 0
-        and exists (select from jobforge.jobs j where j.id = v_room.only_id and j.state = 'parked'
+        and exists (select from jobforge.queue j where j.id = v_room.only_id and j.state = 'parked'
           and j.parked_in = v_bucket.id)
         then p_now + interval '1 second'
     end;
@@ -163,7 +163,7 @@ begin
         p_now + jobforge.token_time((v_bucket.bucket).rate, (v_bucket.bucket).per) * interval '1 microsecond'));
     end if;
     if v_again_at is not null
-      and exists (select from jobforge.jobs j where j.state = 'parked' and j.parked_in = v_bucket.id)
+      and exists (select from jobforge.queue j where j.state = 'parked' and j.parked_in = v_bucket.id)
       and not exists (
         select from jobforge.unpark_requests r where r.bucket = v_bucket.id and r.due_at > p_now
           and r.due_at <= v_again_at)
@@ -189,7 +189,7 @@ declare
 begin
   while p_most > 0 loop
     select j.type into v_type
-    from jobforge.jobs j
+    from jobforge.queue j
     where j.state = 'parked' and j.parked_in = p_bucket and j.type > v_type
     order by j.type
     limit 1;
@@ -211,7 +211,7 @@ begin
   if p_only is null then
     v_ids := array(
       select j.id
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.state = 'parked' and j.parked_in = p_bucket and j.type = p_type
       order by j.rank, j.run_at, j.seq
       limit p_most
@@ -219,12 +219,12 @@ begin
   else
     v_ids := array(
       select j.id
-      from jobforge.jobs j
+      from jobforge.queue j
       where j.id = p_only and j.state = 'parked' and j.parked_in = p_bucket
       for update skip locked);
   end if;
   if cardinality(v_ids) > 0 then
-    update jobforge.jobs j set state = 'ready', parked_in = null where j.id = any (v_ids);
+    update jobforge.queue j set state = 'ready', parked_in = null where j.id = any (v_ids);
     perform jobforge.wake(p_type, p_now, p_now);
   end if;
   return cardinality(v_ids);

@@ -10,7 +10,7 @@ begin
   where k.ctid = any (array(
     select f.ctid from jobforge.job_keys f
     where f.forget_at <= p_now and f.forget_at is not null
-      and (select j.id from jobforge.jobs j where j.id = f.job_id) is null
+      and (select j.id from jobforge.live_rows j where j.id = f.job_id) is null
     order by f.forget_at limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;

@@ -1,10 +1,10 @@
 -- Returns facts about the installation that only its owner can see, for `jobforge doctor` and monitoring: versions,
 -- differences from the list of grants, tables without row security, objects of others with names like JobForge's and
--- who may create objects in the API schema, rows and size of the hot table, how far ahead leaves exist, rows in default
--- leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full the queue of
--- notifications is, how many schedules of types that are not paused are due (up to 1,000 of a type), since when, and
--- which types have runs that take far longer than usual. It returns nothing about a tenant. The caller decides what is
--- a problem.
+-- who may create objects in the API schema, rows and size of the queue and the runs, how far ahead leaves exist, rows
+-- in default leaves, when maintenance last ran and which of its tasks fail, roles whose bindings are stale, how full
+-- the queue of notifications is, how many schedules of types that are not paused are due (up to 1,000 of a type), since
+-- when, and which types have runs that take far longer than usual. It returns nothing about a tenant. The caller
+-- decides what is a problem.
 -- Who: operators and readers that are not bound to a tenant, because this concerns every tenant. Locks nothing.
 create or replace function :"api_schema".jobforge_health() returns jsonb
 language plpgsql stable
@@ -35,15 +35,17 @@ begin
         order by f.object), '[]')
       from foreign_objects(i.api_schema) f),
     'creators', (select coalesce(jsonb_agg(c order by c), '[]') from creators(i.api_schema) c),
-    'hot', jsonb_build_object(
-      'live', pg_stat_get_live_tuples('jobs'::regclass),
-      'dead', pg_stat_get_dead_tuples('jobs'::regclass),
-      'table_bytes', pg_table_size('jobs'::regclass),
-      'index_bytes', pg_indexes_size('jobs'::regclass),
-      'vacuumed_at', greatest(pg_stat_get_last_vacuum_time('jobs'::regclass),
-        pg_stat_get_last_autovacuum_time('jobs'::regclass)),
-      'autovacuum', current_setting('autovacuum') = 'on' and not exists (
-        select from pg_class c where c.oid = 'jobs'::regclass and 'autovacuum_enabled=false' = any (c.reloptions))),
+    'hot', (
+      select jsonb_build_object(
+        'live', sum(pg_stat_get_live_tuples(h.oid)),
+        'dead', sum(pg_stat_get_dead_tuples(h.oid)),
+        'table_bytes', sum(pg_table_size(h.oid)),
+        'index_bytes', sum(pg_indexes_size(h.oid)),
+        'vacuumed_at', max(greatest(pg_stat_get_last_vacuum_time(h.oid), pg_stat_get_last_autovacuum_time(h.oid))),
+        'autovacuum', current_setting('autovacuum') = 'on'
+          and bool_and(not coalesce('autovacuum_enabled=false' = any (h.reloptions), false)))
+      from pg_class h
+      where h.oid in ('queue'::regclass, 'runs'::regclass)),
     'leaves', (
       select coalesce(jsonb_agg(jsonb_build_object('branch', l.branch, 'keep_days', l.keep_days,
         'ahead_to', l.ahead_to)), '[]')

@@ -10,7 +10,7 @@ set enable_seqscan = off
 set jit = off as $$
   with old as materialized (
     select r.type, r.started_at
-    from (select j.type, j.started_at from jobforge.jobs j where j.state = 'running' limit 10000) r
+    from (select j.type, j.started_at from jobforge.runs j limit 10000) r
     where r.started_at < p_now - interval '10 minutes'
   ), usual as materialized (
     select h.type, case when sum(h.runs) >= 20

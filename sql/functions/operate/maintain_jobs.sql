@@ -4,8 +4,8 @@ language plpgsql as $$
 begin
   return jobforge.finish_queued(array(
     select j.id
-    from jobforge.jobs j
-    where j.expires_at <= p_now and j.expires_at is not null and j.state <> 'running'
+    from jobforge.queue j
+    where j.expires_at <= p_now and j.expires_at is not null
     order by j.expires_at
     limit p_limit
     for update skip locked), 'expired', p_now);
@@ -27,7 +27,7 @@ begin
     select x.id
     from jobforge.cancel_requests c
     cross join lateral (
-      select j.id from jobforge.jobs j where j.id = c.job_id and j.state <> 'running' limit 1 for update skip locked
+      select j.id from jobforge.queue j where j.id = c.job_id limit 1 for update skip locked
     ) x
     order by c.job_id
     limit p_limit);
@@ -35,7 +35,7 @@ begin
   where c.ctid = any (array(
     select r.ctid
     from jobforge.cancel_requests r
-    where (select j.id from jobforge.jobs j where j.id = r.job_id) is null
+    where (select j.id from jobforge.live_rows j where j.id = r.job_id) is null
     limit p_limit
     for update skip locked));
   return jobforge.finish_queued(v_ids, 'canceled', p_now);

@@ -71,8 +71,8 @@ set enable_seqscan = off as $$
 begin
   return exists (select from jobforge.policies p where p.type = p_type)
     or exists (select from jobforge.workers w where p_type = any (jobforge.worker_types(w.info)))
-    or exists (select from jobforge.jobs j where j.state = 'ready' and j.type = p_type)
-    or exists (select from jobforge.jobs j where j.state = 'waiting' and j.type = p_type)
+    or exists (select from jobforge.queue j where j.state = 'ready' and j.type = p_type)
+    or exists (select from jobforge.queue j where j.state = 'waiting' and j.type = p_type)
     or exists (select from jobforge.archive a where a.type = p_type)
     or exists (select from jobforge.tenant_types t where t.type = p_type);
 end $$;

@@ -28,7 +28,7 @@ begin
   from (
     select l.tenant_id, l.type, case l.state when 'running' then 'running' else 'queued' end as status
     from page p
-    join jobs l on l.id = p.id
+    cross join lateral (select l.tenant_id, l.type, l.state from live_rows l where l.id = p.id limit 1) l
     where p.finished_at is null
     union all
     select f.tenant_id, f.type, f.status

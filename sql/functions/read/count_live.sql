@@ -72,7 +72,7 @@ begin
   if v_counts is not null then
     return v_counts;
   end if;
-  v_counts := jobforge.count_running(p_tenant_id, jobforge.estimate_live(p_tenant_id, p_now));
+  v_counts := jobforge.with_running(p_tenant_id, jobforge.estimate_queued(p_tenant_id, p_now));
   return case when p_tenant_id is null
     and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
 end $$;
@@ -88,28 +88,28 @@ begin
   with live as materialized (
     select j.*
     from (
-      (select j.tenant_id, j.type, j.state, j.run_at
-      from jobforge.jobs j
+      (select q.tenant_id, q.type, false as runs, q.run_at
+      from jobforge.queue q
       where p_tenant_id is null
-      order by j.id
+      order by q.id
       limit p_cap + 1)
       union all
-      (select j.tenant_id, j.type, j.state, j.run_at
-      from jobforge.jobs j
-      where j.tenant_id = p_tenant_id and j.state <> 'running'
-      order by j.id
+      (select q.tenant_id, q.type, false, q.run_at
+      from jobforge.queue q
+      where q.tenant_id = p_tenant_id and q.state <> ''
+      order by q.id
       limit p_cap + 1)
       union all
-      select j.tenant_id, j.type, j.state, j.run_at
-      from jobforge.jobs j
-      where j.tenant_id = p_tenant_id and j.state = 'running'
+      select r.tenant_id, r.type, true, r.run_at
+      from jobforge.runs r
+      where p_tenant_id is null or r.tenant_id = p_tenant_id
     ) j
   ), counted as (
     select j.tenant_id, j.type,
-      count(*) filter (where j.state <> 'running' and j.run_at <= p_now) as queued,
-      count(*) filter (where j.state <> 'running' and j.run_at > p_now) as scheduled,
-      count(*) filter (where j.state = 'running') as running,
-      min(j.run_at) filter (where j.state <> 'running' and j.run_at <= p_now) as oldest_run_at
+      count(*) filter (where not j.runs and j.run_at <= p_now) as queued,
+      count(*) filter (where not j.runs and j.run_at > p_now) as scheduled,
+      count(*) filter (where j.runs) as running,
+      min(j.run_at) filter (where not j.runs and j.run_at <= p_now) as oldest_run_at
     from live j
     group by 1, 2
   )
@@ -121,46 +121,42 @@ begin
   return case when v_seen <= p_cap then v_counts end;
 end $$;
 
--- Estimates the same numbers from a sample of about 2,000 pages of the table, or from all of it if it has fewer. It is
--- always the same sample, so that the numbers do not change while the jobs do not.
-create or replace function jobforge.estimate_live(p_tenant_id uuid, p_now timestamptz) returns jobforge.live_count[]
+-- Estimates the numbers of queued jobs from a sample of about 2,000 pages of the queue, or from all of it if it has
+-- fewer. It is always the same sample, so that the numbers do not change while the jobs do not.
+create or replace function jobforge.estimate_queued(p_tenant_id uuid, p_now timestamptz) returns jobforge.live_count[]
 language plpgsql stable
 set enable_seqscan = on as $$
 declare
-  v_pages numeric := greatest(pg_relation_size('jobforge.jobs') / current_setting('block_size')::integer, 1);
+  v_pages numeric := greatest(pg_relation_size('jobforge.queue') / current_setting('block_size')::integer, 1);
   v_share numeric := least(2000 / v_pages, 1);
 begin
   return array(
-    select row(s.tenant_id, s.type, round(s.queued / v_share), round(s.scheduled / v_share), round(s.running / v_share),
-      s.oldest_run_at, v_share = 1)::jobforge.live_count
+    select row(s.tenant_id, s.type, round(s.queued / v_share), round(s.scheduled / v_share), 0, s.oldest_run_at,
+      v_share = 1)::jobforge.live_count
     from (
       select j.tenant_id, j.type,
-        count(*) filter (where j.state <> 'running' and j.run_at <= p_now) as queued,
-        count(*) filter (where j.state <> 'running' and j.run_at > p_now) as scheduled,
-        count(*) filter (where j.state = 'running') as running,
-        min(j.run_at) filter (where j.state <> 'running' and j.run_at <= p_now) as oldest_run_at
-      from jobforge.jobs j tablesample system (100 * v_share) repeatable (0)
+        count(*) filter (where j.run_at <= p_now) as queued,
+        count(*) filter (where j.run_at > p_now) as scheduled,
+        min(j.run_at) filter (where j.run_at <= p_now) as oldest_run_at
+      from jobforge.queue j tablesample system (100 * v_share) repeatable (0)
       where p_tenant_id is null or j.tenant_id = p_tenant_id
       group by 1, 2
     ) s);
 end $$;
 
--- Replaces the estimates of running jobs by their number. Running jobs are few, because workers have few places, and an
--- index finds them. Types and tenants with running jobs are thus never missing.
-create or replace function jobforge.count_running(p_tenant_id uuid, p_counts jobforge.live_count[])
+-- Adds the number of running jobs to counts of queued ones. Running jobs are few, because workers have few places, so
+-- all of them are counted. Types and tenants with running jobs are thus never missing. The result is as exact as the
+-- counts were.
+create or replace function jobforge.with_running(p_tenant_id uuid, p_counts jobforge.live_count[])
 returns jobforge.live_count[]
 language plpgsql stable as $$
+declare
+  v_exact constant boolean := p_counts <> '{}' and not exists (select from unnest(p_counts) c where not c.exact);
 begin
-  if not exists (select from unnest(p_counts) c where not c.exact) and p_counts <> '{}' then
-    return p_counts;
-  end if;
-  return array(
-    select row(c.tenant_id, c.type, c.queued, c.scheduled, 0, c.oldest_run_at, c.exact)::jobforge.live_count
-    from unnest(p_counts) c
-    union all
-    select row(j.tenant_id, j.type, 0, 0, count(*), null, false)::jobforge.live_count
-    from jobforge.jobs j
-    where j.state = 'running' and (p_tenant_id is null or j.tenant_id = p_tenant_id)
+  return p_counts || array(
+    select row(j.tenant_id, j.type, 0, 0, count(*), null, v_exact)::jobforge.live_count
+    from jobforge.runs j
+    where p_tenant_id is null or j.tenant_id = p_tenant_id
     group by j.tenant_id, j.type);
 end $$;
 
@@ -203,19 +199,19 @@ create or replace function jobforge.count_small_type(p_type text, p_now timestam
 language sql stable as $$
   select null::uuid, p_type, r.jobs + d.jobs, s.jobs, u.jobs, least(r.oldest, d.oldest),
     -- No index finds the parked jobs of a type.
-    greatest(r.jobs, d.jobs, s.jobs) <= 1000 and not exists (select from jobforge.jobs j where j.state = 'parked')
+    greatest(r.jobs, d.jobs, s.jobs) <= 1000 and not exists (select from jobforge.queue j where j.state = 'parked')
   from (
     select count(*) as jobs, min(j.run_at) as oldest
-    from (select j.run_at from jobforge.jobs j where j.state = 'ready' and j.type = p_type limit 1001) j
+    from (select j.run_at from jobforge.queue j where j.state = 'ready' and j.type = p_type limit 1001) j
   ) r
   cross join (
     select count(*) as jobs, min(j.run_at) as oldest
-    from (select j.run_at from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now
+    from (select j.run_at from jobforge.queue j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now
       limit 1001) j
   ) d
   cross join (
     select count(*) as jobs
-    from (select from jobforge.jobs j where j.state = 'waiting' and j.type = p_type and j.run_at > p_now limit 1001) j
+    from (select from jobforge.queue j where j.state = 'waiting' and j.type = p_type and j.run_at > p_now limit 1001) j
   ) s
-  cross join (select count(*) as jobs from jobforge.jobs j where j.state = 'running' and j.type = p_type) u
+  cross join (select count(*) as jobs from jobforge.runs j where j.type = p_type) u
 $$;

@@ -16,14 +16,14 @@ set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_job jobs;
+  v_job live_rows;
   v_ended archive;
   v_reasons jsonb;
 begin
   perform require_tenant(p_tenant_id);
   -- A job that leaves the archive between the two reads is found by a second round.
   for i in 1 .. 2 loop
-    select j.* into v_job from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id;
+    select j.* into v_job from live_rows j where j.id = p_job_id and j.tenant_id = p_tenant_id;
     if found then
       v_reasons := case v_job.state when 'running' then why_running(v_job, v_now) else why_queued(v_job, v_now) end;
       exit;
@@ -52,7 +52,7 @@ language sql immutable as $$
 $$;
 
 -- Returns the reasons of a queued job.
-create or replace function jobforge.why_queued(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_queued(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language plpgsql as $$
 declare
   v_reasons jsonb := jobforge.why_canceling(p_job);
@@ -71,7 +71,7 @@ begin
 end $$;
 
 -- The job's cancellation was requested.
-create or replace function jobforge.why_canceling(p_job jobforge.jobs) returns jsonb
+create or replace function jobforge.why_canceling(p_job jobforge.live_rows) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('cancel_requested',
     format('%s asked at %s to cancel it', c.requested_by, jobforge.time_text(c.requested_at))
@@ -82,7 +82,7 @@ language sql stable as $$
 $$;
 
 -- Gates are closed for the job.
-create or replace function jobforge.why_paused(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_paused(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
       format('%s was paused by %s at %s',
@@ -99,7 +99,7 @@ $$;
 
 -- The job is not due yet, because it was planned for later, was deferred, or failed and waits for its retry. A
 -- job that failed says so also after its retry became due.
-create or replace function jobforge.why_later(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_later(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
   v_last text := (
@@ -128,7 +128,7 @@ end $$;
 
 -- Limits hold the job back, each as one reason: at_limit with the jobs that hold the places, rate_limited with the
 -- time of the next token. Only the limit of a type counts the jobs of other tenants.
-create or replace function jobforge.why_limited(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_limited(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
   v_slot constant jobforge.slot := row(p_job.type, p_job.tenant_id, p_job.concurrency_key);
@@ -178,9 +178,8 @@ begin
       select coalesce(jsonb_agg(to_jsonb(h)), '[]')
       from (
         select j.id as job_id, j.worker_id, j.started_at
-        from jobforge.jobs j
-        where j.state = 'running'
-          and (v_operator or j.tenant_id = p_tenant_id)
+        from jobforge.runs j
+        where (v_operator or j.tenant_id = p_tenant_id)
           and (p_bucket.type is null or j.type = p_bucket.type)
           and (p_bucket.tenant_id is null or j.tenant_id = p_bucket.tenant_id)
           and (p_bucket.concurrency_key is null or j.concurrency_key = p_bucket.concurrency_key)
@@ -190,14 +189,14 @@ begin
     'held_by_others', case when p_bucket.scope = 'type' and not v_operator then (
       select count(*)
       from (
-        select from jobforge.jobs j
-        where j.state = 'running' and j.type = p_bucket.type and j.tenant_id <> p_tenant_id
+        select from jobforge.runs j
+        where j.type = p_bucket.type and j.tenant_id <> p_tenant_id
         limit 1000
       ) o) end);
 end $$;
 
 -- No worker that heartbeats has a handler for the type and serves this tenant.
-create or replace function jobforge.why_no_worker(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_no_worker(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language sql stable as $$
   select case when count(*) filter (where w.types is null or p_job.type = any (w.types)) > 0 then '[]'
     else jsonb_build_array(jobforge.reason_for('no_worker',
@@ -214,7 +213,7 @@ $$;
 
 -- Counts how many of the tenant's jobs of this type come first: those with a higher priority, or older. Counts up to
 -- 1,000, priority by priority, because a tenant's jobs are adjacent in the index only within one priority.
-create or replace function jobforge.why_behind(p_job jobforge.jobs) returns jsonb
+create or replace function jobforge.why_behind(p_job jobforge.live_rows) returns jsonb
 language plpgsql stable as $$
 declare
   v_most constant integer := 1000;
@@ -224,7 +223,7 @@ declare
 begin
   while v_ahead < v_most and v_ranks < 100 loop
     select j.rank into v_rank
-    from jobforge.jobs j
+    from jobforge.queue j
     where j.state = 'ready' and j.type = p_job.type and j.rank > v_rank and j.rank <= p_job.rank
     order by j.rank
     limit 1;
@@ -233,7 +232,7 @@ begin
     v_ahead := v_ahead + (
       select count(*)
       from (
-        select from jobforge.jobs j
+        select from jobforge.queue j
         where j.state = 'ready' and j.type = p_job.type and j.rank = v_rank and j.lane = p_job.lane
           and j.tenant_id = p_job.tenant_id
           and (v_rank < p_job.rank or (j.run_at, j.seq) < (p_job.run_at, p_job.seq))
@@ -252,7 +251,7 @@ begin
 end $$;
 
 -- Returns the reasons of a running job: who holds the lease, and whether that worker is still alive.
-create or replace function jobforge.why_running(p_job jobforge.jobs, p_now timestamptz) returns jsonb
+create or replace function jobforge.why_running(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language plpgsql stable as $$
 declare
   v_seen_at timestamptz := (

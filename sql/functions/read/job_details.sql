@@ -5,7 +5,8 @@
 create or replace function :"api_schema".jobforge_get_result(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql stable
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
 begin
   perform require_tenant(p_tenant_id);
   return (
@@ -28,7 +29,8 @@ create or replace function :"api_schema".jobforge_list_attempts(
 returns setof :"api_schema".jobforge_job_attempts
 language plpgsql stable
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
 begin
   perform require_tenant(p_tenant_id);
   return query

@@ -4,7 +4,8 @@
 create or replace function :"api_schema".jobforge_watch_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
 declare
   v_status text;
 begin

@@ -38,7 +38,7 @@ begin
     and (p_filter.key_prefix is null or starts_with(p_schedule.key, p_filter.key_prefix))
     and (p_filter.updated_before is null or p_schedule.updated_at < p_filter.updated_before)
     and (p_filter.running is null or p_filter.running = exists (
-      select from jobforge.jobs j where j.schedule_id = p_schedule.id and j.state = 'running'))
+      select from jobforge.runs j where j.schedule_id = p_schedule.id))
     -- The view counts failures that are not folded in yet.
     and (p_filter.failing is null or p_filter.failing = (
       select s.consecutive_failures > 0 from jobforge.all_schedules s where s.id = p_schedule.id));
@@ -156,7 +156,7 @@ begin
   )
   select s.type::text, count(*), count(*) filter (where s.enabled), count(*) filter (where s.due_at <= v_now),
     count(*) filter (where s.due_at <= v_now - missed_after()),
-    count(*) filter (where exists (select from jobs j where j.schedule_id = s.id and j.state = 'running')),
+    count(*) filter (where exists (select from runs j where j.schedule_id = s.id)),
     count(*) filter (where s.consecutive_failures > 0),
     min(s.due_at::timestamptz) filter (where s.due_at <= v_now),
     (select count(*) from counted) <= p_cap

@@ -75,7 +75,7 @@ begin
     select s.* from jobforge.schedules s where s.id = any (p_ids) order by s.missed = 'all'
       and s.overlap = 'allow', s.due_at
   loop
-    v_live_since := (select max(j.created_at) from jobforge.jobs j where j.schedule_id = v_schedule.id);
+    v_live_since := (select max(j.created_at) from jobforge.live_rows j where j.schedule_id = v_schedule.id);
     v_room := jobforge.room_left(v_rooms, v_schedule.tenant_id);
     begin
       if v_room <= 0 and (v_live_since is null or v_schedule.overlap = 'allow') then
@@ -212,10 +212,9 @@ begin
     cross join lateral jobforge.policy_of(s.type) p
     order by r.ord
   ), inserted as (
-    insert into jobforge.jobs (
+    insert into jobforge.queue (
       id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, payload, subject,
-        tags,
-      concurrency_key, schedule_id, scheduled_for)
+      tags, concurrency_key, schedule_id, scheduled_for)
     select
       r.id, r.tenant_id, jobforge.lane_of(r.tenant_id), r.type, 'ready', r.rank, r.attempts, r.attempts, r.at, p_now,
         p_now,

@@ -111,7 +111,7 @@ begin
   v_old := require_schedule_row(p_tenant_id, p_type, p_key, p_schedule_id);
   v_new := v_old;
   v_new.run_requested := v_old.overlap = 'allow' or not exists (
-    select from jobs j where j.schedule_id = v_old.id and j.state in ('ready', 'parked') and j.attempts = 0);
+    select from queue j where j.schedule_id = v_old.id and j.state in ('ready', 'parked') and j.attempts = 0);
   if v_new.run_requested and not v_old.run_requested then
     perform write_schedule(v_old, v_new, v_now);
     perform audit_schedule(v_new, 'SCHEDULE_RUN_REQUESTED', v_now);

@@ -16,13 +16,13 @@ begin
     -- A requested run gets the time of the request as its due time.
     select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot,
       case when p_schedule.kind = 'dynamic' or j.scheduled_for < j.created_at then j.scheduled_for end as due
-    from jobforge.jobs j
-    where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
+    from jobforge.queue j
+    where j.schedule_id = p_schedule.id and j.attempts = j.uncounted
       and (p_requested or j.scheduled_for < j.created_at)
     order by j.id
   loop
     continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
-    delete from jobforge.jobs j where j.id = v_run.id and j.attempts = j.uncounted;
+    delete from jobforge.queue j where j.id = v_run.id and j.attempts = j.uncounted;
     if found then
       perform jobforge.delete_side_rows(array[v_run.id]);
       perform jobforge.note_pending(p_schedule.tenant_id, -1);
@@ -51,12 +51,12 @@ declare
     select s.id
     from jobforge.schedules s
     where s.id = any (array(
-      select j.schedule_id from jobforge.jobs j where j.id = any (p_ids) and j.schedule_id is not null))
+      select j.schedule_id from jobforge.queue j where j.id = any (p_ids) and j.schedule_id is not null))
     order by s.id
     for update skip locked);
 begin
   with gone as (
-    delete from jobforge.jobs j
+    delete from jobforge.queue j
     where j.id = any (p_ids)
       and j.schedule_id is not null
       and j.attempts = j.uncounted
@@ -98,12 +98,12 @@ declare
 begin
   for v_run in
     select j.id, row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot as slot
-    from jobforge.jobs j
-    where j.schedule_id = p_schedule.id and j.state <> 'running' and j.attempts = j.uncounted
+    from jobforge.queue j
+    where j.schedule_id = p_schedule.id and j.attempts = j.uncounted
     order by j.id
   loop
     continue when not jobforge.lock_queued(v_run.id, p_schedule.tenant_id);
-    update jobforge.jobs j
+    update jobforge.queue j
     set rank = v_rank,
       max_attempts = v_attempts,
       budget = v_attempts,
@@ -259,5 +259,5 @@ begin
     where s.id is null
       or (r.id = (select max(o.id::text)::uuid from unnest(v_runs, v_schedules) o(id, schedule_id)
         where o.schedule_id = s.id)
-        and (select j.id from jobforge.jobs j where j.schedule_id = s.id limit 1) is null));
+        and (select j.id from jobforge.live_rows j where j.schedule_id = s.id limit 1) is null));
 end $$;

@@ -3,7 +3,7 @@
 -- schedule says so: its failure ends the run, and the schedule runs next at p_next_run_at (or p_retry_at). The end of
 -- the run, the job's next state, its result and its audit row are one commit. Returns {id, status, run_at}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF004 for another
--- status, JF008 for a result over 1 MiB. Locks the running row only; waits for nothing that an application can hold.
+-- status, JF008 for a result over 1 MiB. Locks the run only; waits for nothing that an application can hold.
 create or replace function :"api_schema".jobforge_complete_job(
   p_job_id uuid,
   p_worker_id text,
@@ -19,7 +19,8 @@ create or replace function :"api_schema".jobforge_complete_job(
 ) returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
 declare
   v_end run_end := run_end(
     p_id => p_job_id,
@@ -40,7 +41,7 @@ begin
   elsif not is_time(p_next_run_at) then
     perform fail_argument('next_run_at', 'next_run_at must be a time from the year 1 to 9999');
   elsif p_next_run_at is not null and exists (
-    select from jobs j
+    select from live_rows j
     where j.id = p_job_id and j.schedule_id is null and j.tenant_id = coalesce(claimable_tenant(null), j.tenant_id))
   then
     perform fail_argument('next_run_at', 'next_run_at is for runs of a schedule, and this job has none',

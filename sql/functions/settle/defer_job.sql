@@ -1,7 +1,7 @@
 -- Defers a run: the job waits in the queue until p_run_at and occupies no worker meanwhile. This costs an attempt
 -- unless p_counts is false; when max_attempts is reached the job is dead. Returns {id, status, run_at}.
--- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the running row
--- only; waits for nothing that an application can hold.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the run only;
+-- waits for nothing that an application can hold.
 create or replace function :"api_schema".jobforge_defer_job(
   p_job_id uuid,
   p_worker_id text,

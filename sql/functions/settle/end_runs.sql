@@ -6,23 +6,24 @@
 --                                                   v
 --                                               end_runs
 --                                                   |
---      jobs (running) ------ fence, then deleted ---+
+--      runs ---------------- fence, then deleted ---+
 --      policies, cancel_requests, schedules --------+--- verdict
 --                                                   |
 --              queued    +--------------------------+--------------------------+    finished
 --                        v                          v                          v
---      jobs (ready, waiting), attempts         usage_deltas           archive, audit_log
+--      queue (ready, waiting), attempts        usage_deltas           archive, audit_log
 --
 --   Afterwards, in the same transaction:
---      keep_only_keys ----> job_keys                  free_slots -------> jobs (parked -> ready)
---      end_scheduled_runs > schedules                 enqueue_children -> jobs (new), outbox
---      note_all_pending --> pending_deltas            announce ---------> NOTIFY
+--      free_dedupe_keys --> dedupe_keys               free_slots -------> queue (parked -> ready)
+--      keep_only_keys ----> job_keys                  enqueue_children -> queue (new), outbox
+--      end_scheduled_runs > schedules                 announce ---------> NOTIFY
+--      note_all_pending --> pending_deltas
 
--- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.jobs the
--- rows that pass the fence (running, under this worker, in this attempt; and for a worker bound to a tenant, claimed by
--- a role that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the
+-- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.runs the
+-- rows that pass the fence (under this worker, in this attempt; and for a worker bound to a tenant, claimed by a role
+-- that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the
 -- children of a success. Returns for each end: ok, already (this worker has ended this run before) or stale. Locks
--- running rows in id order; waits for nothing that an application can hold.
+-- runs in id order; waits for nothing that an application can hold.
 create or replace function jobforge.end_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_now timestamptz
 ) returns jobforge.run_outcome[]
@@ -39,14 +40,15 @@ declare
   v_outcomes run_outcome[];
   v_canceled uuid[];
   v_without_history uuid[];
+  v_deduped live_key[];
   v_scheduled schedule_end[];
   v_slots slot[];
   v_limited boolean := exists (select from limits);
 begin
   with taken as (
-    -- The running rows that pass the fence, removed from jobs. worker_id is set while a job runs and at no other time.
-    -- "is not distinct from" keeps the index on worker_id out of the plan: rows must be found by id.
-    delete from jobs j
+    -- The runs that pass the fence. "is not distinct from" keeps the index on worker_id out of the plan: rows must be
+    -- found by id.
+    delete from runs j
     where j.id = any (v_ids)
       and j.worker_id is not distinct from p_worker_id
       and (p_tenant_id is null or (j.tenant_id = p_tenant_id and j.bound))
@@ -77,7 +79,7 @@ begin
         when 'failed' then p_now + backoff(p.policy, t.failures + 1)
         else t.run_at
       end) as again_at,
-      e.ended, e.new_error, e.counts, t.tenant_id, t.lane, t.type, t.run_at, e.cost, t.seq, t.rank, t.uncounted,
+      e.ended, e.new_error, e.counts, t.tenant_id, t.type, t.run_at, e.cost, t.seq, t.rank, t.uncounted,
       t.failures, t.losses, t.max_attempts, t.budget, t.created_at, t.started_at, t.expires_at, t.worker_id, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, e.result,
       e.artifact_ref, e.retry, t.scheduled_for,
@@ -108,13 +110,13 @@ begin
     ) x
   ), requeued as (
     -- Jobs that will run again, back in the queue.
-    insert into jobs (
+    insert into queue (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
       created_at, updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
       tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
-      t.id, t.seq, t.tenant_id, t.lane, t.type, queued_state(t.again_at, p_now), t.rank, t.attempts,
+      t.id, t.seq, t.tenant_id, lane_of(t.tenant_id), t.type, queued_state(t.again_at, p_now), t.rank, t.attempts,
       t.uncounted + (t.ended = 'released' or (t.ended = 'deferred' and not t.counts))::int,
       t.failures + t.failed_or_lost::int,
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
@@ -190,6 +192,8 @@ begin
     (select array_agg(t.id) from judged t
       where not t.keep_history
         and (t.verdict in ('succeeded', 'canceled') or (t.verdict = 'failed' and t.schedule_goes_on))),
+    (select array_agg(row(t.tenant_id, t.type, t.dedupe_key)::live_key) from judged t
+      where t.dedupe_key is not null and t.verdict <> 'queued'),
     (select array_agg(row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, replace(t.verdict, 'dead', 'failed'),
         coalesce(t.last_error ->> 'fullMessage', t.last_error ->> 'message'), t.next_run_at, t.next_run_at is not null)::schedule_end)
       from judged t
@@ -197,7 +201,7 @@ begin
     case when v_limited then
       (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
     end
-  into v_outcomes, v_canceled, v_without_history, v_scheduled, v_slots
+  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_slots
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
@@ -229,6 +233,9 @@ begin
   end if;
   if v_canceled is not null then
     delete from cancel_requests c where c.job_id = any (v_canceled);
+  end if;
+  if v_deduped is not null then
+    perform free_dedupe_keys(v_deduped);
   end if;
   if v_without_history is not null then
     perform keep_only_keys(v_without_history, p_now);

@@ -15,8 +15,8 @@ begin
     from unnest(p_ends) e
     cross join lateral (
       select j.tenant_id
-      from jobforge.jobs j
-      where j.id = e.id and j.state = 'running' and (p_tenant_id is null or j.tenant_id = p_tenant_id)
+      from jobforge.runs j
+      where j.id = e.id and (p_tenant_id is null or j.tenant_id = p_tenant_id)
       limit 1
     ) j
     where e.children is not null

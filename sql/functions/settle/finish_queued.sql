@@ -5,6 +5,7 @@ language plpgsql as $$
 declare
   v_finished jobforge.run_outcome[];
   v_without_history uuid[];
+  v_deduped jobforge.live_key[];
   v_scheduled jobforge.schedule_end[];
   v_slots jobforge.slot[];
 begin
@@ -12,9 +13,9 @@ begin
     return 0;
   end if;
   with taken as (
-    -- The queued rows, removed from jobs.
-    delete from jobforge.jobs j
-    where j.id = any (p_job_ids) and j.state <> 'running'
+    -- The rows, removed from the queue.
+    delete from jobforge.queue j
+    where j.id = any (p_job_ids)
     returning j.*
   ), settled_requests as (
     -- Their cancel requests, which this call settles.
@@ -43,13 +44,17 @@ begin
   select
     array_agg(row(null, t.id, t.attempts, 'ok', 'canceled', t.run_at, t.tenant_id, t.type)::jobforge.run_outcome),
     array_agg(t.id) filter (where not t.keep_history),
+    array_agg(row(t.tenant_id, t.type, t.dedupe_key)::jobforge.live_key) filter (where t.dedupe_key is not null),
     array_agg(
       row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, 'canceled', null, null, false)::jobforge.schedule_end)
       filter (where t.schedule_id is not null),
     array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot)
-  into v_finished, v_without_history, v_scheduled, v_slots
+  into v_finished, v_without_history, v_deduped, v_scheduled, v_slots
   from judged t;
   perform jobforge.leave_slots(v_slots, p_now);
+  if v_deduped is not null then
+    perform jobforge.free_dedupe_keys(v_deduped);
+  end if;
   if v_without_history is not null then
     perform jobforge.keep_only_keys(v_without_history, p_now);
   end if;

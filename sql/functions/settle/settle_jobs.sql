@@ -7,8 +7,8 @@
 -- fence refused it. An invalid result does not affect the others. A claim that fails undoes no settle; claim_error says
 -- why. A claim is bounded by bytes as well (claim_bytes): more is true when it left out jobs for that reason. Children
 -- of a success are enqueued with it, once.
--- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks running rows in id
--- order; waits for nothing that an application can hold. Claiming needs READ COMMITTED.
+-- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks runs in id order;
+-- waits for nothing that an application can hold. Claiming needs READ COMMITTED.
 create or replace function :"api_schema".jobforge_settle_jobs(
   p_worker_id text,
   p_results jsonb,

@@ -65,21 +65,15 @@ begin
   end if;
 end $$;
 
--- Queries for the ids of live jobs, with the parameters of find_page. Queued jobs are read in the order of ids, for one
--- tenant by an index of its own. Running jobs are few at any time, so all of them are read.
+-- Queries for the ids of live jobs, with the parameters of find_page. Jobs are read in the order of ids, a tenant's
+-- queued jobs by an index of its own. Its runs are found among all runs, which are few at any time.
 create or replace function jobforge.live_sources(p_tenant_id uuid, p_filter jobforge.job_filter, p_rows integer)
 returns text[]
 language sql stable as $$
   select array_agg(format(
-    way.query, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, true), p_rows))
-  from (values
-    ('queued',
-      $x$select j.id, null::timestamptz as finished_at from jobs j
-         where j.state <> 'running' and %s and %s order by j.id desc limit %s$x$),
-    ('running',
-      $x$with running as materialized (select * from jobs j where j.state = 'running')
-         select j.id, null::timestamptz as finished_at from running j where %s and %s order by j.id desc limit %s$x$)
-  ) way(status, query)
+    'select j.id, null::timestamptz as finished_at from %s and %s and %s order by j.id desc limit %s',
+    way.room, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, true), p_rows))
+  from (values ('queued', $x$queue j where j.state <> ''$x$), ('running', 'runs j where true')) way(status, room)
   where p_filter.statuses is null or way.status = any (p_filter.statuses)
 $$;
 

@@ -13,7 +13,7 @@ declare
   v_worker_id text;
 begin
   perform require_tenant(p_tenant_id);
-  -- A run that ends between the two reads puts its job back into the queue as a new row. In that case, read again.
+  -- A run that ends between the two reads puts its job back into the queue. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
       perform finish_queued(array[p_job_id], 'canceled', v_now);
@@ -21,10 +21,10 @@ begin
       return jsonb_build_object('id', p_job_id, 'status', 'canceled', 'cancel_requested', false);
     end if;
     select j.worker_id into v_worker_id
-    from jobs j
-    where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state = 'running';
+    from runs j
+    where j.id = p_job_id and j.tenant_id = p_tenant_id;
     exit when found;
-    if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
+    if not exists (select from live_rows j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
       perform fail('JF005', 'Job not found or cannot be canceled', 'not_cancelable', 'job_id',
         'Only queued and running jobs of the tenant can be canceled.');
     end if;

@@ -1,28 +1,13 @@
--- Locks those of the jobs that are queued, in id order and without waiting, and returns them. An application must not
--- keep a lock on a job that started to run between the read and the lock. If that happens, everything is undone and
--- tried again.
+-- Locks those of the jobs that are queued, in id order and without waiting, and returns them. A job that starts to run
+-- leaves the queue, so the caller's transaction never holds a lock on a run.
 create or replace function jobforge.lock_queued_jobs(p_job_ids uuid[]) returns uuid[]
 language plpgsql as $$
-declare
-  v_wanted uuid[] := p_job_ids;
-  v_locked uuid[];
 begin
-  loop
-    v_wanted := array(select j.id from jobforge.jobs j where j.id = any (v_wanted) and j.state <> 'running');
-    begin
-      v_locked := array(
-        select j.id from jobforge.jobs j
-        where j.id = any (v_wanted) and j.state <> 'running'
-        order by j.id
-        for update skip locked);
-      if exists (select from jobforge.jobs j where j.id = any (v_wanted) and j.state = 'running') then
-        raise exception using errcode = 'JF000';
-      end if;
-      return v_locked;
-    exception when sqlstate 'JF000' then
-      null;
-    end;
-  end loop;
+  return array(
+    select j.id from jobforge.queue j
+    where j.id = any (p_job_ids)
+    order by j.id
+    for update skip locked);
 end $$;
 
 -- Requests cancellation of those jobs that are running, and notifies their workers. Returns the number of requests. A
@@ -37,8 +22,8 @@ begin
   with requested as (
     insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
     select j.id, j.tenant_id, j.worker_id, p_now, jobforge.caller()
-    from jobforge.jobs j
-    where j.id = any (p_job_ids) and j.state = 'running'
+    from jobforge.runs j
+    where j.id = any (p_job_ids)
     order by j.id
     on conflict do nothing
     returning worker_id

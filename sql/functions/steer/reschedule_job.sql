@@ -24,7 +24,7 @@ begin
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;
-  -- A run that ends between the two reads puts its job back into the queue as a new row. In that case, read again.
+  -- A run that ends between the two reads puts its job back into the queue. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
       v_max_attempts := postpone(p_job_id, v_run_at, p_max_attempts, v_now);
@@ -33,13 +33,13 @@ begin
         from revive(array[p_job_id], p_tenant_id, v_run_at, p_max_attempts, v_now) r);
     end if;
     exit when v_max_attempts is not null;
-    if not exists (select from jobs j where j.id = p_job_id and j.tenant_id = p_tenant_id and j.state <> 'running') then
+    if not exists (select from queue j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
       perform fail('JF006', 'Job not found or cannot be rescheduled', 'not_reschedulable', 'job_id',
         'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key or is a run of the same schedule.');
     end if;
   end loop;
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
-  perform wake(j.type, v_run_at, v_now, array[j.tenant_id]) from jobs j where j.id = p_job_id;
+  perform wake(j.type, v_run_at, v_now, array[j.tenant_id]) from queue j where j.id = p_job_id;
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);
 end $$;
 
@@ -49,9 +49,9 @@ create or replace function jobforge.postpone(
 ) returns integer
 language plpgsql as $$
 declare
-  v_job jobforge.jobs;
+  v_job jobforge.queue;
 begin
-  update jobforge.jobs j
+  update jobforge.queue j
   set run_at = p_run_at,
     state = jobforge.queued_state(p_run_at, p_now),
     max_attempts = coalesce(p_max_attempts, j.max_attempts),
@@ -91,13 +91,20 @@ begin
         and f.finished_at + make_interval(days => f.keep_days) > p_now
       for update skip locked
     ) f
+  ), keyed as (
+    -- Those whose dedupe key is free take it again.
+    insert into jobforge.dedupe_keys (tenant_id, type, dedupe_key, job_id)
+    select d.tenant_id, d.type, d.dedupe_key, d.id
+    from dead d
+    where d.dedupe_key is not null
+    order by d.type, d.dedupe_key
+    on conflict do nothing
+    returning job_id
   ), back as (
-    insert into jobforge.jobs (
+    insert into jobforge.queue (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at,
-        updated_at,
-      expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags, traceparent,
-        progress,
-      error, cost_cents, schedule_id, scheduled_for)
+      updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags,
+      traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
     overriding system value
     select
       d.id, d.seq, d.tenant_id, jobforge.lane_of(d.tenant_id), d.type,
@@ -108,9 +115,8 @@ begin
         d.cost_cents,
       d.schedule_id, d.scheduled_for
     from dead d
-    order by d.type, d.dedupe_key
-    on conflict do nothing
-    returning jobs.id, jobs.type, jobs.max_attempts
+    where d.dedupe_key is null or d.id in (select k.job_id from keyed k)
+    returning queue.id, queue.type, queue.max_attempts
   ), past as (
     insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
     select d.id, d.attempts, d.tenant_id, d.last_run, d.worker_id, d.started_at, d.finished_at, d.error

@@ -28,7 +28,7 @@ begin
   v_queued := lock_queued_jobs(array(select i from unnest(v_found) i where i <> all (v_revived)));
   perform postpone(i, v_now, null, v_now) from unnest(v_queued) i;
   perform wake(t.type, v_now, v_now, array[p_tenant_id])
-  from (select distinct j.type from jobs j where j.id = any (v_queued || v_revived)) t;
+  from (select distinct j.type from queue j where j.id = any (v_queued || v_revived)) t;
   v_result := jsonb_build_object('matched', cardinality(v_found),
     'changed', cardinality(v_queued) + cardinality(v_revived));
   perform audit_bulk(p_tenant_id, 'JOBS_RESCHEDULED', p_filters, v_result);

@@ -11,7 +11,7 @@ set enable_seqscan = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_known constant text[] := array['payload', 'priority', 'tags', 'run_at'];
-  v_job jobs;
+  v_job queue;
   v_changed new_job;
 begin
   perform require_tenant(p_tenant_id);
@@ -21,20 +21,20 @@ begin
     perform fail('JF006', 'Job not found or cannot be updated', 'not_updatable', 'job_id',
       'Only queued jobs of the tenant can be changed.');
   end if;
-  select j.* into v_job from jobs j where j.id = p_job_id;
+  select j.* into v_job from queue j where j.id = p_job_id;
   v_changed := changed_job(v_job, p_changes);
   perform require_valid(array[v_changed], v_now, false);
   if p_changes ? 'payload' then
     perform replace_payload(p_job_id, v_changed.payload);
   end if;
-  update jobs j
+  update queue j
   set rank = case when p_changes ? 'priority' then rank_for(v_job.type, v_changed.priority) else j.rank end,
     tags = case when p_changes ? 'tags' then v_changed.tags else j.tags end,
     run_at = case when p_changes ? 'run_at' then coalesce(v_changed.run_at, v_now) else j.run_at end,
     updated_at = v_now
   where j.id = p_job_id
   returning * into v_job;
-  update jobs j
+  update queue j
   set state = queued_state(j.run_at, v_now)
   where j.id = p_job_id;
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
@@ -46,7 +46,7 @@ end $$;
 
 -- Returns the job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would
 -- refuse. Raises JF002 for a value of the wrong kind.
-create or replace function jobforge.changed_job(p_job jobforge.jobs, p_changes jsonb) returns jobforge.new_job
+create or replace function jobforge.changed_job(p_job jobforge.queue, p_changes jsonb) returns jobforge.new_job
 language plpgsql as $$
 begin
   perform jobforge.require_printable(p_changes - 'payload', 'changes');

@@ -1,6 +1,6 @@
 -- Records the heartbeat of one run, for workers that do not heartbeat as workers. It renews the lease. Returns
 -- {cancel_requested, heartbeat_at}: the lease counts from heartbeat_at.
--- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the running row.
+-- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt). Locks the run.
 create or replace function :"api_schema".jobforge_heartbeat_job(
   p_job_id uuid,
   p_worker_id text,
@@ -22,11 +22,11 @@ declare
   v_now timestamptz := jobforge.now();
   v_tenant_id uuid := jobforge.claimable_tenant(null);
 begin
-  update jobforge.jobs j
+  update jobforge.runs j
   set heartbeat_at = v_now, updated_at = v_now, progress = coalesce(p_progress, j.progress)
   where j.id = p_job_id
-    -- worker_id is set while a job runs and at no other time. "is not distinct from" keeps the index on worker_id out
-    -- of the plan: the row must be found by id, not among all that run.
+    -- "is not distinct from" keeps the index on worker_id out of the plan: the row must be found by id, not among all
+    -- that run.
     and j.worker_id is not distinct from p_worker_id
     and (p_attempt is null or j.attempts = p_attempt)
     and (v_tenant_id is null or (j.tenant_id = v_tenant_id and j.bound));

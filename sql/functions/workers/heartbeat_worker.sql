@@ -37,9 +37,8 @@ begin
   if v_info ? 'held' then
     v_lost := lose_runs(p_worker_id, array(
       select j.id
-      from jobs j
-      where j.state = 'running'
-        and j.worker_id = p_worker_id
+      from runs j
+      where j.worker_id = p_worker_id
         and (v_bound is null or (j.tenant_id = v_bound and j.bound))
         and (v_new or v_info ->> 'stopped' = 'true' or j.started_at < v_now - heartbeat_interval())
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id, 'attempt', j.attempts))
@@ -54,15 +53,14 @@ begin
     'cancel', (
       select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
       from cancel_requests c
-      join jobs j on j.id = c.job_id
+      join runs j on j.id = c.job_id
       where c.worker_id = p_worker_id and j.worker_id = p_worker_id and (v_bound is null or j.tenant_id = v_bound)),
     'lost', (
       select coalesce(jsonb_agg(h.run), '[]')
       from jsonb_array_elements(v_held) h(run)
       where not exists (
-        select from jobs j
+        select from runs j
         where j.id = uuid_or_null(h.run ->> 'id')
-          and j.state = 'running'
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or (j.tenant_id = v_bound and j.bound)))),

@@ -20,8 +20,8 @@ set search_path = jobforge, pg_temp as $$
     worker_types(w.info),
     case when w.info ->> 'concurrency' ~ '^[0-9]{1,9}$' then (w.info ->> 'concurrency')::integer end,
     (select count(*)::integer
-      from jobs j
-      where j.state = 'running' and j.worker_id = w.id and w.scope in (j.tenant_id, all_tenants())),
+      from runs j
+      where j.worker_id = w.id and w.scope in (j.tenant_id, all_tenants())),
     w.info ->> 'host',
     case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
     w.info ->> 'version'

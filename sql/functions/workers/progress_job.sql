@@ -1,6 +1,6 @@
 -- Stores the progress that a run reports, and counts as a heartbeat of the run. Returns {cancel_requested}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF008 over 64 kB,
--- JF002 for more than 4,000 levels and for wide numbers. Locks the running row.
+-- JF002 for more than 4,000 levels and for wide numbers. Locks the run.
 create or replace function :"api_schema".jobforge_progress_job(
   p_job_id uuid,
   p_worker_id text,

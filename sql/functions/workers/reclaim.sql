@@ -23,8 +23,8 @@ declare
 begin
   while v_count < p_limit and v_visits < jobforge.workers_per_pass() loop
     select j.worker_id into v_worker
-    from jobforge.jobs j
-    where j.state = 'running' and j.worker_id > v_visited
+    from jobforge.runs j
+    where j.worker_id > v_visited
     order by j.worker_id
     limit 1;
     if not found and not v_wrapped then
@@ -40,15 +40,14 @@ begin
 
     v_lost := array(
       select j.id
-      from jobforge.jobs j
+      from jobforge.runs j
       cross join lateral (
         select max(w.seen_at) as seen_at
         from jobforge.workers w
         where w.id = j.worker_id and w.scope in (j.tenant_id, jobforge.all_tenants())
       ) w
       cross join lateral jobforge.policy_of(j.type) p
-      where j.state = 'running'
-        and j.worker_id = v_worker
+      where j.worker_id = v_worker
         and j.started_at < p_now - v_shortest_lease
         and (
           case

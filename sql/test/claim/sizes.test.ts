@@ -202,7 +202,7 @@ test("a claim that fails undoes no settle, also if its jobs cannot be parsed as 
   await enqueue(db, { type: "first" });
   const [held] = await claim(db, "w1", { types: ["first"] });
   await enqueue(db);
-  await db.query("update jobforge.jobs set payload = $1::jsonb where type = 'a'", [nested(10_000)]);
+  await db.query("update jobforge.queue set payload = $1::jsonb where type = 'a'", [nested(10_000)]);
   await db.query("set max_stack_depth = '600kB'");
   const response = await settle(db, [{ id: held?.id, attempt: 1, status: "succeeded" }], { claim: 1 });
   expect(response).toMatchObject({ settled: [{ outcome: "ok" }], jobs: [], claim_error: { code: "54001" } });

@@ -37,7 +37,7 @@ async function stored(db: Sql, id: string) {
   );
   const inline = await db.value<boolean>(
     `select bool_or(payload is not null)
-     from (select id, payload from jobforge.jobs union all select id, payload from jobforge.archive) j
+     from (select id, payload from jobforge.live_rows union all select id, payload from jobforge.archive) j
      where id = $1`,
     [id],
   );

@@ -294,7 +294,7 @@ test("a bound worker unparks its tenant's jobs, and leaves requests of other ten
   expect(await claim(db)).toEqual([]);
   await db.query(
     `insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
-     select tenant_id, parked_in, clock_timestamp() from jobforge.jobs where state = 'parked'`,
+     select tenant_id, parked_in, clock_timestamp() from jobforge.queue where state = 'parked'`,
   );
   await bound.query("begin");
   expect(await claim(bound, "bound")).toEqual([]);

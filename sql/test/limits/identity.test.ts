@@ -41,7 +41,7 @@ async function drain(db: Sql, rounds: number): Promise<{ tenant: number; key: nu
       `select coalesce(max(n) filter (where key is null), 0)::int as tenant,
          coalesce(max(n) filter (where key is not null), 0)::int as key
        from (
-         select count(*) as n, concurrency_key as key from jobforge.jobs where state = 'running'
+         select count(*) as n, concurrency_key as key from jobforge.runs
          group by grouping sets ((tenant_id), (tenant_id, type, concurrency_key))
        ) x`,
     );

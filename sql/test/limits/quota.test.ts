@@ -78,7 +78,7 @@ test("whatever happens to jobs, the quota has the right number", async ({ db }) 
   await enqueueAll(db, [{ type: "early" }, { type: "early", in: "1 hour" }]);
   await counted(db, 100);
   const check = async (): Promise<void> => {
-    const live = await db.value("select count(*)::int from jobforge.jobs where tenant_id = $1", [T]);
+    const live = await db.value("select count(*)::int from jobforge.live_rows where tenant_id = $1", [T]);
     expect(await pendingOf(db)).toBe(live);
   };
   await check();
@@ -206,7 +206,7 @@ test("a quota that is set while applications enqueue and workers end jobs counts
   while (!(await db.value("select counted_at is not null from jobforge.tenants"))) await maintain(db);
   going = false;
   await Promise.all(busy);
-  const live = await db.value("select count(*)::int from jobforge.jobs");
+  const live = await db.value("select count(*)::int from jobforge.live_rows");
   expect(await pendingOf(db)).toBe(live);
 });
 

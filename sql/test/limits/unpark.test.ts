@@ -51,7 +51,7 @@ async function fill(db: TestDatabase): Promise<string> {
 async function parked(db: TestDatabase, job: Parameters<typeof enqueue>[1] = {}): Promise<string> {
   const { id } = await enqueue(db, job);
   expect(await claimIds(db)).toEqual([]);
-  expect(await db.value("select state from jobforge.jobs where id = $1", [id])).toBe("parked");
+  expect(await db.value("select state from jobforge.live_rows where id = $1", [id])).toBe("parked");
   return id;
 }
 
@@ -171,7 +171,7 @@ test("ten thousand jobs of a key that may not run are passed in bounded steps", 
   await setLimit(db, "tenant", "*", { max: 1 });
   const run = await fill(db);
   await enqueueMany(db, 10_000);
-  await db.query("update jobforge.jobs set concurrency_key = 'k' where state = 'ready'");
+  await db.query("update jobforge.queue set concurrency_key = 'k' where state = 'ready'");
   const { id: behind } = await enqueue(db);
   for (let n = 0; n < 20 && (await statesOf(db))["ready"] !== undefined; n += 1) await claim(db);
   expect(await statesOf(db)).toEqual({ running: 1, parked: 10_001 });
@@ -180,7 +180,7 @@ test("ten thousand jobs of a key that may not run are passed in bounded steps", 
   await complete(db, run);
 
   const inKey =
-    "select count(*)::int from jobforge.jobs where parked_in = jobforge.bucket_id((select secret from jobforge.bucket_secret), 'key', 'a', $1, 'k')";
+    "select count(*)::int from jobforge.queue where parked_in = jobforge.bucket_id((select secret from jobforge.bucket_secret), 'key', 'a', $1, 'k')";
   let moved = 0;
   let claims = 0;
   let started: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A new column of `jobs` or `archive` must be added in several places: every insert that moves a job between the
- * tables, and the views that show it. Postgres accepts a statement that leaves a column out, and the value is lost.
+ * A new column of `queue`, `runs` or `archive` must be added in several places: every insert that moves a job between
+ * the tables, and the views that show it. Postgres accepts a statement that leaves a column out, and the value is lost.
  * These tests compare the column lists in the sources with the catalog, so that a forgotten column fails here.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,7 +8,8 @@ import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 
-type JobTable = "jobs" | "archive";
+const jobTables = ["queue", "runs", "live_rows", "archive"] as const;
+type JobTable = (typeof jobTables)[number];
 
 interface Exception {
   readonly table: JobTable;
@@ -22,43 +23,49 @@ const newJobs = /^functions\/(enqueue|schedules)\//;
 
 const exceptions: readonly Exception[] = [
   {
-    table: "jobs",
+    table: "queue",
     columns: ["attempts", "uncounted", "failures", "losses", "started_at", "progress", "error", "cost_cents"],
     in: newJobs,
     because: "a new job has had no run",
   },
   {
-    table: "jobs",
-    columns: ["worker_id", "heartbeat_at", "parked_in", "counted", "bound"],
+    table: "queue",
+    columns: ["parked_in"],
     in: /^functions\//,
-    because: "a job enters the table queued: no worker holds it, and no limit has looked at it",
+    because: "no limit has looked at a job that enters the queue",
   },
   {
-    table: "jobs",
+    table: "runs",
+    columns: ["heartbeat_at"],
+    in: /^functions\//,
+    because: "a run that starts has had no heartbeat",
+  },
+  {
+    table: "queue",
     columns: ["seq"],
     in: /^functions\/(enqueue\/enqueue_new|schedules\/)/,
     because: "the identity numbers jobs that are inserted in the order of their call",
   },
   {
-    table: "jobs",
+    table: "queue",
     columns: ["idempotency_key", "dedupe_key"],
     in: /^functions\/(enqueue\/enqueue_new|schedules\/)/,
     because: "these inserts are for jobs without keys",
   },
   {
-    table: "jobs",
+    table: "queue",
     columns: ["schedule_id", "scheduled_for"],
     in: /^functions\/enqueue\//,
     because: "a job that a caller enqueues is no run of a schedule",
   },
   {
-    table: "jobs",
+    table: "queue",
     columns: ["expires_at", "traceparent"],
     in: /^functions\/schedules\//,
     because: "a schedule has no such option",
   },
   {
-    table: "jobs",
+    table: "queue",
     columns: ["failures", "losses"],
     in: /^functions\/steer\//,
     because: "a job that is rescheduled from the archive starts its backoff again",
@@ -70,7 +77,7 @@ const exceptions: readonly Exception[] = [
     because: "no run finished the job",
   },
   {
-    table: "jobs",
+    table: "live_rows",
     columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted", "bound"],
     in: /^views\/jobs/,
     because: "only the kernel uses these columns",
@@ -109,15 +116,15 @@ function insertsInSources(): Place[] {
 
 function insertsIn(file: string, text: string): Place[] {
   const code = text.replaceAll(/--.*$/gm, "");
-  return [...code.matchAll(/insert\s+into\s+(?:jobforge\.)?(jobs|archive)\b([^(]*)(?:\(([^)]*)\))?/g)].map(
-    ([, table, between = "", list = ""]) => ({
-      file,
-      what: `insert into ${table}`,
-      table: table === "jobs" ? "jobs" : "archive",
-      // Without a list of columns, what follows the table's name is the source of the rows.
-      columns: between.trim() === "" ? list.split(",").map((column) => column.trim()) : [],
-    }),
-  );
+  return [
+    ...code.matchAll(/insert\s+into\s+(?:jobforge\.)?(queue|runs|archive)\b([^(]*)(?:\(([^)]*)\))?/g),
+  ].map(([, table, between = "", list = ""]) => ({
+    file,
+    what: `insert into ${table}`,
+    table: jobTables.find((name) => name === table) ?? "archive",
+    // Without a list of columns, what follows the table's name is the source of the rows.
+    columns: between.trim() === "" ? list.split(",").map((column) => column.trim()) : [],
+  }));
 }
 
 async function viewsOf(db: TestDatabase): Promise<Place[]> {
@@ -129,7 +136,8 @@ async function viewsOf(db: TestDatabase): Promise<Place[]> {
          join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
          join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
          where r.ev_class = ('jobforge.' || v.name)::regclass and d.refobjid = ('jobforge.' || v.source)::regclass) as columns
-     from (values ('live_jobs', 'jobs'), ('ended_jobs', 'archive')) v(name, source)`,
+     from (values ('live_rows', 'queue'), ('live_rows', 'runs'), ('live_jobs', 'live_rows'), ('ended_jobs', 'archive'))
+       v(name, source)`,
   );
 }
 
@@ -149,7 +157,12 @@ function allows({ table, columns, in: where }: Exception, place: Place, column: 
 
 /** What is forgotten, one sentence for each place and column. */
 async function forgotten(db: TestDatabase): Promise<string[]> {
-  const columns = { jobs: await columnsOf(db, "jobs"), archive: await columnsOf(db, "archive") };
+  const columns = {
+    queue: await columnsOf(db, "queue"),
+    runs: await columnsOf(db, "runs"),
+    live_rows: await columnsOf(db, "live_rows"),
+    archive: await columnsOf(db, "archive"),
+  };
   return [...insertsInSources(), ...(await viewsOf(db))].flatMap((place) =>
     columns[place.table]
       .filter((column) => !place.columns.includes(column))
@@ -158,18 +171,19 @@ async function forgotten(db: TestDatabase): Promise<string[]> {
   );
 }
 
-test("every column of jobs and archive is in each insert and view, or is a named exception", async ({
+test("every column of the queue, the runs and the archive is in each insert and view, or is a named exception", async ({
   db,
 }) => {
   expect(await forgotten(db)).toEqual([]);
 });
 
-test("the inserts are found: jobs are enqueued, scheduled, settled and rescheduled", () => {
+test("the inserts are found: jobs are enqueued, scheduled, claimed, settled and rescheduled", () => {
   const folders = (table: JobTable): string[] =>
     insertsInSources()
       .filter((place) => place.table === table)
       .map((place) => place.file.split("/")[1] ?? "");
-  expect(new Set(folders("jobs"))).toEqual(new Set(["enqueue", "schedules", "settle", "steer"]));
+  expect(new Set(folders("queue"))).toEqual(new Set(["enqueue", "schedules", "settle", "steer"]));
+  expect(new Set(folders("runs"))).toEqual(new Set(["claim"]));
   expect(new Set(folders("archive"))).toEqual(new Set(["settle"]));
 });
 
@@ -190,14 +204,21 @@ describe("a column that is added to one table only", () => {
   const insertsInto = (table: JobTable): number =>
     insertsInSources().filter((place) => place.table === table).length;
 
-  test("is reported for every insert into jobs, and for the view", async ({ db }) => {
-    await db.query("alter table jobforge.jobs add column extra text");
+  test("is reported for every insert into the queue, and for the view", async ({ db }) => {
+    await db.query("alter table jobforge.queue add column extra text");
     const found = await forgotten(db);
-    expect(found).toHaveLength(insertsInto("jobs") + 1);
+    expect(found).toHaveLength(insertsInto("queue") + 1);
     expect(found).toContain(
-      'functions/settle/end_runs.sql: "insert into jobs" leaves out the column jobs.extra',
+      'functions/settle/end_runs.sql: "insert into queue" leaves out the column queue.extra',
     );
-    expect(found).toContain('views/jobs.sql: "view live_jobs" leaves out the column jobs.extra');
+    expect(found).toContain('views/jobs.sql: "view live_rows" leaves out the column queue.extra');
+  });
+
+  test("is reported for every insert into the runs, and for the view", async ({ db }) => {
+    await db.query("alter table jobforge.runs add column extra text");
+    const found = await forgotten(db);
+    expect(found).toHaveLength(insertsInto("runs") + 1);
+    expect(found).toContain('views/jobs.sql: "view live_rows" leaves out the column runs.extra');
   });
 
   test("is reported for every insert into the archive, and for the view", async ({ db }) => {
@@ -209,6 +230,6 @@ describe("a column that is added to one table only", () => {
 });
 
 test("an insert without a list of columns leaves out every column", () => {
-  const [place] = insertsIn("functions/x.sql", "insert into jobs select * from moved;");
-  expect(place).toMatchObject({ table: "jobs", columns: [] });
+  const [place] = insertsIn("functions/x.sql", "insert into queue select * from moved;");
+  expect(place).toMatchObject({ table: "queue", columns: [] });
 });

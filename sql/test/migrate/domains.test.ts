@@ -48,7 +48,7 @@ test("every domain with a rule refuses a value that breaks it, and accepts null"
 });
 
 test("a job that breaks the rule of a column is refused, also by a direct insert", async ({ db }) => {
-  const insert = `insert into jobforge.jobs
+  const insert = `insert into jobforge.queue
     (id, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at)
     values (gen_random_uuid(), $1, uuid_hash_extended($1, 0), 'mail', $2, 1, 1, $3, now(), now())`;
   expect(await outcome(db.query(insert, [tenant, "ready", "2030-01-01Z"]))).toBe("accepted");

@@ -17,13 +17,13 @@ test("the schema equals sql/schema.golden.txt (after an intended change: npm run
 
 describe("the description of a schema", () => {
   test.for([
-    ["a column", "alter table jobforge.jobs add column extra text"],
-    ["a constraint", "alter table jobforge.jobs drop constraint running_has_a_worker"],
+    ["a column", "alter table jobforge.queue add column extra text"],
+    ["a constraint", "alter table jobforge.queue drop constraint parked_in_a_bucket"],
     ["a domain", "alter domain jobforge.job_state drop constraint job_state_is_known"],
-    ["an index", "drop index jobforge.jobs_ready"],
-    ["an option of a table", "alter table jobforge.jobs set (fillfactor = 50)"],
-    ["row security", "alter table jobforge.jobs disable row level security"],
-    ["a policy", "drop policy visible_to_the_caller on jobforge.jobs"],
+    ["an index", "drop index jobforge.queue_ready"],
+    ["an option of a table", "alter table jobforge.queue set (fillfactor = 50)"],
+    ["row security", "alter table jobforge.queue disable row level security"],
+    ["a policy", "drop policy visible_to_the_caller on jobforge.queue"],
     ["a view's owner", "alter view public.jobforge_jobs owner to jobforge_owner"],
     [
       "a function's body",
@@ -31,7 +31,7 @@ describe("the description of a schema", () => {
     ],
     ["a function's settings", "alter function public.jobforge_bind_role reset search_path"],
     ["a new overload", "create function public.jobforge_bind_role() returns int language sql as 'select 1'"],
-    ["a grant", "grant select on jobforge.jobs to public"],
+    ["a grant", "grant select on jobforge.queue to public"],
   ])("shows a change of %s", async ([, change], { db }) => {
     const before = await described(db);
     await db.query(change ?? "");

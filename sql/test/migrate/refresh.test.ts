@@ -124,7 +124,7 @@ describe("workers during a refresh", () => {
     const worker = await db.connect((await db.createLogin("jobforge_worker")).url);
     await db.query("select jobforge_enqueue_job($1, 'mail') from generate_series(1, 6)", [tenant]);
     expect((await claim(worker)).rows).toHaveLength(5);
-    await db.query("alter table jobforge.jobs add column appended text");
+    await db.query("alter table jobforge.queue add column appended text");
     await refresh(db);
     expect((await claim(worker)).rows).toHaveLength(1);
   });

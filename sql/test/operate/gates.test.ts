@@ -285,10 +285,10 @@ test("a claim moves a bounded number of a paused tenant's due jobs, and finds an
   await db.query("select jobforge_set_gate('tenant', $1, true)", [T]);
   await db.travel("3 minutes");
   const claimed = await claimIds(db, "w1", { limit: 10 });
-  expect(Number(await db.value("select count(*) from jobforge.jobs where state = 'ready'"))).toBeLessThan(
+  expect(Number(await db.value("select count(*) from jobforge.queue where state = 'ready'"))).toBeLessThan(
     2500,
   );
   for (let i = 0; i < 3; i += 1) claimed.push(...(await claimIds(db, "w1", { limit: 10 })));
   expect(claimed).toEqual([id]);
-  expect(await db.value("select count(*) from jobforge.jobs where state = 'ready'")).toBe("5000");
+  expect(await db.value("select count(*) from jobforge.queue where state = 'ready'")).toBe("5000");
 });

@@ -25,14 +25,17 @@ describe("jobforge_health", () => {
   });
 
   test("shows rights that were granted by hand, and tables without row security", async ({ db }) => {
-    await db.query("grant select on jobforge.jobs to jobforge_reader");
+    await db.query("grant select on jobforge.queue to jobforge_reader");
     await db.query("revoke execute on function jobforge_maintain(integer) from jobforge_worker");
     await db.query("alter table jobforge.gates disable row level security");
-    await db.query("alter table jobforge.jobs set (autovacuum_enabled = false)");
+    await db.query("alter table jobforge.queue set (autovacuum_enabled = false)");
     const { grants, open_tables, hot } = await health(db);
-    expect(grants).toMatchObject([{ object: "jobs" }, { object: "public.jobforge_maintain(integer)" }]);
+    expect(grants).toMatchObject([{ object: "public.jobforge_maintain(integer)" }, { object: "queue" }]);
     expect(open_tables).toEqual(["gates"]);
     expect(hot).toMatchObject({ autovacuum: false });
+    await db.query("alter table jobforge.queue reset (autovacuum_enabled)");
+    await db.query("alter table jobforge.runs set (autovacuum_enabled = false)");
+    expect((await health(db))["hot"]).toMatchObject({ autovacuum: false });
   });
 
   test("shows when maintenance last ran, and partitions that must be made or dropped", async ({ db }) => {

@@ -14,26 +14,38 @@ const keyCount = 100_000;
 /** Enqueues jobs, each with a concurrency key of which no job runs. */
 async function loadFree(db: Pick<Sql, "query">): Promise<void> {
   await load(db, { count: 800, tenants: 4 });
-  await db.query("update jobforge.jobs set concurrency_key = 'free ' || seq where state = 'ready'");
+  await db.query("update jobforge.queue set concurrency_key = 'free ' || seq where state = 'ready'");
 }
 
 /** Writes a run and two parked jobs for each of many keys, as some claims leave them. */
 async function loadBlocked(db: TestDatabase): Promise<void> {
   await db.query(
-    `insert into jobforge.jobs
-       (id, tenant_id, lane, type, state, worker_id, started_at, attempts, max_attempts, budget, run_at, created_at, updated_at,
-        payload, concurrency_key, parked_in)
-     select jobforge.new_id(), t.id, uuid_hash_extended(t.id, 0), 'a', s.state,
-       case s.state when 'running' then 'w' || n % 100 end, case s.state when 'running' then clock_timestamp() end,
-       (s.state = 'running')::int, 5, 5, clock_timestamp() - interval '1 hour', clock_timestamp(), clock_timestamp(), '{}',
-       'blocked ' || n,
-       case s.state when 'parked' then jobforge.bucket_id(b.secret, 'key', 'a', t.id, 'blocked ' || n) end
-     from generate_series(1, ${keyCount}) n
-     cross join lateral (select ('00000000-0000-4000-8000-' || lpad((1 + n % 4)::text, 12, '0'))::uuid as id offset 0) t
-     cross join (values ('running'), ('parked'), ('parked')) s(state)
-     cross join jobforge.bucket_secret b`,
+    `with jobs as materialized (
+       select jobforge.new_id() as id, nextval('jobforge.queue_seq_seq') as seq, t.id as tenant, n, s.running,
+         clock_timestamp() as now, 'blocked ' || n as key
+       from generate_series(1, ${keyCount}) n
+       cross join lateral (
+         select ('00000000-0000-4000-8000-' || lpad((1 + n % 4)::text, 12, '0'))::uuid as id offset 0
+       ) t
+       cross join (values (true), (false), (false)) s(running)
+     ), runs as (
+       insert into jobforge.runs
+         (id, seq, tenant_id, type, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at, created_at,
+          updated_at, started_at, worker_id, payload, concurrency_key, tags, counted, bound)
+       select id, seq, tenant, 'a', 0, 1, 0, 0, 0, 5, 5, now - interval '1 hour', now, now, now, 'w' || n % 100, '{}', key,
+         '{}', false, false
+       from jobs where running
+     )
+     insert into jobforge.queue
+       (id, seq, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at, payload,
+        concurrency_key, parked_in)
+     overriding system value
+     select id, seq, tenant, uuid_hash_extended(tenant, 0), 'a', 'parked', 5, 5, now - interval '1 hour', now, now, '{}',
+       key, jobforge.bucket_id(b.secret, 'key', 'a', tenant, key)
+     from jobs cross join jobforge.bucket_secret b
+     where not running`,
   );
-  await db.query("vacuum (analyze) jobforge.jobs");
+  await db.query("vacuum (analyze) jobforge.queue, jobforge.runs");
 }
 
 /** Returns the lowest cost of a settle of ten runs that claims the next ten with a hint, as workers do. */
@@ -57,7 +69,7 @@ async function costOfSettle(db: Sql): Promise<number> {
 
 async function figure(db: TestDatabase): Promise<number> {
   await loadFree(db);
-  await db.query("vacuum (analyze) jobforge.jobs");
+  await db.query("vacuum (analyze) jobforge.queue, jobforge.runs");
   return await costOfSettle(await db.connect());
 }
 

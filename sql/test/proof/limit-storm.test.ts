@@ -103,7 +103,7 @@ async function work(
 /** Records the highest number of concurrent runs of each bucket, as the database shows them. */
 async function sample(db: Sql, highest: Map<string, number>): Promise<void> {
   const rows = await db.query<{ type: string; tenant_id: string; concurrency_key: string | null }>(
-    "select type, tenant_id, concurrency_key from jobforge.jobs where state = 'running'",
+    "select type, tenant_id, concurrency_key from jobforge.runs",
   );
   const counts = new Map<string, number>();
   for (const row of rows) for (const name of countsFor(row)) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -141,7 +141,7 @@ async function storm(
       .map(([, n]) => n);
     expect(Math.max(...reached), what).toBe(count);
   }
-  expect(await db.value("select count(*)::int from jobforge.jobs")).toBe(0);
+  expect(await db.value("select count(*)::int from jobforge.live_rows")).toBe(0);
   expect(
     await db.value("select deadlocks::int from pg_stat_database where datname = current_database()"),
   ).toBe(0);
@@ -180,7 +180,7 @@ test("jobs of a key with a limit of one finish in order, including retries", asy
   );
   let left = 120;
   const watch = async (): Promise<void> => {
-    while (left > 0) left = await db.value<number>("select count(*)::int from jobforge.jobs");
+    while (left > 0) left = await db.value<number>("select count(*)::int from jobforge.live_rows");
   };
   const workers = await connections(db, 10);
   await Promise.all([

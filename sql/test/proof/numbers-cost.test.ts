@@ -78,7 +78,7 @@ async function populate(types: number, priorities: number): Promise<TestDatabase
     [A, priorities, priorityCount],
   );
   await db.query("select jobforge_maintain()");
-  await db.query("vacuum (analyze) jobforge.jobs, jobforge.tenant_types");
+  await db.query("vacuum (analyze) jobforge.queue, jobforge.runs, jobforge.tenant_types");
   return db;
 }
 
@@ -125,7 +125,8 @@ describe("next to a tenant with 50,000 types and 20,000 priorities", () => {
     for (const db of [few, many])
       for (let n = 0; n < 7; n += 1)
         await db.query(`select jobforge_cancel_jobs($1, '{"status": "queued"}', 10000)`, [A]);
-    for (const db of [few, many]) await db.query("vacuum (analyze) jobforge.jobs, jobforge.archive");
+    for (const db of [few, many])
+      await db.query("vacuum (analyze) jobforge.queue, jobforge.runs, jobforge.archive");
     await compare();
   }, 300_000);
 });

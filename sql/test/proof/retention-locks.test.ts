@@ -152,7 +152,7 @@ test("maintenance that cannot get one lock does not make others wait for the loc
   await reader.query("commit");
   expect(met).toEqual([]);
   expect(
-    await db.value("select count(*)::int from jobforge.jobs where type = 'short'"),
+    await db.value("select count(*)::int from jobforge.live_rows where type = 'short'"),
     "jobs left",
   ).toBeGreaterThan(0);
   expect((await leaves(db)).length, "leaves dropped in the meantime").toBeLessThan(before);
@@ -224,6 +224,6 @@ test("ten concurrent callers do each due task once, while workers claim and sett
     ),
   ).toEqual([{ status: "lost", count: 30, jobs: 30 }]);
   expect(
-    await db.value("select count(*)::int from jobforge.jobs where type = 'later' and state = 'ready'"),
+    await db.value("select count(*)::int from jobforge.live_rows where type = 'later' and state = 'ready'"),
   ).toBe(30);
 });

@@ -96,7 +96,7 @@ async function worker(
 /** Returns the schedules with more than one live run, which none of them allows. */
 async function overlapping(db: Sql): Promise<unknown[]> {
   return await db.query(
-    "select schedule_id from jobforge.jobs where schedule_id is not null group by 1 having count(*) > 1",
+    "select schedule_id from jobforge.live_rows where schedule_id is not null group by 1 having count(*) > 1",
   );
 }
 
@@ -120,7 +120,7 @@ async function expectCalm(db: TestDatabase): Promise<void> {
       else await fail(db, run.id, { worker: "last", retry: false, retry_at: "2100-01-01T00:00:00Z" });
   }
   expect(await db.value("select count(*)::int from jobforge.schedule_ends")).toBe(0);
-  expect(await db.value("select count(*)::int from jobforge.jobs")).toBe(0);
+  expect(await db.value("select count(*)::int from jobforge.live_rows")).toBe(0);
   for (const key of keys) {
     await ensure(db, { dynamic: true, enabled: true }, { key });
     await steer(db, "run", { key });

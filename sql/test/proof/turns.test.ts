@@ -18,7 +18,7 @@ test("a new tenant's job is in the next claim and costs few buffers, however man
   timeout: 120_000,
 }, async ({ db }) => {
   await load(db, { count: proofJobs(100_000) });
-  await db.query("analyze jobforge.jobs");
+  await db.query("analyze jobforge.queue");
   const hinted = hintedWorker(db, "w1", { types: ["a"] });
   for (let n = 2; n < 10; n += 1) {
     await hinted.call(10);
@@ -46,7 +46,7 @@ test.for([1, 3])(
     await load(db, { count: 3 * tenantCount * count, tenants: tenantCount, types: count });
     // Some tenants have far more and older jobs than the others.
     await load(db, { count: 5000, tenants: 5, types: count, due: "-2 hours" });
-    await db.query("analyze jobforge.jobs");
+    await db.query("analyze jobforge.queue");
     const worker = hintedWorker(db, "w1");
     const claims: string[][] = [];
     for (let n = 0; n < 2 * turnsPerCycle; n += 1) {
@@ -102,7 +102,7 @@ test("with twenty workers, each of two thousand tenants is served during every c
 }, async ({ db }) => {
   const workers = 20;
   await load(db, { count: (turnsPerCycle + 4) * workers * laneCount, tenants: tenantCount });
-  await db.query("analyze jobforge.jobs");
+  await db.query("analyze jobforge.queue");
   const application = await db.connect();
   let working = true;
   const refill = async (): Promise<void> => {

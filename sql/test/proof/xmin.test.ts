@@ -69,7 +69,7 @@ async function crew(db: TestDatabase, clock: Clock, count: number): Promise<[Flo
 /** Fills the queue with due jobs of type 'a'. */
 async function fill(db: TestDatabase, count: number, tenants = 10): Promise<void> {
   await load(db, { count, tenants });
-  await db.query("vacuum (analyze) jobforge.jobs");
+  await db.query("vacuum (analyze) jobforge.queue, jobforge.runs");
 }
 
 test.for([10, 200])(
@@ -125,7 +125,7 @@ test("under an open snapshot a claim costs the same after many urgent jobs as be
   const clock = await stopClock(db);
   const [worker] = await crew(db, clock, 1);
   await load(db, { count: jobs / 2, tenants: 10, type: "b" });
-  await db.query("update jobforge.jobs set rank = -5 where type = 'b'");
+  await db.query("update jobforge.queue set rank = -5 where type = 'b'");
   await fill(db, 8000);
   await db.query("select jobforge_set_gate('type', 'b', true)");
   await pinSnapshot(db);

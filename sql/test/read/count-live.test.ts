@@ -28,7 +28,7 @@ async function counts(db: Sql, args: Record<string, unknown> = {}): Promise<Coun
 /** Writes queued jobs of tenant T directly into the table, spread over several types. */
 async function fill(db: Sql, jobs: number, types: number): Promise<void> {
   await db.query(
-    `insert into jobforge.jobs (id, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at, payload)
+    `insert into jobforge.queue (id, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at, payload)
      select jobforge.new_id(), $1, uuid_hash_extended($1, 0), 'many' || i % $3, 'ready', 5, 5, now(), now(), now(), '{}'
      from generate_series(1, $2::integer) i`,
     [T, jobs, types],
@@ -97,7 +97,7 @@ test("many jobs are estimated and marked as estimates, small types are counted, 
   expect(tenant?.exact).toBe(false);
   expect(Math.abs((tenant?.queued ?? 0) - 120_000)).toBeLessThan(40_000);
   expect(await counts(db, { p_tenant_id: U })).toMatchObject([{ type: "busy", running: 1, exact: true }]);
-  const size = await db.value<number>("select (pg_relation_size('jobforge.jobs') / 8192)::int");
+  const size = await db.value<number>("select (pg_relation_size('jobforge.queue') / 8192)::int");
   expect(size).toBeGreaterThan(2500);
   const cost = async (): Promise<number[]> => {
     const buffers: number[] = [];

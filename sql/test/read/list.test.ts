@@ -207,7 +207,7 @@ test("a wrong filter is refused by name and never ignored", async ({ db }) => {
 
 test("values of a filter are data, whatever they contain", async ({ db }) => {
   await oneOfEach(db);
-  const nasty = `x'); drop table jobforge.jobs; -- "$1" \\ %s`;
+  const nasty = `x'); drop table jobforge.queue; -- "$1" \\ %s`;
   for (const key of ["type", "subject", "error_contains", "tags"]) {
     expect(await names(db, { [key]: nasty }), key).toEqual([]);
   }

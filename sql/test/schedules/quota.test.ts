@@ -10,7 +10,9 @@ async function setTenant(db: Sql, settings: unknown, tenant = T): Promise<void> 
 }
 
 async function pending(db: Sql, tenant = T): Promise<number> {
-  return await db.value<number>("select count(*)::int from jobforge.jobs where tenant_id = $1", [tenant]);
+  return await db.value<number>("select count(*)::int from jobforge.live_rows where tenant_id = $1", [
+    tenant,
+  ]);
 }
 
 async function schedule(db: Sql, key: string): Promise<Schedule> {

@@ -34,7 +34,8 @@ describe("a hostile search_path", () => {
       `create operator ${schema}.= (leftarg = uuid, rightarg = uuid, function = ${schema}.uuid_equal)`,
     );
     for (const table of [
-      "jobs",
+      "queue",
+      "runs",
       "archive",
       "payloads",
       "policies",

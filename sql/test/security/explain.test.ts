@@ -112,8 +112,8 @@ test("jobs of another tenant whose lane is the same do not count as ahead", asyn
   await enqueue(db, { tenant_id: U });
   await enqueue(db);
   // Two tenants have the same lane only if their hashes are equal, so the test sets it.
-  await db.query("alter table jobforge.jobs drop constraint lane_is_the_tenants");
-  await db.query("update jobforge.jobs set lane = 7");
+  await db.query("alter table jobforge.queue drop constraint lane_is_the_tenants");
+  await db.query("update jobforge.queue set lane = 7");
   const tenant = await boundLogin(db, T, "jobforge_tenant");
   const why = await tenant.value<{ code: string }[]>(
     "select jobforge_explain_job(id, tenant_id) from jobforge_jobs",

@@ -32,7 +32,7 @@ describe("with traps in place of every name that JobForge's statements use", () 
       ["select nullif('a', 'b')", "operator ="],
       ["select 'a'::text", "type text"],
       ["select from pg_class", "relation pg_class"],
-      ["select from jobs", "relation jobs"],
+      ["select from queue", "relation queue"],
     ] as const) {
       expect(await outcome(connection.query(statement)), statement).toBe("P0001");
       expect(await traps.caught()).toBe(caught);

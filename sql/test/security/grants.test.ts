@@ -104,7 +104,7 @@ describe("the list of grants", () => {
 
   test("is restored by a refresh after rights were granted and revoked by hand", async ({ db }) => {
     const before = await rights(db, "public");
-    await db.query("grant all on jobforge_jobs, jobforge.jobs to jobforge_reader, public");
+    await db.query("grant all on jobforge_jobs, jobforge.queue to jobforge_reader, public");
     await db.query("grant select on jobforge_jobs to jobforge_worker with grant option");
     await db.query("grant insert on jobforge_audit_log to jobforge_tenant");
     await db.query("grant execute on function jobforge_set_policy(text, jsonb) to public");

@@ -122,7 +122,7 @@ const refused: readonly string[] = ["jobforge_maintain"];
 
 /** How to find the rows of others in tables that name no tenant. */
 const whose: Readonly<Record<string, string>> = {
-  watches: "where job_id in (select id from jobforge.jobs where tenant_id <> $1)",
+  watches: "where job_id in (select id from jobforge.live_rows where tenant_id <> $1)",
   unpark_requests: "where tenant_id is distinct from $1",
 };
 
@@ -171,7 +171,7 @@ async function prepare(db: TestDatabase): Promise<void> {
   // Each cancel of a parked job leaves a request to look at its bucket again.
   await db.query(
     `select jobforge_cancel_job(id, tenant_id)
-     from (select distinct on (tenant_id) id, tenant_id from jobforge.jobs where state = 'parked') j`,
+     from (select distinct on (tenant_id) id, tenant_id from jobforge.queue where state = 'parked') j`,
   );
   await boundLogin(db, U, "jobforge_worker");
   await db.query("select jobforge_set_tenant($1, '{\"max_pending\": 1000}')", [U]);
@@ -239,12 +239,13 @@ describe("a bound worker that has made every call of a worker in an open transac
       expect.arrayContaining([
         "cancel_requests",
         "idle_workers",
-        "jobs",
+        "queue",
         "limits",
         "maintenance",
         "outbox",
         "policies",
         "role_bindings",
+        "runs",
         "schedule_ends",
         "schedules",
         "tenants",
@@ -267,7 +268,7 @@ describe("a bound worker that has made every call of a worker in an open transac
       "an operator": () => login(db, "jobforge_operator"),
     };
     const running = await db.value<string[]>(
-      "select array_agg(id) from jobforge.jobs where tenant_id = $1 and type = 'runs' and state = 'running'",
+      "select array_agg(id) from jobforge.runs where tenant_id = $1 and type = 'runs'",
       [U],
     );
     for (const [who, open] of Object.entries(connect)) {

@@ -44,14 +44,14 @@ describe("workers", () => {
     const { t, u } = await populate(db);
     await claimedByBound(db, T);
     const worker = await boundLogin(db, T, "jobforge_worker");
-    const before = await db.query("select * from jobforge.jobs where id = $1", [u.running]);
+    const before = await db.query("select * from jobforge.live_rows where id = $1", [u.running]);
     expect(await outcome(worker.query("select jobforge_heartbeat_job($1, 'w1')", [u.running]))).toBe("JF003");
     for (const status of ["succeeded", "failed"]) {
       expect(
         await outcome(worker.query("select jobforge_complete_job($1, 'w1', $2)", [u.running, status])),
       ).toBe("JF003");
     }
-    expect(await db.query("select * from jobforge.jobs where id = $1", [u.running])).toEqual(before);
+    expect(await db.query("select * from jobforge.live_rows where id = $1", [u.running])).toEqual(before);
     expect(await outcome(worker.query("select jobforge_heartbeat_job($1, 'w1')", [t.running]))).toBe(
       "accepted",
     );
@@ -105,14 +105,14 @@ describe("workers", () => {
   test("that are bound cannot defer another tenant's run or report its progress", async ({ db }) => {
     const { u } = await populate(db);
     const worker = await boundLogin(db, T, "jobforge_worker");
-    const before = await db.query("select * from jobforge.jobs where id = $1", [u.running]);
+    const before = await db.query("select * from jobforge.live_rows where id = $1", [u.running]);
     expect(
       await outcome(worker.query("select jobforge_defer_job($1, 'w1', clock_timestamp())", [u.running])),
     ).toBe("JF003");
     expect(await outcome(worker.query("select jobforge_progress_job($1, 'w1', '1')", [u.running]))).toBe(
       "JF003",
     );
-    expect(await db.query("select * from jobforge.jobs where id = $1", [u.running])).toEqual(before);
+    expect(await db.query("select * from jobforge.live_rows where id = $1", [u.running])).toEqual(before);
   });
 
   test("that are bound settle their own runs of a batch, and the others are stale", async ({ db }) => {
@@ -152,7 +152,7 @@ describe("workers", () => {
     // Rows that were deleted under an open snapshot make it costly to find the types, so the hint remembers them.
     await pinSnapshot(db);
     await load(db, { count: 10_000, type: "secret" });
-    await db.query("delete from jobforge.jobs where type = 'secret' and rank = 0");
+    await db.query("delete from jobforge.queue where type = 'secret' and rank = 0");
     const hintOf = async (session: Sql): Promise<string> =>
       JSON.stringify(await session.value("select jobforge_settle_jobs('w2', '[]', 1) -> 'hint'"));
     expect(await hintOf(await login(db, "jobforge_worker"))).toContain("secret");

@@ -175,8 +175,8 @@ test("of two ends of one run in a call the first counts, and an end of another a
 async function breakClaims(db: Sql): Promise<void> {
   await db.query(`create function public.refuse_claim() returns trigger language plpgsql as $$
     begin raise exception 'no claim today' using errcode = 'P0042'; end $$`);
-  await db.query(`create trigger refuse_claim before update on jobforge.jobs
-    for each row when (new.state = 'running' and old.state <> 'running') execute function public.refuse_claim()`);
+  await db.query(`create trigger refuse_claim before insert on jobforge.runs
+    for each row execute function public.refuse_claim()`);
 }
 
 test.for<[string, unknown]>([
@@ -199,7 +199,7 @@ test.for<[string, unknown]>([
     expect(await find(db, finished)).toMatchObject({ status: "succeeded" });
     expect(await find(db, next)).toMatchObject({ status: "queued", attempts: 0 });
     expect(await countJobs(db)).toBe(3);
-    await db.query("drop trigger refuse_claim on jobforge.jobs");
+    await db.query("drop trigger refuse_claim on jobforge.runs");
     const again = await settle(db, call, { claim: 5, hint: answer.hint });
     expect(outcomes(again)).toEqual(["already"]);
     expect(again.jobs).toHaveLength(2);

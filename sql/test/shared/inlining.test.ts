@@ -94,7 +94,7 @@ async function plannedAs(db: Sql, call: string): Promise<string> {
      from (
        select r.* from (values
          (null::uuid, null::text, null::integer, null::bigint, null::boolean, null::timestamptz, null::jsonb,
-           null::jobforge.new_job, null::jobforge.jobs, null::bytea, null::jobforge.workers)
+           null::jobforge.new_job, null::jobforge.queue, null::bytea, null::jobforge.workers)
        ) r(id, text, number, lane, flag, at, json, job, queued, bytes, worker)
        offset 0
      ) x`,

@@ -41,7 +41,7 @@ async function writeFinished(db: TestDatabase): Promise<void> {
 }
 
 async function writeLive(db: Sql): Promise<void> {
-  await withoutIndexes(db, "jobforge.jobs", async () => {
+  await withoutIndexes(db, "jobforge.queue", async () => {
     await load(db, { count: backlogRows.scheduled, type: "a", tenants: 20, due: "1 day" });
     await load(db, { count: backlogRows.paused, type: "paused", tenants: 20 });
     await load(db, { count: backlogRows.other, type: "other", types: 5, tenants: 20 });

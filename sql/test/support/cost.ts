@@ -93,24 +93,40 @@ export interface Load {
   readonly rich?: boolean;
 }
 
-/** Writes jobs directly into jobforge.jobs. */
+/** Writes jobs directly into jobforge.queue, or into jobforge.runs if a worker holds them. */
 export async function load(db: Pick<Sql, "query">, jobs: Load): Promise<void> {
   const { count, type = "a", types = 1, tenants = 1, firstTenant = 1, due = "-1 hour" } = jobs;
   await db.query(
-    `insert into jobforge.jobs
-       (id, tenant_id, lane, type, state, worker_id, started_at, attempts, max_attempts, budget, run_at, created_at, updated_at,
-        payload, dedupe_key, subject, expires_at)
-     select jobforge.new_id(), tenant, uuid_hash_extended(tenant, 0),
-       $2 || case when $5::int > 1 then (n / $3::int % $5::int)::text else '' end,
-       case when $7::text is not null then 'running' when $6::interval > '0' then 'waiting' else 'ready' end,
-       $7, case when $7 is not null then clock_timestamp() end, ($7 is not null)::int,
-       5, 5, clock_timestamp() + $6::interval + n * interval '1 microsecond', clock_timestamp(), clock_timestamp(), '{}',
-       case when $8 then gen_random_uuid()::text end, case when $8 then 'subject ' || n % 1000 end,
-       case when $8 then clock_timestamp() + interval '9 days' + n * interval '1 second' end
-     from generate_series(0, $1::int - 1) n
-     cross join lateral (
-       select ('00000000-0000-4000-8000-' || lpad(($4 + n % $3::int)::text, 12, '0'))::uuid as tenant offset 0
-     ) t`,
+    `with jobs as materialized (
+       select jobforge.new_id() as id, nextval('jobforge.queue_seq_seq') as seq, tenant,
+         $2 || case when $5::int > 1 then (n / $3::int % $5::int)::text else '' end as type,
+         clock_timestamp() + $6::interval + n * interval '1 microsecond' as run_at, clock_timestamp() as now,
+         case when $8 then gen_random_uuid()::text end as dedupe_key,
+         case when $8 then 'subject ' || n % 1000 end as subject,
+         case when $8 then clock_timestamp() + interval '9 days' + n * interval '1 second' end as expires_at
+       from generate_series(0, $1::int - 1) n
+       cross join lateral (
+         select ('00000000-0000-4000-8000-' || lpad(($4 + n % $3::int)::text, 12, '0'))::uuid as tenant offset 0
+       ) t
+     ), queued as (
+       insert into jobforge.queue
+         (id, seq, tenant_id, lane, type, state, max_attempts, budget, run_at, created_at, updated_at, payload,
+          dedupe_key, subject, expires_at)
+       overriding system value
+       select id, seq, tenant, uuid_hash_extended(tenant, 0), type,
+         case when $6::interval > '0' then 'waiting' else 'ready' end, 5, 5, run_at, now, now, '{}', dedupe_key, subject,
+         expires_at
+       from jobs where $7::text is null
+     ), running as (
+       insert into jobforge.runs
+         (id, seq, tenant_id, type, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at, created_at,
+          updated_at, started_at, worker_id, payload, dedupe_key, subject, expires_at, tags, counted, bound)
+       select id, seq, tenant, type, 0, 1, 0, 0, 0, 5, 5, run_at, now, now, now, $7, '{}', dedupe_key, subject,
+         expires_at, '{}', false, false
+       from jobs where $7 is not null
+     )
+     insert into jobforge.dedupe_keys (tenant_id, type, dedupe_key, job_id)
+     select tenant, type, dedupe_key, id from jobs where dedupe_key is not null`,
     [count, type, tenants, firstTenant, types, due, jobs.worker ?? null, jobs.rich ?? false],
   );
   await db.query(

@@ -82,7 +82,7 @@ async function insertTraces(db: Sql, rows: number): Promise<void> {
   );
   await db.query(
     `insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
-     select j.id, j.tenant_id, j.worker_id, now(), 'operator' from jobforge.jobs j
+     select j.id, j.tenant_id, j.worker_id, now(), 'operator' from jobforge.runs j
      where j.worker_id = 'worker 1'`,
   );
   await db.query(

@@ -43,7 +43,7 @@ export async function removeLimit(db: Sql, scope: string, key: string): Promise<
 /** Returns how many jobs are in each state. */
 export async function statesOf(db: Sql): Promise<Record<string, number>> {
   const rows = await db.query<{ state: string; count: number }>(
-    "select state, count(*)::int as count from jobforge.jobs group by state",
+    "select state, count(*)::int as count from jobforge.live_rows group by state",
   );
   return Object.fromEntries(rows.map((row) => [row.state, row.count]));
 }

@@ -42,7 +42,9 @@ async function runningUnder(db: Sql, worker: string, job: NewJob): Promise<strin
 /** Deletes the rows of the last test. */
 async function clear(db: Sql): Promise<void> {
   const tables = [
-    "jobs",
+    "queue",
+    "runs",
+    "dedupe_keys",
     "payloads",
     "job_keys",
     "cancel_requests",

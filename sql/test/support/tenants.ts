@@ -89,9 +89,7 @@ export async function login(db: TestDatabase, ...roles: string[]): Promise<TestC
 /** Opens a connection as a new login with these roles that is bound to the tenant. */
 /** Makes the runs of a tenant those of a role that is bound to it, as if such a role had claimed them. */
 export async function claimedByBound(db: TestDatabase, tenantId: string): Promise<void> {
-  await db.query("update jobforge.jobs set bound = true where tenant_id = $1 and state = 'running'", [
-    tenantId,
-  ]);
+  await db.query("update jobforge.runs set bound = true where tenant_id = $1", [tenantId]);
 }
 
 export async function boundLogin(

@@ -220,7 +220,7 @@ test("percentiles are accurate to a fifth, and can be summed over hours and type
   for (const [index, ms] of lengths.entries()) {
     const { id } = await enqueue(db, { type: `t${index % 2}`, in: `-${ms} milliseconds` });
     await claim(db);
-    await db.query("update jobforge.jobs set started_at = run_at + $2::interval where id = $1", [
+    await db.query("update jobforge.runs set started_at = run_at + $2::interval where id = $1", [
       id,
       `${ms} milliseconds`,
     ]);

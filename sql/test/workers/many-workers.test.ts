@@ -10,7 +10,7 @@ async function holdJobs(db: TestDatabase, workers: number): Promise<void> {
   await enqueueMany(db, workers);
   while ((await claim(db, "w", { limit: 1000 })).length > 0);
   await db.query(
-    "update jobforge.jobs j set worker_id = 'w' || n.n from (select id, row_number() over () as n from jobforge.jobs) n where n.id = j.id",
+    "update jobforge.runs j set worker_id = 'w' || n.n from (select id, row_number() over () as n from jobforge.runs) n where n.id = j.id",
   );
 }
 

@@ -100,45 +100,56 @@ export const clock: Check = {
   },
 };
 
-/** Dead rows in the table of live jobs that vacuum should have removed: twice what its settings allow. */
-const deadAllowed = 40_000;
+/** Dead rows of live jobs that vacuum should have removed: twice what the settings of their two tables allow. */
+const deadAllowed = 80_000;
 /** A job takes a few hundred bytes, and its index entries the same amount again. */
 const bytesPerJob = 20_000;
 const bytesAllowed = 256 * 2 ** 20;
 
 export const vacuum: Check = {
   name: "vacuum",
-  run: async ({ health }) => (health === undefined ? notAllowed : judgeHotTable(health.hot)),
+  run: async ({ health }) => (health === undefined ? notAllowed : judgeHotTables(health.hot)),
 };
 
-/** Judges the numbers of the table of live jobs. */
-export function judgeHotTable(hot: Health["hot"]): Omit<Finding, "name"> {
+/** Judges the numbers of the tables of live jobs, jobforge.queue and jobforge.runs. */
+export function judgeHotTables(hot: Health["hot"]): Omit<Finding, "name"> {
   const bytes = hot.table_bytes + hot.index_bytes;
   const size = `${(bytes / 2 ** 20).toFixed(1)} MB, ${hot.live.toLocaleString("en")} live and ${hot.dead.toLocaleString("en")} dead rows`;
   if (!hot.autovacuum)
     return {
       verdict: "problem",
-      message: `Autovacuum is off for jobforge.jobs (${size}).`,
-      advice:
-        "Turn it on: alter system set autovacuum = on; alter table jobforge.jobs reset (autovacuum_enabled);",
+      message: `Autovacuum is off for jobforge.queue or jobforge.runs (${size}).`,
+      advice: [
+        "Turn it on: alter system set autovacuum = on; alter table jobforge.queue reset (autovacuum_enabled);",
+        "alter table jobforge.runs reset (autovacuum_enabled);",
+      ].join(" "),
       details: hot,
     };
   if (hot.dead > Math.max(deadAllowed, hot.live))
     return {
       verdict: "warning",
-      message: `Dead rows accumulate in jobforge.jobs: ${size}.`,
-      advice:
-        "Find out what prevents vacuum from removing them (see the check xmin), then: vacuum jobforge.jobs;",
+      message: `Dead rows accumulate in jobforge.queue and jobforge.runs: ${size}.`,
+      advice: [
+        "Find out what prevents vacuum from removing them (see the check xmin), then:",
+        "vacuum jobforge.queue, jobforge.runs;",
+      ].join(" "),
       details: hot,
     };
   if (bytes > bytesAllowed && bytes > hot.live * bytesPerJob)
     return {
       verdict: "warning",
-      message: `jobforge.jobs is bloated: ${size}.`,
-      advice: "To shrink its indexes: reindex table concurrently jobforge.jobs;",
+      message: `jobforge.queue and jobforge.runs are bloated: ${size}.`,
+      advice: [
+        "To shrink their indexes: reindex table concurrently jobforge.queue;",
+        "reindex table concurrently jobforge.runs;",
+      ].join(" "),
       details: hot,
     };
-  return { verdict: "ok", message: `jobforge.jobs is in good shape: ${size}.`, details: hot };
+  return {
+    verdict: "ok",
+    message: `jobforge.queue and jobforge.runs are in good shape: ${size}.`,
+    details: hot,
+  };
 }
 
 interface Holder {

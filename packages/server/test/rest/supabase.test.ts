@@ -172,7 +172,7 @@ describe("a view", () => {
       "jobforge_table",
       "pg_user",
       'jobforge_jobs"; --',
-      "jobforge.jobs",
+      "jobforge.queue",
     ])
       expect((await operator.from(name).select()).error).toMatchObject({ code: "PGRST205" });
     const from = (): ReturnType<SupabaseClient["from"]> => operator.from("jobforge_jobs");

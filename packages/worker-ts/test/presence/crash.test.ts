@@ -50,10 +50,10 @@ describe.for([
     expect(child.noise()).toContain(`Node.js ${process.version}`);
 
     expect(await jobOf(db, culprit)).toMatchObject({ status: "queued", attempts: 1, last_error: line });
-    expect(await db.value("select uncounted from jobforge.jobs where id = $1", [culprit])).toBe(0);
+    expect(await db.value("select uncounted from jobforge.live_rows where id = $1", [culprit])).toBe(0);
     for (const id of others) {
       expect(await jobOf(db, id)).toMatchObject({ status: "queued", last_error: null });
-      expect(await db.value("select uncounted from jobforge.jobs where id = $1", [id])).toBe(1);
+      expect(await db.value("select uncounted from jobforge.live_rows where id = $1", [id])).toBe(1);
     }
     expect(await forge.workers.list()).toMatchObject([{ id: "crashing", status: "stopped" }]);
   });

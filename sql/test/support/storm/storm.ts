@@ -8,6 +8,7 @@ import * as application from "./application.ts";
 import type { Client } from "./client.ts";
 import { kept } from "./client.ts";
 import { Ledger, unkept } from "./ledger.ts";
+import { RoomWatch } from "./rooms.ts";
 import * as worker from "./worker.ts";
 
 /** The actions of clients, and how often they occur. */
@@ -57,7 +58,7 @@ async function act(client: Client): Promise<void> {
 
 /** Counts rows that a storm must not leave behind. */
 export const leftovers = `select jsonb_build_object(
-  'live jobs', (select count(*) from jobforge.jobs),
+  'live jobs', (select count(*) from jobforge.live_rows),
   'children not enqueued', (select count(*) from jobforge.outbox),
   'buckets to unpark', (select count(*) from jobforge.unpark_requests),
   'requests to cancel', (select count(*) from jobforge.cancel_requests),
@@ -94,12 +95,19 @@ export async function storm(
       limited,
     }),
   );
-  await Promise.all(
-    clients.map(async (client) => {
+  const watch = new RoomWatch(await db.connect());
+  let busy = clients.length;
+  await Promise.all([
+    ...clients.map(async (client) => {
       for (let done = 0; going(done); done += 1) await act(client);
+      busy -= 1;
     }),
-  );
+    (async () => {
+      while (busy > 0) ledger.objections.push(...(await watch.look()));
+    })(),
+  ]);
   await calmDown(db, clients);
+  ledger.objections.push(...(await watch.look()));
   return ledger;
 }
 

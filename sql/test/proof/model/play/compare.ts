@@ -58,7 +58,7 @@ async function learnIds(stage: Stage): Promise<void> {
   if (unknown.length === 0) return;
   const rows = await stage.kernel.query<{ id: string; mark: number; seq: string }>(
     `select j.id, (j.payload ->> 'mark')::int as mark, s.seq
-     from jobforge_jobs j join jobforge.jobs s on s.id = j.id where (j.payload ->> 'mark')::int = any ($1)`,
+     from jobforge_jobs j join jobforge.live_rows s on s.id = j.id where (j.payload ->> 'mark')::int = any ($1)`,
     [unknown.map((job) => job.payload.mark)],
   );
   for (const job of unknown) {
@@ -250,7 +250,7 @@ async function compareAudit(stage: Stage): Promise<void> {
   );
 }
 
-/** Requires that no table has rows of a deleted job. */
+/** Requires that no table has rows of a deleted job, and that exactly the live jobs hold their dedupe keys. */
 async function compareLeftovers(stage: Stage): Promise<void> {
   const rows = await stage.kernel.query<{ line: string }>(
     `select l.what || ' of ' || l.job_id as line
@@ -258,7 +258,17 @@ async function compareLeftovers(stage: Stage): Promise<void> {
        select 'a payload' as what, job_id from jobforge.payloads
        union all select 'an attempt', job_id from jobforge.attempts
      ) l
-     where not exists (select from jobforge_jobs j where j.id = l.job_id)`,
+     where not exists (select from jobforge_jobs j where j.id = l.job_id)
+     union all
+     select 'a dedupe key of ' || d.job_id
+     from jobforge.dedupe_keys d
+     where not exists (
+       select from jobforge.live_rows l
+       where l.id = d.job_id and (l.tenant_id, l.type, l.dedupe_key) = (d.tenant_id, d.type, d.dedupe_key))
+     union all
+     select 'a job without its dedupe key, ' || l.id
+     from jobforge.live_rows l
+     where l.dedupe_key is not null and not exists (select from jobforge.dedupe_keys d where d.job_id = l.id)`,
     [],
   );
   for (const { line } of rows) throw new Divergence(`${named(stage, line)} was left behind`);
