@@ -102,7 +102,8 @@ language sql stable as $$
     ('audit_log', 'table', '{jobforge_view}'),
     ('schedules', 'table', '{jobforge_view}'),
     ('schedule_ends', 'table', '{jobforge_view}'),
-    ('usage', 'table', '{jobforge_view}')
+    ('usage', 'table', '{jobforge_view}'),
+    ('tenants', 'table', '{jobforge_view}')
 $$;
 
 -- Every object of JobForge that rights can be granted on, with the grantees that it should have and those that it has.

@@ -30,8 +30,9 @@ select tenant_id, connector_type, config, created_at, updated_at
 from jobforge.connector_configs;
 
 create or replace view :"api_schema".jobforge_audit_log as
-select at, tenant_id, actor, action, entity_type, entity_id, message, meta, id
-from jobforge.audit_log;
+select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id,
+  (select t.label from jobforge.tenants t where t.tenant_id = a.tenant_id) as tenant_label
+from jobforge.audit_log a;
 
 -- The owner of the views neither owns the tables nor bypasses row security, so the policies apply to what a view reads.
 alter view :"api_schema".jobforge_jobs owner to jobforge_view;

@@ -60,7 +60,8 @@ select
   j.schedule_id,
   j.scheduled_for,
   case when j.schedule_id is not null
-    then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key
+    then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key,
+  (select t.label from jobforge.tenants t where t.tenant_id = j.tenant_id) as tenant_label
 from jobforge.live_rows j;
 
 -- Finished jobs.
@@ -101,7 +102,8 @@ select
   f.schedule_id,
   f.scheduled_for,
   case when f.schedule_id is not null
-    then (select s.key::text from jobforge.schedules s where s.id = f.schedule_id) end as schedule_key
+    then (select s.key::text from jobforge.schedules s where s.id = f.schedule_id) end as schedule_key,
+  (select t.label from jobforge.tenants t where t.tenant_id = f.tenant_id) as tenant_label
 from jobforge.archive f;
 
 -- All jobs.

@@ -45,7 +45,8 @@ select
   s.updated_at,
   s.declared_by,
   (select min(q.scheduled_for) from jobforge.queue q where q.schedule_id = s.id) as waiting_since,
-  s.default_attempts
+  s.default_attempts,
+  (select t.label from jobforge.tenants t where t.tenant_id = s.tenant_id) as tenant_label
 from jobforge.schedules s
 cross join lateral (
   select array_agg(row(

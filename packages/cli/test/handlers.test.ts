@@ -1,6 +1,7 @@
 /** Tests of the folder of handlers: what is loaded, what is ignored and said so, and what cannot be loaded. */
 import { join } from "node:path";
 import { describe, expect } from "vitest";
+import { typeScriptFlag } from "../src/handlers/typescript.ts";
 import { type Child, startJobforge } from "./child.ts";
 import { type Folder, projectFolder, repository } from "./files.ts";
 import { json, test } from "./support.ts";
@@ -316,4 +317,17 @@ describe("a worker that ends by itself", () => {
     child.process.kill("SIGTERM");
     expect(await child.ended).toEqual({ code: 0, signal: null });
   });
+});
+
+test.for([
+  ["20.20.2", undefined],
+  ["22.5.1", undefined],
+  ["22.6.0", "--experimental-strip-types"],
+  ["22.17.1", "--experimental-strip-types"],
+  ["22.18.0", undefined],
+  ["23.5.0", "--experimental-strip-types"],
+  ["23.6.0", undefined],
+  ["24.0.0", undefined],
+] as const)("Node %s loads TypeScript with the flag %s", ([version, flag]) => {
+  expect(typeScriptFlag(version)).toBe(flag);
 });

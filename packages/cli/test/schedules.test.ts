@@ -76,7 +76,7 @@ describe("jobforge schedules", () => {
     const { stdout } = await run(["schedules", "list"], env, { terminal: { columns: 160 } });
     expect(stdout).toMatch(/report\.build +weekly +0 9 \* \* mon Europe\/Berlin +in /);
     expect(stdout).toMatch(/feed +1 +dynamic .*failed × 1.*503/);
-    expect(stdout).toMatch(/feed +2 +every 01:00:00 .*disabled/);
+    expect(stdout).toMatch(/feed +2 +every 1h .*disabled/);
     expect(stdout).toContain("\u001b[31m");
   });
 
@@ -100,17 +100,36 @@ describe("jobforge schedules", () => {
     expect(await db.value("select count(*)::int from jobforge_claim_jobs('w')")).toBe(1);
   });
 
+  test("show has the state of a schedule and its last runs", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    await db.query("select jobforge_set_tenant(jobforge_tenant_id('org_1'), '{\"label\": \"org_1\"}')");
+    await run(["schedules", "add", "feed", "1", "--every", "90m", "--tenant", "org_1"], env);
+    const { id } = (await db.query<{ id: string }>("select id from jobforge_claim_jobs('w')"))[0] ?? {};
+    await db.query("select jobforge_complete_job($1, 'w', 'failed', '{\"message\": \"gone\"}')", [id]);
+    const { stdout } = await run(["schedules", "show", "feed", "1", "--tenant", "org_1"], env);
+    expect(stdout).toMatch(/^feed 1\nid .*\ntenant +org_1 \(/);
+    expect(stdout).toMatch(/^runs +every 1h30m$/m);
+    expect(stdout).toMatch(/^ended +failed × 1\nerror +gone$/m);
+    expect(stdout).toContain(id);
+    const found = await json(["schedules", "show", "feed", "1", "--tenant", "org_1"], db.url);
+    expect(found).toMatchObject({ key: "1", tenantLabel: "org_1", runs: [{ id, scheduleKey: "1" }] });
+  });
+
   test("delete removes one schedule", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     for (const key of ["weekly", "other"])
       await json(["schedules", "add", "report.build", key, ...cron], db.url);
-    expect(await run(["schedules", "delete", ...weekly], env)).toEqual({
+    expect(await run(["schedules", "delete", ...weekly], env)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("This deletes the schedule report.build weekly."),
+    });
+    expect(await run(["schedules", "delete", ...weekly, "--yes"], env)).toEqual({
       exitCode: 0,
       stdout: "report.build weekly: deleted.\n",
       stderr: "",
     });
     expect(await db.query("select key from jobforge_schedules")).toEqual([{ key: "other" }]);
-    expect(await json(["schedules", "delete", "report.build", "other"], db.url)).toMatchObject({
+    expect(await json(["schedules", "delete", "report.build", "other", "--yes"], db.url)).toMatchObject({
       key: "other",
       deleted: true,
     });
@@ -179,7 +198,7 @@ describe("jobforge schedules", () => {
         args,
         { exitCode: 2, stdout: "" },
       ]);
-    for (const name of ["enable", "disable", "run", "next", "delete"])
+    for (const name of ["enable", "disable", "run", "next", "delete", "show"])
       expect(await run(["schedules", name, ...weekly], env)).toMatchObject({ exitCode: 4, stdout: "" });
   });
 });

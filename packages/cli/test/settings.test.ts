@@ -44,7 +44,7 @@ describe("jobforge limits", () => {
     });
     expect(stdout).toBe("Type a: at most 2 running at once; at most 7 per 1m.\n");
     expect((await run(["limits", "list"], { DATABASE_URL: db.url })).stdout).toMatch(
-      /^type +a +2 +7 per 00:01:00 /m,
+      /^type +a +2 +7 per 1m /m,
     );
     expect(await run([...set, "--unlimited"], { DATABASE_URL: db.url })).toMatchObject({
       stdout: "Type a: no limit.\n",
@@ -193,4 +193,25 @@ test("a policy says which timeout applies, and counts in words", async ({ db }) 
   expect(stdout).toMatch(/^retries +1 execution, no retries$/m);
   expect(stdout).toMatch(/^timeout +1h \(worker default\)$/m);
   expect(workerDefaultTimeoutMs).toBe(defaultTimeoutMs);
+});
+
+test("lists show the labels of tenants, as text and as JSON", async ({ db }) => {
+  const env = { DATABASE_URL: db.url };
+  await run(["tenants", "set", "org_1", "--label", "org_1"], env);
+  await run(["enqueue", "mail.send", "--tenant", "org_1"], env);
+  await run(["limits", "set", "--tenant", "org_1", "--max-running", "5"], env);
+  await db.query("select jobforge_complete_job(id, 'w', 'succeeded') from jobforge_claim_jobs('w')");
+  await db.query("select jobforge_maintain()");
+  await run(["gates", "pause", "--tenant", "org_1"], env);
+  for (const args of [
+    ["jobs", "list"],
+    ["limits", "list"],
+    ["gates", "list"],
+    ["audit", "--action", "TENANT_SET"],
+    ["usage", "--by", "tenant"],
+  ]) {
+    const { stdout } = await run(args, env);
+    expect(stdout, args.join(" ")).toMatch(/tenant[^\n]*\n[^\n]*org_1/);
+    expect(await json(args, db.url), args.join(" ")).toMatchObject({ items: [{ tenantLabel: "org_1" }] });
+  }
 });

@@ -72,10 +72,11 @@ const examples: Readonly<Record<string, Example>> = {
     args: of("schedules", "add", "work", "new", "--every", "1h"),
     shows: /work new created/,
   },
-  "schedules delete": { args: of("schedules", "delete", "work", "hourly"), shows: /: deleted/ },
+  "schedules delete": { args: of("schedules", "delete", "work", "hourly", "--yes"), shows: /: deleted/ },
   "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /: disabled/ },
   "schedules enable": { args: of("schedules", "enable", "work", "hourly"), shows: /next run/ },
-  "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 01:00:00/ },
+  "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 1h/ },
+  "schedules show": { args: of("schedules", "show", "work", "hourly"), shows: /runs +every 1h/ },
   "schedules next": { args: of("schedules", "next", "work", "hourly"), shows: /^20\S+Z +(now|in )/ },
   "schedules run": { args: of("schedules", "run", "work", "hourly"), shows: /run requested/ },
   server: {
@@ -203,8 +204,8 @@ const attacks = [
   "\u0007\b\r\u007f",
   "\u202e\u2066",
 ].join("x");
-/** A type cannot contain control characters, but it can turn text around. */
-const hostile = (text: string): string => (types.has(text) ? `${text}\u202e\u2066x` : `${text}${attacks}`);
+/** A type cannot contain such characters. */
+const hostile = (text: string): string => (types.has(text) ? text : `${text}${attacks}`);
 const types = new Set(["work", "break", "paused.type", "a", "new"]);
 /** The words in the arguments of the examples that name something of the scene. */
 const names = new Set(["work", "break", "hourly", "a", "new", "mine", "paused.type", "limited"]);

@@ -73,7 +73,7 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
 }
 
 /** The columns that a cursor names, by precedence. */
-const cursorColumns = ["id", "attempt_no"];
+const cursorColumns = ["id", "attempt_no", "tenant_id"];
 
 /** JSON.parse accepts any depth, but JSON.stringify fails when the stack is exhausted. */
 function jsonOf(value: object): string {

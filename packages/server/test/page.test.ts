@@ -8,7 +8,8 @@ const evil = `<script>alert("1")</script>&'`;
 
 test("the page shows counts, schedules and recent jobs, and escapes every value", async ({ db }) => {
   await using http = await startServer(db, { anonymousRole: "jobforge_operator" });
-  await db.query("select jobforge_enqueue_job($1, $2)", [T, evil]);
+  await db.query("select jobforge_set_tenant($1, jsonb_build_object('label', $2::text))", [T, evil]);
+  await db.query("select jobforge_enqueue_job($1, 'break')", [T]);
   await db.query(
     `select jobforge_complete_job(id, 'w', 'failed', jsonb_build_object('message', $1::text)) from jobforge_claim_jobs('w')`,
     [evil],
@@ -22,7 +23,9 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
   const text = await response.text();
   expect(text).not.toContain("<script>alert");
   const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
-  expect(text.split(escaped)).toHaveLength(4);
+  // The error, the key of the schedule, and the label of the tenant of each of the two jobs and of the schedule.
+  expect(text.split(escaped)).toHaveLength(6);
+  expect(text.match(/<th scope="col">Tenant<\/th>/g)).toHaveLength(2);
   expect(text).toContain('<td class="word">retrying</td>');
   expect(text).toContain('<td class="word">scheduled</td>');
   expect(text).toContain('<td class="word">0 9 * * mon (UTC)</td>');

@@ -5,7 +5,14 @@ create or replace function jobforge.limit_document(p_limit jobforge.limits) retu
 language sql stable as $$
   select jsonb_build_object('scope', p_limit.scope, 'key', p_limit.key, 'max_running', p_limit.max_running,
     'rate', p_limit.rate, 'per', p_limit.per, 'burst', p_limit.burst, 'set_at', p_limit.set_at,
-      'set_by', p_limit.set_by)
+      'set_by', p_limit.set_by, 'tenant_label', jobforge.limit_label(p_limit))
+$$;
+
+-- Returns the label of the tenant that a limit is for; null if it has none, or if the limit is for no tenant.
+create or replace function jobforge.limit_label(p_limit jobforge.limits) returns text
+language sql stable as $$
+  select case when p_limit.scope in ('tenant', 'type_tenant')
+    then jobforge.label_of(jobforge.uuid_or_null(right(p_limit.key, 36))) end
 $$;
 
 -- Returns the key of a limit as it is stored: tenant ids in lower case. Raises JF002 if the key does not fit the
@@ -152,12 +159,13 @@ end $$;
 -- Who: operators, readers; a role that is bound to a tenant sees the limits that concern it.
 create or replace function :"api_schema".jobforge_list_limits()
 returns table (
-  scope text, key text, max_running integer, rate integer, per interval, burst integer, set_at timestamptz, set_by text
+  scope text, key text, max_running integer, rate integer, per interval, burst integer, set_at timestamptz, set_by text,
+  tenant_label text
 )
 language sql stable
 security definer
 set search_path = jobforge, pg_temp as $$
-  select l.scope, l.key, l.max_running, l.rate, l.per, l.burst, l.set_at, l.set_by
+  select l.scope, l.key, l.max_running, l.rate, l.per, l.burst, l.set_at, l.set_by, limit_label(l)
   from limits l
   cross join (select bound_tenant() as tenant_id offset 0) b
   where limit_concerns(l, b.tenant_id)

@@ -5,7 +5,8 @@
 -- Who: operators, readers. Locks nothing.
 create or replace function :"api_schema".jobforge_list_gates()
 returns table (
-  scope text, key text, reason text, until timestamptz, set_at timestamptz, set_by text, waiting bigint, exact boolean
+  scope text, key text, reason text, until timestamptz, set_at timestamptz, set_by text, waiting bigint, exact boolean,
+  tenant_label text
 )
 language plpgsql stable
 security definer
@@ -21,7 +22,8 @@ begin
   end if;
   v_live := live_counts(v_bound, 10000, true, v_now);
   return query
-  select g.scope::text, g.key, g.reason, g.until, g.set_at, g.set_by, w.waiting, w.exact
+  select g.scope::text, g.key, g.reason, g.until, g.set_at, g.set_by, w.waiting, w.exact,
+    case g.scope when 'tenant' then label_of(g.key::uuid) end
   from gates g
   cross join lateral waiting_behind(g.scope, g.key, v_bound, v_live, v_now) w
   where (g.until is null or g.until > v_now)

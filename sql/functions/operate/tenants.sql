@@ -72,6 +72,12 @@ language sql immutable as $$
   end
 $$;
 
+-- Returns what people call a tenant; null if it has no label.
+create or replace function jobforge.label_of(p_tenant_id uuid) returns text
+language sql stable as $$
+  select t.label from jobforge.tenants t where t.tenant_id = p_tenant_id
+$$;
+
 -- Returns the settings of a tenant: {tenant_id, label, max_pending, pending, max_types, types, max_schedules, weight}.
 -- pending is counted only for tenants with that quota. types, the number of types in use, is counted up to one more
 -- than max_types.

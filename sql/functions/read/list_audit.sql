@@ -18,7 +18,8 @@ begin
   perform require_filters(v_filters,
     array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor']);
   for v_row in
-    select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id
+    select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id,
+      label_of(a.tenant_id)
     from audit_log a
     where (p_tenant_id is null or a.tenant_id = p_tenant_id)
       and (v_filters ->> 'action' is null or a.action = v_filters ->> 'action')

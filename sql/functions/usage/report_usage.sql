@@ -30,7 +30,7 @@ create or replace function :"api_schema".jobforge_report_usage(
   start_at timestamptz, tenant_id uuid, type text, runs bigint, succeeded bigint, failed bigint, lost bigint,
     deferred bigint,
   retries bigint, dead bigint, cost_cents bigint, wait_ms bigint, run_ms bigint, wait_p50_ms bigint, wait_p95_ms bigint,
-  wait_p99_ms bigint, run_p50_ms bigint, run_p95_ms bigint, run_p99_ms bigint
+  wait_p99_ms bigint, run_p50_ms bigint, run_p95_ms bigint, run_p99_ms bigint, tenant_label text
 )
 language plpgsql stable
 security definer
@@ -62,7 +62,8 @@ begin
       sum(u.run_ms)::bigint,
     percentile(sum_histograms(u.wait_histogram), 0.5), percentile(sum_histograms(u.wait_histogram), 0.95),
     percentile(sum_histograms(u.wait_histogram), 0.99), percentile(sum_histograms(u.run_histogram), 0.5),
-    percentile(sum_histograms(u.run_histogram), 0.95), percentile(sum_histograms(u.run_histogram), 0.99)
+    percentile(sum_histograms(u.run_histogram), 0.95), percentile(sum_histograms(u.run_histogram), 0.99),
+    label_of(case when 'tenant' = any (p_by) then u.tenant_id end)
   from usage u
   where u.hour >= v_from
     and u.hour < v_to

@@ -211,6 +211,6 @@ test("values of a filter are data, whatever they contain", async ({ db }) => {
   for (const key of ["type", "subject", "error_contains", "tags"]) {
     expect(await names(db, { [key]: nasty }), key).toEqual([]);
   }
-  const { id } = await enqueue(db, { type: nasty, subject: nasty, tags: [nasty] });
-  expect((await list(db, { type: nasty, subject: nasty, tags: nasty })).map((job) => job.id)).toEqual([id]);
+  const { id } = await enqueue(db, { type: "a", subject: nasty, tags: [nasty] });
+  expect((await list(db, { type: "a", subject: nasty, tags: nasty })).map((job) => job.id)).toEqual([id]);
 });

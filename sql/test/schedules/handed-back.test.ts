@@ -53,7 +53,9 @@ test.for(["commit", "rollback"])(
   },
 );
 
-test("a run stays queued if runs may overlap, also while a transaction holds the schedule", async ({ db }) => {
+test("a run stays queued if runs may overlap, also while a transaction holds the schedule", async ({
+  db,
+}) => {
   await ensure(db, { every: "1h", overlap: "allow", next_run_at: await inTime(db, "-1 minute") });
   const run = await claimRun(db);
   const open = await db.connect();

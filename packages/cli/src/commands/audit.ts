@@ -20,6 +20,7 @@ interface AuditOptions extends CommonOptions {
 
 const columns: readonly Column<AuditEntry>[] = [
   { title: "at", value: ({ at }) => at.toISOString().replace(/\.\d+Z$/, "Z") },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   { title: "actor", value: ({ actor }) => actor, shrinks: true },
   { title: "action", value: ({ action: done }) => done },
   { title: "what", value: ({ entityType }) => entityType },

@@ -29,6 +29,7 @@ interface GateOptions extends CommonOptions {
 const columns: readonly Column<Gate>[] = [
   { title: "scope", value: (gate) => gate.scope, tone: () => "yellow" },
   { title: "key", value: (gate) => gate.key, shrinks: true },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   {
     title: "waiting",
     value: ({ waiting, exact }) => estimate(waiting, exact),

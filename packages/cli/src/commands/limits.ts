@@ -15,7 +15,7 @@ import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import type { PagingOptions } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
+import { ago, intervalOf, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
 
 interface ScopeOptions extends CommonOptions {
   readonly type?: string;
@@ -36,6 +36,7 @@ interface ListOptions extends ScopeOptions, PagingOptions {}
 const columns: readonly Column<Limit>[] = [
   { title: "scope", value: ({ scope }) => scope },
   { title: "key", value: ({ key }) => key, shrinks: true },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   { title: "running", value: ({ maxRunning }) => maxRunning ?? "any", align: "right" },
   { title: "starts", value: (limit) => startsOf(limit) ?? "any" },
   { title: "set", value: ({ setAt }) => ago(setAt), shrinks: "away" },
@@ -184,8 +185,8 @@ function inWords(limit: Limit, perMs: number | undefined): string {
   return parts.length === 0 ? "no limit" : parts.join("; ");
 }
 
-/** Describes a rate: `100 starts per 00:01:00, 20 at once`. */
-function startsOf({ rate, per, burst }: Limit, period = per): string | undefined {
+/** Describes a rate: `100 per 1m, 20 at once`. */
+function startsOf({ rate, per, burst }: Limit, period = intervalOf(per ?? "")): string | undefined {
   if (rate === undefined || rate === null) return undefined;
   return `${rate} per ${period}${burst === undefined || burst === rate ? "" : `, ${burst} at once`}`;
 }

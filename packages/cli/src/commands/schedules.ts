@@ -1,14 +1,15 @@
-/** `jobforge schedules`: lists, adds, steers and deletes recurring work, and shows when it runs next. */
+/** `jobforge schedules`: lists, shows, adds, steers and deletes recurring work, and shows when it runs next. */
 import type { Command } from "commander";
 import { addGroup, type Cli } from "../command.ts";
 import { addScheduleCommand } from "../schedules/add.ts";
 import { deleteCommand } from "../schedules/delete.ts";
 import { listCommand } from "../schedules/list.ts";
 import { nextCommand } from "../schedules/next.ts";
+import { showCommand } from "../schedules/show.ts";
 import { steerCommands } from "../schedules/steer.ts";
 
 export function schedulesCommands(program: Command, cli: Cli): void {
   const schedules = addGroup(program, "schedules", "List and steer recurring work");
-  const commands = [listCommand, addScheduleCommand, steerCommands, nextCommand, deleteCommand];
+  const commands = [listCommand, showCommand, addScheduleCommand, steerCommands, nextCommand, deleteCommand];
   for (const add of commands) add(schedules, cli);
 }

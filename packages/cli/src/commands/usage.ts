@@ -36,7 +36,12 @@ const number = (title: string, value: (usage: Usage) => number): Column<Usage> =
 
 const columns: readonly Column<Usage>[] = [
   { title: "from", value: ({ startAt }) => startAt.toISOString().replace(":00.000Z", "Z") },
-  { title: "tenant", value: ({ tenantId }) => tenantId, shrinks: "first", cut: "start" },
+  {
+    title: "tenant",
+    value: ({ tenantLabel, tenantId }) => tenantLabel ?? tenantId,
+    shrinks: "first",
+    cut: "start",
+  },
   { title: "type", value: ({ type }) => type, shrinks: true },
   number("runs", ({ runs }) => runs),
   number("succeeded", ({ succeeded }) => succeeded),

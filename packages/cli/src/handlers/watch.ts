@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 import { span } from "../output/values.ts";
 import { untilAborted } from "../process.ts";
 import { dependenciesIn, isNoise, watchFiles } from "./files.ts";
+import { typeScriptFlag } from "./typescript.ts";
 
 export interface WatchOptions {
   /** Arguments of `jobforge`. */
@@ -106,9 +107,12 @@ interface Watched {
 
 function start({ args, env, cwd }: WatchOptions, onDependency: (file: string) => void): Watched {
   const program = process.argv[1] ?? "";
-  const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
+  const flag = typeScriptFlag(process.versions.node);
+  const nodeOptions = flag === undefined ? process.execArgv : [...process.execArgv, flag];
+  const child = spawn(process.execPath, [...nodeOptions, program, ...args], {
     cwd,
-    // Node reports every module that it loads to a parent with this variable, as it does for `node --watch`.
+    // Node reports every module that it loads to a parent with this variable, as it does for `node --watch`. A version
+    // that does not would only miss changes outside of the handlers' folder.
     env: { ...env, WATCH_REPORT_DEPENDENCIES: "1", [watchedVariable]: "1" },
     // The channel closes when this process ends, for any reason. See endWithParent.
     stdio: ["ignore", "inherit", "inherit", "ipc"],

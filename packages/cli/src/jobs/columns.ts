@@ -16,6 +16,7 @@ export const jobColumns: readonly Column<Job>[] = [
     shrinks: "away",
   },
   { title: "when", value: whenOf, shrinks: "away" },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   { title: "subject", value: (job) => job.subject, shrinks: "away", least: 8 },
   { title: "error", value: (job) => job.lastError, shrinks: "first", least: 24, tone: () => "red" },
 ];

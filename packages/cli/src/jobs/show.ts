@@ -2,6 +2,7 @@
 import { failureTrace, type Job, type JobAttempt } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
+import { type Fact, factLines, tenantFact, timeFact } from "../output/facts.ts";
 import type { Output } from "../output/output.ts";
 import { toneOf } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
@@ -74,20 +75,19 @@ const attemptColumns: readonly Column<JobAttempt>[] = [
 
 function describe(output: Output, { job, attempts, result, artifactRef }: Shown): string {
   const { style } = output;
-  const at = (time: Date | undefined): string | undefined =>
-    time === undefined ? undefined : `${time.toISOString()} (${ago(time)})`;
-  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ["type", plain(job.type)],
     ["status", style(toneOf(job.status), job.reason ? `${job.status} (${job.reason})` : job.status)],
-    ["tenant", job.tenantId],
+    ["tenant", tenantFact(job)],
     ["attempts", `${job.attempts} of ${job.maxAttempts}`],
     ["priority", String(job.priority)],
-    ["created", at(job.createdAt)],
-    ["runs", job.status === "queued" ? at(job.runAt) : undefined],
-    ["started", at(job.startedAt)],
-    ["finished", at(job.finishedAt)],
-    ["expires", at(job.expiresAt)],
+    ["created", timeFact(job.createdAt)],
+    ["runs", job.status === "queued" ? timeFact(job.runAt) : undefined],
+    ["started", timeFact(job.startedAt)],
+    ["finished", timeFact(job.finishedAt)],
+    ["expires", timeFact(job.expiresAt)],
     ["worker", job.lockedBy],
+    ["schedule", job.scheduleKey],
     ["subject", job.subject],
     ["tags", job.tags.length > 0 ? job.tags.join(", ") : undefined],
     ["idempotency", job.idempotencyKey],
@@ -101,13 +101,8 @@ function describe(output: Output, { job, attempts, result, artifactRef }: Shown)
     ["artifact", artifactRef],
     ["cancel", job.cancelRequested && job.status === "running" ? "requested" : undefined],
   ];
-  const lines = facts.flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : [`${style("bold", name.padEnd(12))}${name === "status" ? value : plain(value)}`],
-  );
   const table = attempts.length === 0 ? "" : `\n${output.table(attempts, attemptColumns)}`;
-  return `${job.id}\n${lines.join("\n")}\n${table}${traceOf(job, output)}`;
+  return `${job.id}\n${factLines(facts, style, ["status"])}${table}${traceOf(job, output)}`;
 }
 
 /** The whole last error: its stack, and the stacks of its causes. Nothing if the message says it all. */

@@ -17,6 +17,8 @@ export interface Column<Row> {
    * it before they are left out.
    */
   readonly least?: number;
+  /** The column is left out if no row has a value. */
+  readonly optional?: boolean;
   /** Which end of a value is cut. The start of an id is a time, and many ids have the same start. */
   readonly cut?: "start" | "end";
 }
@@ -40,7 +42,10 @@ export function table<Row>(
   rows: readonly Row[],
   { style, width }: { readonly style: Style; readonly width: number | undefined },
 ): string {
-  const all = columns.map((column) => {
+  const filled = columns.filter(
+    ({ optional, value }) => optional !== true || rows.some((row) => value(row) !== undefined),
+  );
+  const all = filled.map((column) => {
     const cells = rows.map((row) => text(column.value(row)));
     const full = Math.max(column.title.length, ...cells.map((cell) => cell.length));
     return { column, cells, full, width: full };

@@ -5,7 +5,7 @@ import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase
 import { exitCodes, UsageError } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, readTenant, wholeNumber } from "../output/values.ts";
+import { ago, collect, intervalOf, readTenant, wholeNumber } from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly tenant?: string;
@@ -29,12 +29,13 @@ const columns: readonly Column<Schedule>[] = [
       consecutiveFailures > 0 ? `failed × ${consecutiveFailures}` : lastStatus,
     tone: ({ consecutiveFailures }) => (consecutiveFailures > 0 ? "red" : "green"),
   },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   { title: "error", value: ({ lastError }) => lastError, shrinks: "first" },
 ];
 
-function describeRhythm({ kind, cron, timezone, every }: Schedule): string {
+export function describeRhythm({ kind, cron, timezone, every }: Schedule): string {
   if (cron !== undefined) return `${cron} ${timezone ?? "UTC"}`;
-  return every === undefined ? kind : `every ${every}`;
+  return every === undefined ? kind : `every ${intervalOf(every)}`;
 }
 
 function describeNext({ enabled, runningSince, nextRunAt }: Schedule): string {

@@ -133,6 +133,8 @@ export interface ScheduleDefinition<D extends JobDefinition = JobDefinition> {
 export interface Schedule<D extends JobDefinition = JobDefinition> {
   readonly id: string;
   readonly tenantId: string;
+  /** What people call the tenant; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
   readonly type: D["type"];
   readonly key: string;
   readonly kind: ScheduleKind;

@@ -11,6 +11,8 @@ export interface AuditEntry {
   readonly id: number;
   readonly at: Date;
   readonly tenantId: string;
+  /** What people call the tenant; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
   readonly actor: string;
   readonly action: string;
   readonly entityType: string;

@@ -25,6 +25,8 @@ export interface Gate {
   readonly until: Date | undefined;
   readonly setAt: Date;
   readonly setBy: string;
+  /** What people call the tenant of the gate; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
   /** Due jobs that wait behind this gate. A job behind two gates counts at both. */
   readonly waiting: number;
   /** False if `waiting` is an estimate, because there are many. */

@@ -35,6 +35,8 @@ export interface Limit extends LimitOptions {
   readonly key: string;
   readonly setAt: Date;
   readonly setBy: string;
+  /** What people call the tenant of the limit; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
 }
 
 const intervalBytes = { min: 1, max: 100 };

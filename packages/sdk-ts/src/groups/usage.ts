@@ -27,6 +27,8 @@ export interface Usage {
   readonly startAt: Date;
   /** Undefined if tenants are added up. The same holds for the type. */
   readonly tenantId: string | undefined;
+  /** What people call the tenant; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
   readonly type: string | undefined;
   /** Runs that ended. */
   readonly runs: number;

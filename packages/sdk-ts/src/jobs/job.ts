@@ -18,6 +18,8 @@ export type Jsonified<T> = unknown extends T
 export interface Job<D extends JobDefinition = JobDefinition> {
   readonly id: string;
   readonly tenantId: string;
+  /** What people call the tenant; undefined if it has no label. */
+  readonly tenantLabel: string | undefined;
   readonly type: D["type"];
   /** The input, as it was enqueued. */
   readonly payload: Jsonified<JobInput<D>>;

@@ -22,7 +22,7 @@ interface Counts {
   readonly canceled: number;
 }
 
-interface Job {
+interface Job extends OfTenant {
   readonly id: string;
   readonly type: string;
   readonly status: string;
@@ -35,7 +35,7 @@ interface Job {
   readonly error: ErrorParts | null;
 }
 
-interface Schedule {
+interface Schedule extends OfTenant {
   readonly type: string;
   readonly key: string;
   readonly kind: string;
@@ -130,11 +130,24 @@ function schedules(contents: Contents): Markup | "" {
   if (contents.schedules.length === 0) return "";
   return html`<div class="wide"><table>
 <caption>Schedules</caption>
-<thead><tr>${cells(["Type", "Key", "Runs", "Next", "Last"])}</tr></thead>
+<thead><tr>${cells(["Type", "Key", ...tenantTitle(contents.schedules), "Runs", "Next", "Last"])}</tr></thead>
 <tbody>
-${contents.schedules.map((each) => html`<tr><th scope="row">${each.type}</th><td>${each.key}</td><td class="word">${rhythm(each)}</td><td class="word">${each.enabled ? time(each.next_run_at) : "disabled"}</td><td class="word">${each.last_status ?? ""}</td></tr>`)}
+${contents.schedules.map((each) => html`<tr><th scope="row">${each.type}</th><td>${each.key}</td>${tenant(each, contents.schedules)}<td class="word">${rhythm(each)}</td><td class="word">${each.enabled ? time(each.next_run_at) : "disabled"}</td><td class="word">${each.last_status ?? ""}</td></tr>`)}
 </tbody>
 </table></div>`;
+}
+
+interface OfTenant {
+  readonly tenant_label: string | null;
+}
+
+/** The title of the column with the labels of tenants, if one of the rows has a label. */
+function tenantTitle(rows: readonly OfTenant[]): string[] {
+  return rows.some(({ tenant_label }) => tenant_label !== null) ? ["Tenant"] : [];
+}
+
+function tenant({ tenant_label }: OfTenant, rows: readonly OfTenant[]): Markup | "" {
+  return tenantTitle(rows).length === 0 ? "" : html`<td>${tenant_label ?? ""}</td>`;
 }
 
 function rhythm({ kind, cron, timezone, every }: Schedule): string {
@@ -146,9 +159,9 @@ function jobs(contents: Contents): Markup {
   if (contents.jobs.length === 0) return html`<p>No jobs yet.</p>`;
   return html`<div class="wide"><table>
 <caption>Recent jobs, newest first</caption>
-<thead><tr>${cells(["Type", "Status", "Attempts", "When", "Last error"])}<th scope="col" class="id">Id</th></tr></thead>
+<thead><tr>${cells(["Type", ...tenantTitle(contents.jobs), "Status", "Attempts", "When", "Last error"])}<th scope="col" class="id">Id</th></tr></thead>
 <tbody>
-${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th><td class="word">${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td class="word">${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td class="text">${lastError(job)}</td><td class="id" title="${job.id}">${job.id}</td></tr>`)}
+${contents.jobs.map((job) => html`<tr><th scope="row">${job.type}</th>${tenant(job, contents.jobs)}<td class="word">${wordFor(job, contents.at)}</td><td class="number">${job.attempts}/${job.max_attempts}</td><td class="word">${time(job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at))}</td><td class="text">${lastError(job)}</td><td class="id" title="${job.id}">${job.id}</td></tr>`)}
 </tbody>
 </table></div>`;
 }

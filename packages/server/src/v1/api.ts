@@ -63,7 +63,7 @@ export function servePage<R extends RouteConfig>(
     let limit: number | undefined;
     const rows = await api.services.as(c, (session) => {
       const given = args(c, session);
-      ({ limit } = (given["p_filters"] ?? {}) as { limit?: number });
+      limit = (given["p_filters"] as { limit?: number } | undefined)?.limit ?? (given["p_limit"] as number);
       return session.rows(name, given);
     });
     return respondPage(rows, limit);

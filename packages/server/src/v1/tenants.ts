@@ -1,12 +1,33 @@
 /** /v1/tenants: how many jobs and schedules a tenant may have, and how many turns it gets. */
 import { createRoute } from "@hono/zod-openapi";
-import { type Api, body, responses, serveValue } from "./api.ts";
-import { Tenant, TenantChanges, TenantIdParameter, TenantSettings } from "./schemas/tenants.ts";
+import { type Api, body, responses, servePage, serveValue } from "./api.ts";
+import { pageOf } from "./schemas/basic.ts";
+import {
+  ListedTenant,
+  Tenant,
+  TenantChanges,
+  TenantIdParameter,
+  TenantListQuery,
+  TenantSettings,
+} from "./schemas/tenants.ts";
 
 const path = "/v1/tenants/{tenant_id}";
 const tags = ["Tenants"];
 
 export function tenantRoutes(api: Api): void {
+  const list = createRoute({
+    method: "get",
+    path: "/v1/tenants",
+    operationId: "listTenants",
+    summary: "List the tenants that have settings or have enqueued jobs, by their ids",
+    tags,
+    request: { query: TenantListQuery },
+    responses: responses(pageOf(ListedTenant), "A page of tenants"),
+  });
+  servePage(api, list, "jobforge_list_tenants", (c) => {
+    const { limit, cursor } = c.req.valid("query");
+    return { p_limit: limit, p_after: cursor };
+  });
   const show = createRoute({
     method: "get",
     path,

@@ -1,6 +1,6 @@
 /** The audit log. */
 import { z } from "@hono/zod-openapi";
-import { Id, Json, Time } from "./basic.ts";
+import { Id, Json, TenantLabel, Time } from "./basic.ts";
 import { limitParameter, tenantParameter } from "./parameters.ts";
 
 export const AuditEntry = z
@@ -8,6 +8,7 @@ export const AuditEntry = z
     id: z.int(),
     at: Time,
     tenant_id: Id,
+    tenant_label: TenantLabel,
     actor: z.string(),
     action: z.string(),
     entity_type: z.string(),

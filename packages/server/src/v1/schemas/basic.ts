@@ -25,6 +25,11 @@ export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0);
 export const Type = textWithin(bounds.typeLength).openapi({ example: "mail.send" });
 
+export const TenantLabel = z
+  .string()
+  .nullable()
+  .openapi({ description: "What people call the tenant. Null: it has no label" });
+
 export const Status = z.enum(jobStatuses);
 
 // Fields of jobs that schedules, policies and limits have as well.

@@ -1,7 +1,7 @@
 /** Gates, which pause everything, a type or a tenant. */
 import { z } from "@hono/zod-openapi";
 import { bounds, gateScopes } from "@jobforge/sdk-ts";
-import { Count, Time } from "./basic.ts";
+import { Count, TenantLabel, Time } from "./basic.ts";
 
 const GateScope = z.enum(gateScopes);
 
@@ -14,6 +14,7 @@ export const Gate = z
     until: Time.nullable(),
     set_at: Time,
     set_by: z.string(),
+    tenant_label: TenantLabel,
     waiting: Count.openapi({ description: "Due jobs that this gate holds back" }),
     exact: z.boolean().openapi({ description: "False if `waiting` is an estimate" }),
   })

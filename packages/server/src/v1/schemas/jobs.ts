@@ -12,6 +12,7 @@ import {
   Status,
   Subject,
   Tags,
+  TenantLabel,
   Time,
   Type,
 } from "./basic.ts";
@@ -22,6 +23,7 @@ export const Job = z
   .looseObject({
     id: Id,
     tenant_id: Id,
+    tenant_label: TenantLabel,
     type: z.string(),
     payload: Json,
     status: Status,

@@ -1,7 +1,7 @@
 /** How many jobs may run at once and start in a time. */
 import { z } from "@hono/zod-openapi";
 import { bounds, limitScopes } from "@jobforge/sdk-ts";
-import { Count, Interval, integerWithin, Key, Time } from "./basic.ts";
+import { Count, Interval, integerWithin, Key, TenantLabel, Time } from "./basic.ts";
 
 const LimitScope = z.enum(limitScopes);
 
@@ -27,6 +27,7 @@ export const Limit = z
     burst: z.int().min(1).nullable(),
     set_at: Time,
     set_by: z.string(),
+    tenant_label: TenantLabel,
   })
   .openapi("Limit");
 

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { bounds, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
 import { integerWithin, MaxAttempts, Priority, Time, Type, textWithin } from "./basic.ts";
+import { limitParameter } from "./parameters.ts";
 
 const RetryMs = integerWithin(bounds.retryMs);
 const presets = Object.keys(retryPresets) as RetryPreset[];
@@ -44,6 +45,15 @@ export const PolicyChanges = z
     redact: z.array(z.string()).optional(),
   })
   .openapi("PolicyChanges");
+
+export const ResetPolicy = z
+  .looseObject({ type: z.string(), reset: z.boolean(), policy: Policy })
+  .openapi("ResetPolicy");
+
+export const PolicyListQuery = z.strictObject({
+  ...limitParameter,
+  cursor: Type.optional().openapi({ description: "The `cursor` of the previous page" }),
+});
 
 export const PolicyParameters = z.object({
   type: Type.openapi({ description: "The type, or `*` for all types without a policy of their own" }),

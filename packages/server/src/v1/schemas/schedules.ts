@@ -20,6 +20,7 @@ import {
   Status,
   Subject,
   Tags,
+  TenantLabel,
   Time,
   Type,
 } from "./basic.ts";
@@ -43,6 +44,9 @@ export const ScheduleOptions = z
     payload: Json.optional(),
     priority: Priority.optional(),
     max_attempts: MaxAttempts.nullish(),
+    default_attempts: MaxAttempts.nullish().openapi({
+      description: "What the job's definition says. It counts if `max_attempts` is not given",
+    }),
     tags: Tags.optional(),
     subject: Subject.nullish(),
     concurrency_key: Key.nullish(),
@@ -59,6 +63,7 @@ export const Schedule = z
   .looseObject({
     id: Id,
     tenant_id: Id,
+    tenant_label: TenantLabel,
     type: z.string(),
     key: z.string(),
     kind: z.enum(scheduleKinds),

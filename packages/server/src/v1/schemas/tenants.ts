@@ -1,7 +1,8 @@
 /** The quotas and the weight of a tenant. */
 import { z } from "@hono/zod-openapi";
 import { bounds } from "@jobforge/sdk-ts";
-import { Id, integerWithin } from "./basic.ts";
+import { Id, integerWithin, Time } from "./basic.ts";
+import { limitParameter } from "./parameters.ts";
 
 const MaxPending = integerWithin(bounds.maxPending);
 const MaxTypes = integerWithin(bounds.maxTypes);
@@ -45,5 +46,14 @@ export const Tenant = TenantSettings.extend({
     .openapi({ description: "Queued and running jobs. Counted only for tenants with a quota" }),
   types: z.int().openapi({ description: "Types in use, counted up to one more than max_types" }),
 }).openapi("Tenant");
+
+export const ListedTenant = TenantSettings.extend({
+  seen_at: Time.nullable().openapi({ description: "About when the tenant last enqueued a job" }),
+}).openapi("ListedTenant");
+
+export const TenantListQuery = z.strictObject({
+  ...limitParameter,
+  cursor: Id.optional().openapi({ description: "The `cursor` of the previous page" }),
+});
 
 export const TenantIdParameter = z.object({ tenant_id: Id });

@@ -1,13 +1,14 @@
 /** What ran: how often, how long, with what end and at what cost. */
 import { z } from "@hono/zod-openapi";
 import { usagePeriods } from "@jobforge/sdk-ts";
-import { Count, Id, Milliseconds, Time, Type } from "./basic.ts";
+import { Count, Id, Milliseconds, TenantLabel, Time, Type } from "./basic.ts";
 import { byParameter, several, tenantParameter } from "./parameters.ts";
 
 export const Usage = z
   .looseObject({
     start_at: Time,
     tenant_id: Id.nullable(),
+    tenant_label: TenantLabel,
     type: z.string().nullable(),
     runs: Count,
     succeeded: Count,
