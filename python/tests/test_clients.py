@@ -127,7 +127,7 @@ def test_an_error_of_many_names_the_job(connect: Connect, tenant: str) -> None:
         forge.enqueue_many([mail.new({}), mail.new({"price": float("nan")})], tenant=tenant)
     assert refused.value.field == "jobs[1].payload.price"
     with pytest.raises(InvalidArgumentError) as wrong:
-        forge.enqueue_many([mail], tenant=tenant)  # type: ignore[list-item]
+        forge.enqueue_many([mail], tenant=tenant)  # type: ignore[arg-type]
     assert wrong.value.field == "jobs[0]"
 
 

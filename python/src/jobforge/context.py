@@ -137,6 +137,9 @@ class JobContext(Protocol[Resources]):
     ) -> None:
         """Adds a child job of the same tenant. It is enqueued only if this run succeeds, in the same commit."""
 
+    def set_result(self, value: object) -> None:
+        """Sets the result of the run, for a `transaction()` that ends the job before its handler returns."""
+
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """`async with job.transaction() as connection`: the handler's own writes and the successful end of the job in
         one transaction. The job has succeeded when the block ends. `connection` is one of psycopg."""
