@@ -36,10 +36,10 @@ class Workers:
     def __init__(self, stack: AsyncExitStack, forge: AsyncJobForge, log: KeptLog) -> None:
         self.forge = forge
         self._stack = stack
-        self._log = log
+        self.log = log
 
     def make(self, forge: Any = None, **options: Any) -> Worker:
-        worker = Worker(forge or self.forge, **{"logger": self._log, "abort_grace": 0.5, **options})
+        worker = Worker(forge or self.forge, **{"logger": self.log, "abort_grace": 0.5, **options})
         self._stack.push_async_callback(worker.stop, grace=0)
         return worker
 
