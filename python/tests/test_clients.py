@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .conftest import AsyncConnect, Connect, Way
 
 mail = define_job("mail.send", retry="standard")
-report = define_job("report.build", tags=["reports"], dedupe=lambda payload: payload["month"])
+report = define_job("report.build", input=dict[str, Any], tags=["reports"], dedupe=lambda payload: payload["month"])
 both = pytest.mark.parametrize("way", ["postgres", "http"])
 
 

@@ -33,7 +33,7 @@ mail = define_job("mail.send")
 
 
 class Answers:
-    """A server that responds as it is told, and remembers what it was asked."""
+    """A server whose responses a test sets. It remembers what it was asked."""
 
     def __init__(self) -> None:
         self.status = 200

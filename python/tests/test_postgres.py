@@ -56,9 +56,12 @@ builtin_timeout = asyncio.TimeoutError
 
 
 def test_a_call_waits_for_a_free_connection(db: TestDatabase, tenant: str) -> None:
-    with JobForge(db.url, max_connections=1) as forge, forge.transport.transaction():
-        with pytest.raises(TimeoutError, match="no connection"):
-            forge.within(0.2).enqueue(mail, {}, tenant=tenant)
+    with (
+        JobForge(db.url, max_connections=1) as forge,
+        forge.transport.transaction(),
+        pytest.raises(TimeoutError, match="no connection"),
+    ):
+        forge.within(0.2).enqueue(mail, {}, tenant=tenant)
 
 
 def end_sessions(db: TestDatabase) -> None:

@@ -91,7 +91,7 @@ async def test_assertions_about_enqueued_jobs(forge: AsyncJobForge, tenant: str)
         AssertionError, match=r"Expected at least one job of type mail.send.*found 0.\nThese jobs exist"
     ):
         await assert_enqueued(forge, send_mail, {"to": "bob"})
-    with pytest.raises(AssertionError, match="Expected no job of type mail.send"):
+    with pytest.raises(AssertionError, match="Expected no job of type"):
         await refute_enqueued(forge, send_mail)
 
 

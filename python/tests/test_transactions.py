@@ -24,7 +24,7 @@ Open: TypeAlias = Callable[[str], AbstractContextManager[Any]]
 AsyncOpen: TypeAlias = Callable[[str], AbstractAsyncContextManager[Any]]
 
 
-class Failure(Exception):
+class OwnError(Exception):
     """What the caller's own code raises."""
 
 
@@ -70,9 +70,10 @@ def test_a_job_is_enqueued_with_the_commit(
     found = handle.get()
     assert found is not None
     assert (found.payload, found.tags) == ({"to": "ada"}, ["a:b", "100%"])
-    with pytest.raises(Failure), opened(db.url) as connection:
+    lost = handle
+    with pytest.raises(OwnError), opened(db.url) as connection:
         lost = forge.on(connection).enqueue(mail, {}, tenant=tenant)
-        raise Failure
+        raise OwnError
     assert lost.get() is None
 
 
@@ -137,10 +138,11 @@ async def test_a_job_is_enqueued_with_the_commit_on_a_loop(
     found = await handle.get()
     assert found is not None
     assert found.payload == {"to": "ada"}
-    with pytest.raises(Failure):
+    lost = handle
+    with pytest.raises(OwnError):
         async with opened(db.url) as connection:
             lost = await forge.on(connection).enqueue(mail, {}, tenant=tenant)
-            raise Failure
+            raise OwnError
     assert await lost.get() is None
 
 
@@ -169,6 +171,6 @@ def test_a_mistake_leaves_the_transaction_usable(blocking_forge: JobForge, db: T
     typed = define_job("typed", input=int)
     with psycopg.connect(db.url) as connection:
         with pytest.raises(InvalidValueError):
-            blocking_forge.on(connection).enqueue(typed, "x", tenant=tenant)  # type: ignore[arg-type]
+            blocking_forge.on(connection).enqueue(typed, "x", tenant=tenant)  # type: ignore[misc]
         handle = blocking_forge.on(connection).enqueue(typed, 1, tenant=tenant)
     assert handle.get() is not None
