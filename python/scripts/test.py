@@ -32,10 +32,12 @@ def prepare() -> None:
     wanted = (ROOT / "requirements-dev.txt").read_bytes() + (ROOT / "pyproject.toml").read_bytes()
     mark = f"{hashlib.sha256(wanted).hexdigest()} {sys.version}"
     marker = FOLDER / ".jobforge-installed"
-    if marker.exists() and marker.read_text(encoding="utf-8") == mark:
+    before = marker.read_text(encoding="utf-8") if marker.exists() else ""
+    if before == mark:
         return
     print("Installing what the Python tests need", flush=True)
-    venv.create(FOLDER, with_pip=True, clear=True)
+    if not before.endswith(sys.version):
+        venv.create(FOLDER, with_pip=True, clear=True)
     install = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, "-r", str(ROOT / "requirements-dev.txt")], check=True)
     subprocess.run([*install, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
