@@ -46,7 +46,7 @@ class Child:
             thread.start()
 
     async def logged(self, message: str, count: int = 1) -> dict[str, Any]:
-        """Waits until so many lines begin with the message, and returns the last of them."""
+        """Waits until `count` lines begin with the message, and returns the last of them."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 found = [line for line in self.lines if line["message"].startswith(message)]

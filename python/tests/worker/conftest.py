@@ -40,7 +40,8 @@ class Workers:
         self.log = log
 
     def make(self, forge: Any = None, **options: Any) -> Worker:
-        worker = Worker(forge or self.forge, **{"logger": self.log, "abort_grace": 0.5, **options})
+        given: dict[str, Any] = {"logger": self.log, "abort_grace": 0.5, **options}
+        worker = Worker(forge or self.forge, **given)
         self._stack.push_async_callback(worker.stop, grace=0)
         return worker
 

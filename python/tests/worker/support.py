@@ -147,7 +147,7 @@ class Jobs:
         return {row["status"]: row["jobs"] for row in rows}
 
     async def finished(self, count: int) -> None:
-        """Waits until so many jobs are finished, in whatever status, and no other job exists."""
+        """Waits until this number of jobs is finished, in whatever status, and no other job exists."""
 
         async def are_finished() -> bool:
             found = await self.statuses()
@@ -190,7 +190,7 @@ class Jobs:
         await asyncio.to_thread(lose)
 
     async def marked(self, workers: int) -> None:
-        """Waits until so many workers have asked to be notified."""
+        """Waits until this number of workers has asked to be notified."""
 
         async def are_marked() -> bool:
             return bool(await self.value("select count(*)::int from jobforge.idle_workers") == workers)

@@ -114,7 +114,9 @@ class Supervisor:
                     process.send_signal(number)
             if not running:
                 codes = [slot.process.returncode for slot in slots if slot.process is not None]
-                return max((code for code in codes if code not in (CHANGED, RENEW)), default=0, key=abs)
+                # A process that has not started yet is ended by the signal itself.
+                expected = (0, CHANGED, RENEW, *(-number for number in self._signals))
+                return 1 if any(code not in expected for code in codes) else 0
             time.sleep(_LOOK_EVERY)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from jobforge import JobContext, define_job
 from jobforge.worker.errors import describe_error
 
@@ -85,10 +87,9 @@ def test_a_deep_traceback_keeps_its_last_frames() -> None:
     def start(depth: int) -> None:
         eval(f"deeper({depth})", {"deeper": deeper})  # noqa: S307 - a frame without source
 
-    try:
+    with pytest.raises(ValueError, match="at the bottom") as caught:
         start(120)
-    except ValueError as error:
-        stack = describe_error(error)["stack"]
+    stack = describe_error(caught.value)["stack"]
     assert len(stack) <= 4000
     assert stack.endswith("ValueError: at the bottom")
     assert "in deeper" in stack

@@ -69,7 +69,7 @@ class Child:
             else:
                 self.calls.put(message)
         self.calls.put(None)
-        # The worker is gone, so nothing can be settled any more.
+        # The worker is gone, so nothing can be settled.
         os._exit(0)
 
     def _abort(self, reason: Sequence[Any]) -> None:
@@ -197,7 +197,7 @@ def _raise_abort(child: Child, _number: int, _frame: FrameType | None) -> NoRetu
     while child.runs and child.runs[0].aborted is None and time.monotonic() < until:
         time.sleep(0.002)
     aborted = child.runs[0].aborted if child.runs else None
-    raise aborted or JobAborted("shutdown", "The process of the handler was told to end")
+    raise aborted or JobAborted("shutdown", "The process of the handler was asked to end")
 
 
 async def _awaited(result: Awaitable[Any]) -> Any:

@@ -95,7 +95,7 @@ class _Child:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        # A process that was told to end may do so at any moment.
+        # A process that was asked to end may do so at any moment.
         self.is_reusable = True
         # Whether it has imported the module of its handlers.
         self.is_ready = False
