@@ -129,6 +129,8 @@ async def test_a_lost_lease_aborts_the_handler_and_its_result_is_dropped(
 
     @a.handler
     async def handle(input: Any, job: JobContext) -> Any:
+        if job.attempt > 1:
+            return {"attempt": job.attempt}
         started.now(job.id)
         kinds.now((await job.wait_aborted()).kind)
         return "a result of a lost run"
@@ -139,8 +141,9 @@ async def test_a_lost_lease_aborts_the_handler_and_its_result_is_dropped(
     await jobs.lose_leases()
     assert (await stale.once()).id == id
     assert await kinds.once() == "lost"
-    assert await jobs.result(id) is None
-    assert await jobs.attempts(id) == ["lost"]
+    await jobs.finished(1)
+    assert await jobs.result(id) == {"attempt": 2}
+    assert await jobs.attempts(id) == ["lost", "succeeded"]
     assert "Job lost: its lease ran out or was taken; its result is dropped" in log.messages("warning")
 
 
