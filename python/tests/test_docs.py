@@ -99,9 +99,8 @@ def test_programs_run(block: Block, folder: Path, db: TestDatabase) -> None:
 
 
 def test_the_tests_of_the_guide_pass(folder: Path, jobforge_server: TestServer) -> None:
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "--jobforge-server", jobforge_server.url, "tests",
-    ]  # fmt: skip
+    options = ["-q", "-o", "asyncio_mode=auto", "--jobforge-server", jobforge_server.url]
+    command = [sys.executable, "-m", "pytest", *options, "tests"]
     done = subprocess.run(
         command, cwd=folder, env=environment(None), capture_output=True, text=True, check=False, timeout=300
     )

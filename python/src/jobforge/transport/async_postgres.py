@@ -17,7 +17,7 @@ from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
 from .base import AsyncTransacting, ListenEvents
 from .driver import ROLLBACK_WITHIN, PostgresOptions, closed, is_broken, rolled_back
-from .listen import ListenTiming, ThreadListener
+from .listen import listen_on_loop
 from .postgres import PostgresTransport
 from .sockets import has_input, shut_down
 from .statement import Statement, Statements, text_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from .base import AsyncListener, ListenState, Transport
+    from .base import AsyncListener, Transport
 
 T = TypeVar("T")
 AnyConnection = psycopg.AsyncConnection[Any]
@@ -268,35 +268,3 @@ async def _rolls_back(connection: AnyConnection) -> bool:
     except JobForgeError:
         return False
     return True
-
-
-async def listen_on_loop(
-    options: PostgresOptions, channels: Sequence[str], events: ListenEvents, timing: ListenTiming | None = None
-) -> AsyncListener:
-    """A listener whose events are called on the running loop. It listens in a thread."""
-    loop = asyncio.get_running_loop()
-
-    def post(function: Any, *args: object) -> None:
-        if not loop.is_closed():
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(function, *args)
-
-    def on_state(state: ListenState, error: JobForgeError | None) -> None:
-        post(events.on_state, state, error)
-
-    posted = ListenEvents(lambda channel, payload: post(events.on_notification, channel, payload), on_state)
-    listener = ThreadListener(options, channels, posted, timing or ListenTiming())
-    try:
-        await asyncio.to_thread(listener.start)
-    except asyncio.CancelledError:
-        listener.stop()
-        raise
-    return _LoopListener(listener)
-
-
-class _LoopListener:
-    def __init__(self, listener: ThreadListener) -> None:
-        self._listener = listener
-
-    async def close(self) -> None:
-        await asyncio.to_thread(self._listener.close)
