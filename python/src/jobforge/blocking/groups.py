@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..operations import jobs as job_calls
-from ..operations import operate
+from ..operations import limits, operate
 from ..words import BOUNDS, UNSET, Unset
 from .listing import List
 from .runner import Runner
@@ -88,15 +88,15 @@ class Gates(Group):
         until: datetime | None = None,
     ) -> ChangedGate:
         """Pauses a type, a tenant, or without either everything: no more jobs are claimed. Running jobs continue."""
-        return self._runner.run(operate.set_gate(type, tenant, paused=True, reason=reason, until=until))
+        return self._runner.run(limits.set_gate(type, tenant, paused=True, reason=reason, until=until))
 
     def resume(self, *, type: str | None = None, tenant: Tenant | None = None) -> ChangedGate:
         """Ends a pause. If nothing was paused, `was_paused` is False."""
-        return self._runner.run(operate.set_gate(type, tenant, paused=False))
+        return self._runner.run(limits.set_gate(type, tenant, paused=False))
 
     def list(self) -> list[Gate]:
         """What is paused now."""
-        return self._runner.run(operate.list_gates())
+        return self._runner.run(limits.list_gates())
 
 
 class Limits(Group):
@@ -121,19 +121,19 @@ class Limits(Group):
 
         `rate` jobs may start in each `per`, such as `1 minute`, and `burst` at once after a quiet time.
         """
-        return self._runner.run(operate.set_limit((type, tenant, key), max_running, rate, per, burst))
+        return self._runner.run(limits.set_limit((type, tenant, key), max_running, rate, per, burst))
 
     def get(self, *, type: str | None = None, tenant: Tenant | None = None, key: str | None = None) -> Limit | None:
         """The limit of exactly this scope; None if there is none."""
-        return self._runner.run(operate.get_limit((type, tenant, key)))
+        return self._runner.run(limits.get_limit((type, tenant, key)))
 
     def list(self) -> list[Limit]:
         """All limits."""
-        return self._runner.run(operate.list_limits())
+        return self._runner.run(limits.list_limits())
 
     def remove(self, *, type: str | None = None, tenant: Tenant | None = None, key: str | None = None) -> bool:
         """Removes a limit. The jobs that it held back can start. Returns False if there was no limit."""
-        return self._runner.run(operate.remove_limit((type, tenant, key)))
+        return self._runner.run(limits.remove_limit((type, tenant, key)))
 
 
 class Policies(Group):

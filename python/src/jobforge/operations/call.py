@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from ..words import UNSET
+
 T = TypeVar("T")
 
 
@@ -35,9 +37,14 @@ def ask(call: Call[T]) -> Steps[T]:
 
 
 def nothing(_: object) -> None:
-    """Reads a result that nobody needs."""
+    """Ignores a result."""
 
 
 def whole(value: T) -> T:
     """Reads a result as it is."""
     return value
+
+
+def given(value: Any, field: str, check: Any, *more: Any) -> Any:
+    """The value after its check; UNSET for an optional argument that was not given."""
+    return UNSET if value is None else check(value, field, *more)

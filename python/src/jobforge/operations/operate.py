@@ -1,4 +1,4 @@
-"""Calls of operators: gates, limits, policies, tenants, workers, types, usage, audit, connectors, maintenance."""
+"""Calls of operators: policies, tenants, workers, types, usage, audit, connectors, maintenance."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ from ..arguments import (
 )
 from ..operating import (
     AuditEntry,
-    ChangedGate,
-    Gate,
-    Limit,
     LiveCount,
     Policy,
     PolicyReset,
@@ -36,99 +33,12 @@ from ..retry import check_preset
 from ..rows import from_rows
 from ..suggest import check_known
 from ..words import BOUNDS, UNSET, AuditEntityType, Bounds, Dimension, UsagePeriod
-from .call import Call, Steps, ask, nothing, whole
+from .call import Call, Steps, ask, given, nothing, whole
 from .filters import checked_page_size
+from .limits import INTERVAL_BYTES
 from .listing import ReadPage, pages_by
 
-_INTERVAL_BYTES: Final = Bounds(1, 100)
 _ROLE_BYTES: Final = Bounds(1, 63)
-
-
-def _given(value: Any, field: str, check: Any, *more: Any) -> Any:
-    return UNSET if value is None else check(value, field, *more)
-
-
-def set_gate(
-    type: object, tenant: object, *, paused: bool, reason: str | None = None, until: datetime | None = None
-) -> Call[ChangedGate]:
-    """Pauses or resumes a type, a tenant, or without either everything."""
-    if type is not None and tenant is not None:
-        refuse("scope", "must be a type or a tenant, not both")
-    scope, key = "all", None
-    if type is not None:
-        scope, key = "type", check_type(type)
-    if tenant is not None:
-        scope, key = "tenant", check_tenant(tenant)
-    args = {
-        "p_scope": scope,
-        "p_key": key,
-        "p_paused": paused,
-        "p_reason": _given(reason, "reason", check_text, BOUNDS["reason_bytes"]),
-        "p_until": _given(until, "until", check_time),
-    }
-    return Call("jobforge_set_gate", args, ChangedGate.from_row)
-
-
-def list_gates() -> Call[list[Gate]]:
-    """What is paused now."""
-    return Call("jobforge_list_gates", {}, lambda rows: from_rows(Gate, rows))
-
-
-def _limit_scope(type: object, tenant: object, key: object) -> dict[str, object]:
-    if key is not None:
-        if type is not None or tenant is not None:
-            _refuse_limit_scope()
-        return {"p_scope": "key", "p_key": check_text(key, "key")}
-    type = type if type in (None, "*") else check_type(type)
-    tenant = tenant if tenant in (None, "*") else check_tenant(tenant)
-    if type is None:
-        return _refuse_limit_scope() if tenant is None else {"p_scope": "tenant", "p_key": tenant}
-    if tenant is None:
-        return {"p_scope": "type", "p_key": type}
-    if type != "*":
-        return {"p_scope": "type_tenant", "p_key": f"{type}:{tenant}"}
-    return {"p_scope": "type_tenant", "p_key": "*"} if tenant == "*" else _refuse_limit_scope()
-
-
-def _refuse_limit_scope() -> Any:
-    refuse(
-        "scope",
-        "must be type, tenant, type and tenant, or key",
-        'Use "*" for the default. The types of one tenant have no default: name the type, or limit the tenant.',
-    )
-
-
-def set_limit(
-    scope: Sequence[object], max_running: int | None, rate: int | None, per: str | None, burst: int | None
-) -> Call[Limit]:
-    """Sets a limit and replaces an earlier one."""
-    args = {
-        **_limit_scope(*scope),
-        "p_max_running": _given(max_running, "max_running", check_range, BOUNDS["max_running"]),
-        "p_rate": _given(rate, "rate", check_range, BOUNDS["rate"]),
-        "p_per": _given(per, "per", check_text, _INTERVAL_BYTES),
-        "p_burst": _given(burst, "burst", check_range, BOUNDS["rate"]),
-    }
-    return Call("jobforge_set_limit", args, Limit.from_row)
-
-
-def get_limit(scope: Sequence[object]) -> Call[Limit | None]:
-    """The limit of exactly this scope."""
-
-    def read(row: Mapping[str, Any] | None) -> Limit | None:
-        return None if row is None else Limit.from_row(row)
-
-    return Call("jobforge_get_limit", _limit_scope(*scope), read)
-
-
-def list_limits() -> Call[list[Limit]]:
-    """All limits."""
-    return Call("jobforge_list_limits", {}, lambda rows: from_rows(Limit, rows))
-
-
-def remove_limit(scope: Sequence[object]) -> Call[bool]:
-    """Removes a limit. Returns whether there was one."""
-    return Call("jobforge_remove_limit", _limit_scope(*scope), lambda row: bool(row["removed"]))
 
 
 def _policy_type(type: object) -> str:
@@ -270,13 +180,13 @@ def report_usage(
 ) -> Call[list[Usage]]:
     """What was used."""
     args = {
-        "p_tenant_id": _given(tenant, "tenant", check_tenant),
-        "p_from": _given(since, "since", check_time),
-        "p_to": _given(until, "until", check_time),
-        "p_bucket": _given(bucket, "bucket", check_one_of, UsagePeriod),
+        "p_tenant_id": given(tenant, "tenant", check_tenant),
+        "p_from": given(since, "since", check_time),
+        "p_to": given(until, "until", check_time),
+        "p_bucket": given(bucket, "bucket", check_one_of, UsagePeriod),
         "p_by": _dimensions(by),
         "p_types": UNSET if types is None else [check_type(each, f"types[{i}]") for i, each in enumerate(types)],
-        "p_timezone": _given(timezone, "timezone", check_text, _INTERVAL_BYTES),
+        "p_timezone": given(timezone, "timezone", check_text, INTERVAL_BYTES),
     }
     return Call("jobforge_report_usage", args, lambda rows: from_rows(Usage, rows))
 
@@ -284,9 +194,9 @@ def report_usage(
 def count_live(tenant: object, by: Sequence[Dimension] | None, cap: int | None) -> Call[list[LiveCount]]:
     """How many jobs are live now, and since when the oldest waits."""
     args = {
-        "p_tenant_id": _given(tenant, "tenant", check_tenant),
+        "p_tenant_id": given(tenant, "tenant", check_tenant),
         "p_by": _dimensions(by),
-        "p_cap": _given(cap, "cap", check_range, BOUNDS["live_cap"]),
+        "p_cap": given(cap, "cap", check_range, BOUNDS["live_cap"]),
     }
     return Call("jobforge_count_live", args, lambda rows: from_rows(LiveCount, rows))
 
@@ -303,7 +213,7 @@ def list_audit(tenant: object, page_size: int | None, filters: Mapping[str, Any]
             keys[name] = check_one_of(value, name, AuditEntityType)
         else:
             keys[name] = check_text(value, name)
-    tenant_id = _given(tenant, "tenant", check_tenant)
+    tenant_id = given(tenant, "tenant", check_tenant)
 
     def read(page: Mapping[str, object]) -> Call[Any]:
         return Call("jobforge_list_audit", {"p_tenant_id": tenant_id, "p_filters": {**keys, **page}}, whole)

@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
 from .base import AsyncTransacting, ListenEvents
 from .driver import ROLLBACK_WITHIN, PostgresOptions, closed, is_broken, rolled_back
-from .listen import ListenTiming, ThreadListener
+from .listen import listen_on_loop
 from .postgres import PostgresTransport
 from .sockets import has_input, shut_down
 from .statement import Statement, Statements, text_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from .base import AsyncListener, ListenState, Transport
+    from .base import AsyncListener, Transport
 
 T = TypeVar("T")
 AnyConnection = psycopg.AsyncConnection[Any]
@@ -49,7 +50,7 @@ _left: Final[set[asyncio.Task[Any]]] = set()
 
 
 def _leave(task: asyncio.Task[Any], lost: list[AnyConnection]) -> None:
-    """Nobody waits for the task any more. It ends soon, because its connection does."""
+    """The caller no longer waits for the task. It ends soon, because its connection does."""
     _left.add(task)
 
     def forget(ended: asyncio.Task[Any]) -> None:
@@ -66,7 +67,7 @@ def _leave(task: asyncio.Task[Any], lost: list[AnyConnection]) -> None:
 
 
 class AsyncConnections:
-    """A pool: at most so many connections, opened when they are needed and kept."""
+    """A pool of at most `max_connections`, opened when they are needed and kept."""
 
     def __init__(self, options: PostgresOptions) -> None:
         self._options = options
@@ -111,7 +112,7 @@ class AsyncConnections:
             self._idle.append(connection)
 
     async def close(self) -> None:
-        """Closes idle connections now, and the others when they come back."""
+        """Closes idle connections now, and the others when they are given back."""
         self._is_closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
@@ -241,7 +242,7 @@ class AsyncConnectionTransport:
 async def execute(connection: AnyConnection, statement: Statement) -> str | None:
     """Runs a call and returns its result."""
     try:
-        async with psycopg.AsyncRawCursor(connection, row_factory=psycopg.rows.tuple_row) as cursor:
+        async with psycopg.AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
             await cursor.execute(statement.text.encode(), statement.values, prepare=False)
             row = await cursor.fetchone()
     except psycopg.Error as error:
@@ -267,35 +268,3 @@ async def _rolls_back(connection: AnyConnection) -> bool:
     except JobForgeError:
         return False
     return True
-
-
-async def listen_on_loop(
-    options: PostgresOptions, channels: Sequence[str], events: ListenEvents, timing: ListenTiming | None = None
-) -> AsyncListener:
-    """A listener whose events are called on the running loop. It listens in a thread."""
-    loop = asyncio.get_running_loop()
-
-    def post(function: Any, *args: object) -> None:
-        if not loop.is_closed():
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(function, *args)
-
-    def on_state(state: ListenState, error: JobForgeError | None) -> None:
-        post(events.on_state, state, error)
-
-    posted = ListenEvents(lambda channel, payload: post(events.on_notification, channel, payload), on_state)
-    listener = ThreadListener(options, channels, posted, timing or ListenTiming())
-    try:
-        await asyncio.to_thread(listener.start)
-    except asyncio.CancelledError:
-        listener.stop()
-        raise
-    return _LoopListener(listener)
-
-
-class _LoopListener:
-    def __init__(self, listener: ThreadListener) -> None:
-        self._listener = listener
-
-    async def close(self) -> None:
-        await asyncio.to_thread(self._listener.close)

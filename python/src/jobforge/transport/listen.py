@@ -6,6 +6,7 @@ growing and jittered waits. Between `down` and `up`, notifications may have been
 
 from __future__ import annotations
 
+import asyncio
 import random
 import secrets
 import threading
@@ -18,12 +19,13 @@ import psycopg
 
 from ..error_mapping import from_driver_error
 from ..errors import ConnectionError, JobForgeError
+from .base import ListenEvents
 from .sockets import shut_down
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .base import ListenEvents
+    from .base import AsyncListener, ListenState
     from .driver import PostgresOptions
 
 _LONGEST_WAIT: Final = 10.0
@@ -145,6 +147,38 @@ class ThreadListener:
             connection.execute(b"select")
         finally:
             timer.cancel()
+
+
+async def listen_on_loop(
+    options: PostgresOptions, channels: Sequence[str], events: ListenEvents, timing: ListenTiming | None = None
+) -> AsyncListener:
+    """A listener whose events are called on the running loop. It listens in a thread."""
+    loop = asyncio.get_running_loop()
+
+    def post(function: Any, *args: object) -> None:
+        if not loop.is_closed():
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(function, *args)
+
+    def on_state(state: ListenState, error: JobForgeError | None) -> None:
+        post(events.on_state, state, error)
+
+    posted = ListenEvents(lambda channel, payload: post(events.on_notification, channel, payload), on_state)
+    listener = ThreadListener(options, channels, posted, timing or ListenTiming())
+    try:
+        await asyncio.to_thread(listener.start)
+    except asyncio.CancelledError:
+        listener.stop()
+        raise
+    return _LoopListener(listener)
+
+
+class _LoopListener:
+    def __init__(self, listener: ThreadListener) -> None:
+        self._listener = listener
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._listener.close)
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from .defaults import WORKER_TIMEOUT
 from .handlers import HandlerSource, handlers_of
+from .monitor import Monitor
 from .options import WorkerOptions
 from .reporting.hooks import Hooks, RunEnded, RunFailed, RunInfo, Trouble, TroubleOver
 from .reporting.log import JobLogFilter
@@ -9,6 +10,7 @@ from .reporting.meter import LATENCY_BINS, LatencyBin, Tally, WorkerMetrics
 from .reporting.sinks import Logger
 from .running.current import current_job
 from .running.middleware import Middleware, Next
+from .tick_app import TickWsgiApp, tick_app
 from .worker import TickSummary, Worker
 
 __all__ = [
@@ -20,12 +22,14 @@ __all__ = [
     "LatencyBin",
     "Logger",
     "Middleware",
+    "Monitor",
     "Next",
     "RunEnded",
     "RunFailed",
     "RunInfo",
     "Tally",
     "TickSummary",
+    "TickWsgiApp",
     "Trouble",
     "TroubleOver",
     "Worker",
@@ -33,4 +37,5 @@ __all__ = [
     "WorkerOptions",
     "current_job",
     "handlers_of",
+    "tick_app",
 ]

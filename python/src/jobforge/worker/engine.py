@@ -46,38 +46,12 @@ heartbeat to be notified. A timer or a notification signals the loop to claim ag
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import uuid
 from dataclasses import dataclass
-from math import inf
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..version import VERSION
-from .claiming.demand import Demand
-from .claiming.intake import Intake
-from .claiming.kernel import Kernel
-from .claiming.loop import Loop, LoopParts
-from .claiming.pace import Pace
-from .claiming.settlements import Settlements
-from .claiming.signal import LoopSignal
-from .executors.calls import Executors
-from .handled_type import HandledType
-from .presence.clock import DatabaseClock
-from .presence.definitions import Definitions
-from .presence.heartbeat import Heartbeat
-from .presence.idle import Idle
-from .presence.look_again import LookAgain
-from .presence.notifications import Notifications
-from .presence.outage import Outage
-from .presence.patience import Patience
-from .presence.watchdog import Watchdog
+from .parts import make_parts
 from .reporting.reporting import Reporting, make_reporting
-from .running.held_runs import HeldRuns
-from .running.overdue import Overdue
-from .running.policies import Policies
-from .running.runner import Runner, RunnerParts
-from .running.slots import Slots
 from .tasks import Tasks
 
 if TYPE_CHECKING:
@@ -105,7 +79,16 @@ class Engine:
         loop = asyncio.get_running_loop()
         self._tasks = Tasks(loop)
         self._reporting = make_reporting(settings, self._tasks)
-        self._parts = _make_parts(self, loop, transport, settings, mode)
+        ends = mode.process_ends
+        self._parts = make_parts(
+            loop,
+            transport,
+            settings,
+            reporting=self._reporting,
+            tasks=self._tasks,
+            budget=mode.budget,
+            process_ends=None if ends is None else partial(ends, self),
+        )
 
     @property
     def reporting(self) -> Reporting:
@@ -218,153 +201,3 @@ class Engine:
             await parts.notifications.close()
         await self._tasks.cancel()
         parts.kernel.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The parts that the engine itself uses."""
-
-    kernel: Kernel
-    held: HeldRuns
-    signal: LoopSignal
-    slots: Slots
-    runner: Runner
-    overdue: Overdue
-    heartbeat: Heartbeat
-    loop: Loop
-    definitions: Definitions | None
-    # A worker that runs until it is stopped is idle at times.
-    idle: Idle | None
-    notifications: Notifications | None
-    # A tick gives up on a database that fails.
-    patience: Patience | None
-
-
-def _make_parts(
-    engine: Engine,
-    event_loop: asyncio.AbstractEventLoop,
-    transport: AsyncTransport,
-    settings: Settings,
-    mode: EngineMode,
-) -> _Parts:
-    """Creates the parts of a worker, each after those that it works with."""
-    reporting, tasks = engine.reporting, engine.tasks
-    types = [
-        HandledType(handler, settings.max_per_type.get(handler.definition.type), settings.concurrency)
-        for handler in settings.handlers
-    ]
-    clock = DatabaseClock()
-    kernel = Kernel(transport, clock, types, worker_id=settings.id, tenant=settings.tenant)
-    outage = Outage(reporting.log, reporting.hooks)
-    held = HeldRuns()
-    is_tick = mode.budget is not None
-
-    signal = LoopSignal(event_loop, lambda: loop.turn())  # noqa: PLW0108 - the loop is made later
-    settlements = Settlements(held, reporting.report, reporting.log)
-    pace = Pace(types)
-    slots = Slots(settings.concurrency, types)
-    demand = Demand(slots, types, pace, batch_size=settings.batch_size, prefetch=settings.prefetch)
-    process_ends = mode.process_ends
-    runner = Runner(
-        event_loop,
-        RunnerParts(
-            kernel=kernel,
-            reporting=reporting,
-            held=held,
-            slots=slots,
-            demand=demand,
-            pace=pace,
-            settlements=settlements,
-            signal=signal,
-            executors=Executors(event_loop, clock),
-            middleware=settings.middleware,
-            abort_grace=settings.abort_grace,
-            process_ends=None if process_ends is None else lambda runs, error: process_ends(engine, runs, error),
-            waits_for_overruns=not is_tick,
-        ),
-    )
-    overdue = Overdue(event_loop, slots, runner)
-    policies = Policies(tasks, kernel, reporting.log, runner)
-    intake = Intake(
-        types, reporting=reporting, runner=runner, slots=slots, overdue=overdue, policies=policies, pace=pace
-    )
-    heartbeat = Heartbeat(
-        event_loop,
-        kernel=kernel,
-        outage=outage,
-        held=held,
-        meter=reporting.meter,
-        runner=runner,
-        watchdog=Watchdog(event_loop, reporting.log, runner.open_runs),
-        every=settings.heartbeat,
-        about=_about_worker(kernel.types, settings.concurrency),
-    )
-    idle = (
-        None
-        if is_tick
-        else Idle(event_loop, tasks, heartbeat=heartbeat, clock=clock, signal=signal, poll=settings.poll)
-    )
-    patience = Patience(event_loop, held) if is_tick else None
-    look_again = LookAgain(event_loop, signal) if is_tick else None
-    notifications = (
-        Notifications(tasks, kernel=kernel, outage=outage, signal=signal, idle=idle, heartbeat=heartbeat, held=held)
-        if idle is not None and settings.listen
-        else None
-    )
-    loop = Loop(
-        event_loop,
-        LoopParts(
-            kernel=kernel,
-            signal=signal,
-            demand=demand,
-            pace=pace,
-            meter=reporting.meter,
-            intake=intake,
-            runner=runner,
-            slots=slots,
-            settlements=settlements,
-            outage=outage,
-            tasks=tasks,
-            idle=idle,
-            look_again=look_again,
-            patience=patience,
-            batch_size=settings.batch_size,
-        ),
-        inf if mode.budget is None else mode.budget,
-    )
-    return _Parts(
-        kernel=kernel,
-        held=held,
-        signal=signal,
-        slots=slots,
-        runner=runner,
-        overdue=overdue,
-        heartbeat=heartbeat,
-        loop=loop,
-        definitions=_definitions(transport, settings, reporting.log, tasks) if settings.sync else None,
-        idle=idle,
-        notifications=notifications,
-        patience=patience,
-    )
-
-
-def _definitions(transport: AsyncTransport, settings: Settings, log: WorkerLog, tasks: Tasks) -> Definitions:
-    return Definitions(
-        transport,
-        log,
-        tasks,
-        definitions=[handler.definition for handler in settings.handlers],
-        app_version=settings.app_version,
-    )
-
-
-def _about_worker(types: Sequence[str], concurrency: int) -> dict[str, Any]:
-    """What every heartbeat says about the worker."""
-    return {
-        "instance": str(uuid.uuid4()),
-        "types": types,
-        "concurrency": concurrency,
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "version": f"python {VERSION}",
-    }

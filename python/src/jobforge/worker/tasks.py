@@ -1,4 +1,4 @@
-"""Tasks that run beside the rest of a worker. The event loop itself keeps no reference to its tasks."""
+"""Tasks that run next to the rest of a worker. The event loop itself keeps no reference to its tasks."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Kernel:
             return self._blocking
 
     def close(self) -> None:
-        """Drops what was opened beside the worker's transport."""
+        """Drops what was opened in addition to the worker's transport."""
         with self._lock:
             blocking, self._blocking = self._blocking, None
         if blocking is not None:

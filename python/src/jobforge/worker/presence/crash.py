@@ -109,7 +109,7 @@ def _call_of(context: dict[str, Any]) -> HandlerCall | None:
 
 
 def _on_exit() -> None:
-    """Nothing can be settled any more, but the log says what was lost."""
+    """Nothing can be settled at this point, but the log says what was lost."""
     for engine in _engines:
         runs = engine.open_runs()
         if runs and not _is_dying:

@@ -167,7 +167,7 @@ class RunLog:
 class JobLogFilter(logging.Filter):
     """Puts the fields of the run on every record of `logging` that is written inside a handler, by whichever library.
 
-    Add it to a handler of `logging`: `handler.addFilter(JobLogFilter())`. Outside of runs, the fields are None.
+    Add it to a handler of `logging`: `handler.addFilter(JobLogFilter())`. Outside of runs, the fields have no value.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

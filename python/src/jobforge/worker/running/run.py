@@ -111,10 +111,10 @@ class Run:
         return round(((self._ended_at or monotonic()) - self.started_at) * 1000)
 
     def abort(self, reason: JobAborted) -> bool:
-        """Notes the reason of an abort. Returns whether the handler must still be told.
+        """Notes the reason of an abort. Returns whether the handler must still be notified.
 
         A lost lease replaces any other reason, because writes are no longer possible. A handler that waits for the
-        abort is told by that.
+        abort is notified by that.
         """
         is_first = self.aborted is None
         if is_first or reason.kind == "lost":

@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ...definition import BatchItem
 from . import ending
-from .context import RunContext
+from .calling import Calling, ProcessEnds
 from .current import HandlerCall, enter_call
 from .deadlines import Deadlines
 from .ending import RELEASED, Outcome, Raised, Returned, no_outcome
-from .middleware import Middleware, call_through
 from .overruns import Overruns
 from .services import RunServices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ...context import JobContext
     from ...errors import JobAborted
     from ..claiming.demand import Demand
     from ..claiming.kernel import Kernel
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from ..handled_type import HandledType
     from ..reporting.reporting import Reporting
     from .held_runs import HeldRuns
+    from .middleware import Middleware
     from .run import Run
     from .slots import Slots
 
@@ -61,7 +60,7 @@ class RunnerParts:
     # The time that a handler may continue after it was aborted.
     abort_grace: float
     # Called when a handler called sys.exit(). Without it, that is an error like any other.
-    process_ends: Callable[[Sequence[Run], BaseException], None] | None
+    process_ends: ProcessEnds | None
     # Whether the schedule of a run that ignores its timeout waits for the handler. A tick ends before that.
     waits_for_overruns: bool
 
@@ -72,6 +71,7 @@ class Runner:
         self._parts = parts
         self._log = parts.reporting.log
         self.services = RunServices(loop, parts.kernel, self._log, self)
+        self._calling = Calling(parts.executors, parts.middleware, self.services, parts.process_ends)
         self._deadlines = Deadlines(loop)
         # The runs whose handler call takes a slot, with that call.
         self._open: dict[Run, HandlerCall] = {}
@@ -189,6 +189,7 @@ class Runner:
         """Calls the handler for one run, or for a batch of runs of one type."""
         now = monotonic()
         call = HandlerCall(runs, self._log)
+        call.begin = partial(self._begin_again, runs)
         for run in runs:
             self._open[run] = call
             run.start(now)
@@ -205,12 +206,22 @@ class Runner:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def _begin_again(self, runs: Sequence[Run]) -> None:
+        """The handler begins only now, because its process had to be started. Its time counts from here."""
+        now = monotonic()
+        for run in runs:
+            if run in self._open and run.aborted is None:
+                run.start(now)
+                self._limit_time(run, 0)
+
     def _announce(self, run: Run) -> None:
         reporting = self._parts.reporting
         if self._log.is_enabled("debug"):
             self._log.job("debug", run, None, "Job started")
         reporting.hooks.started(run)
-        self._limit_time(run, 0)
+        # The time of a handler in a process counts from when the process is ready.
+        if run.type.handler.run_in != "process":
+            self._limit_time(run, 0)
         reporting.spans.start(run)
 
     async def _call(self, call: HandlerCall) -> None:
@@ -218,12 +229,12 @@ class Runner:
         runs = call.runs
         try:
             enter_call(call)
-            items, called = self._items(call)
+            items, called = self._calling.items(call, self._end)
             if not called:
                 return
             self._parts.reporting.spans.activate(called[0])
-            outcomes = await self._outcomes(call, items)
-            if self._ends_process(called, outcomes):
+            outcomes = await self._calling.outcomes(call, items)
+            if self._calling.ends_process(called, outcomes):
                 return
             for place, run in enumerate(called):
                 self._returned(run, outcomes[place] if place < len(outcomes) else no_outcome(), len(runs))
@@ -234,48 +245,6 @@ class Runner:
             self._rescue(runs, error)
             if not isinstance(error, Exception):
                 raise
-
-    def _items(self, call: HandlerCall) -> tuple[list[BatchItem[Any]], list[Run]]:
-        """The checked payloads of the runs that can start. The others end here."""
-        items: list[BatchItem[Any]] = []
-        called: list[Run] = []
-        for run in call.runs:
-            if run.aborted is not None:
-                self._end(run, RELEASED)
-                continue
-            try:
-                input = run.type.handler.definition.input.load(run.job["payload"], "payload")
-            except Exception as error:  # noqa: BLE001 - a schema is the application's code
-                self._end(run, ending.refusal(error))
-                continue
-            context = cast("JobContext[Any]", RunContext(run, self.services))
-            call.contexts.append(context)
-            items.append(BatchItem(input, context))
-            called.append(run)
-        return items, called
-
-    async def _outcomes(self, call: HandlerCall, items: Sequence[BatchItem[Any]]) -> Sequence[Outcome]:
-        """What the handler returned or raised, for each item."""
-        handler = call.runs[0].type.handler
-        middleware = self._parts.middleware
-        if not middleware:
-            return await self._parts.executors.call(call, handler, items)
-
-        async def call_handler(passed: Sequence[BatchItem[Any]]) -> Sequence[Outcome]:
-            return await self._parts.executors.call(call, handler, passed)
-
-        return await call_through(middleware, call_handler, items)
-
-    def _ends_process(self, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> bool:
-        """Whether the handler called sys.exit(), and the process ends. Its runs end with the process."""
-        process_ends = self._parts.process_ends
-        if process_ends is None:
-            return False
-        for outcome in outcomes:
-            if isinstance(outcome, Raised) and isinstance(outcome.error, SystemExit | KeyboardInterrupt):
-                process_ends(runs, outcome.error)
-                return True
-        return False
 
     def _returned(self, run: Run, outcome: Outcome, jobs: int) -> None:
         """The handler has returned or raised. Nothing happens if the run was given up before."""
