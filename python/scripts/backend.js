@@ -1,0 +1,43 @@
+/**
+ * What the Python tests need from the other packages: one real Postgres with a migrated template, and HTTP servers on
+ * databases in it. Speaks JSON lines: first it writes the server's address, then it responds to each request in order.
+ * It ends with its input.
+ */
+import { createInterface } from "node:readline";
+import { createServer } from "@jobforge/server";
+import { startTestServer } from "@jobforge/testing";
+import { pino } from "pino";
+
+const secret = "the secret of the servers of the Python tests";
+const open = [];
+
+const server = await startTestServer({ version: process.env.JOBFORGE_TEST_POSTGRES === "15" ? 15 : 18 });
+reply({ url: server.url, template: server.template, secret });
+
+const lines = createInterface({ input: process.stdin });
+for await (const line of lines) {
+  try {
+    reply(await respond(JSON.parse(line)));
+  } catch (error) {
+    reply({ error: String(error) });
+  }
+}
+for (const each of open) await each.close().catch(() => undefined);
+await server.stop();
+
+/** `serve` starts an HTTP server for a database, `close` ends it. */
+async function respond({ serve, close }) {
+  if (serve !== undefined) {
+    const made = createServer({ database: serve, jwtSecret: secret, logger: pino({ level: "silent" }) });
+    const url = await made.listen({ port: 0 });
+    open.push({ url, close: () => made.close() });
+    return { url };
+  }
+  const index = open.findIndex((each) => each.url === close);
+  await open.splice(index, 1)[0]?.close();
+  return {};
+}
+
+function reply(message) {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}

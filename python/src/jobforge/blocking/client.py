@@ -1,0 +1,266 @@
+"""The calls of applications, over any transport. The calls of operators are in groups, such as `gates`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..arguments import check_timeout
+from ..definition import NewJob
+from ..errors import JobForgeError
+from ..operations import jobs as calls
+from ..operations.enqueue import Chunk, cut, enqueue, prepare_jobs
+from ..operations.prepare import definition_of, new_job, prepare_job
+from ..operations.sync import sync
+from ..words import UNSET
+from .groups import (
+    AllJobs,
+    AuditLog,
+    Connectors,
+    Gates,
+    Installation,
+    JobTypes,
+    Limits,
+    Policies,
+    Tenants,
+    UsageReports,
+    Workers,
+)
+from .handle import EnqueuedJob, JobHandle
+from .listing import List
+from .runner import Runner
+from .runs import Runs
+from .schedules import Schedules, TransactionSchedules
+from .wait import Wait
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from typing_extensions import Unpack
+
+    from ..arguments import Duration, Tenant
+    from ..definition import EnqueueOptions, JobDefinition, JobOptions
+    from ..operating import PolicySync, ScheduleSync
+    from ..operations.filters import JobFilters
+    from ..operations.prepare import PreparedJob
+    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobReason, RescheduleResult
+    from ..schedule import ScheduleDefinition
+    from ..signals import DoneSignals
+    from ..transport.base import Transport
+    from ..wake import Waker
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Client:
+    """What `JobForge`, `forge.on(…)` and `forge.within(…)` have in common."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        signals: DoneSignals,
+        *,
+        waker: Waker | None = None,
+        root: Client | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """`waker` is None in a transaction: its commit sends the notification. `root` is the client of handles."""
+        self.transport = transport
+        """The way to the kernel, for functions that have no method here."""
+        self._runner = runner = Runner(transport, timeout)
+        self._signals = signals
+        self._waker = waker
+        self._root = root
+        self.schedules = Schedules(runner)
+        self.runs = Runs(runner)
+        self.jobs = AllJobs(runner)
+        self.gates = Gates(runner)
+        self.limits = Limits(runner)
+        self.policies = Policies(runner)
+        self.tenants = Tenants(runner)
+        self.workers = Workers(runner)
+        self.types = JobTypes(runner)
+        self.usage = UsageReports(runner)
+        self.audit = AuditLog(runner)
+        self.connectors = Connectors(runner)
+        self.installation = Installation(runner)
+
+    @overload
+    def enqueue(
+        self, job: NewJob[Out], *, tenant: Tenant | None = None, **options: Unpack[JobOptions]
+    ) -> EnqueuedJob[Out]: ...
+
+    @overload
+    def enqueue(
+        self, job: JobDefinition[In, Out], input: In, *, tenant: Tenant, **options: Unpack[JobOptions]
+    ) -> EnqueuedJob[Out]: ...
+
+    def enqueue(
+        self, job: Any, input: Any = UNSET, *, tenant: Tenant | None = None, **options: Unpack[JobOptions]
+    ) -> EnqueuedJob[Any]:
+        """Enqueues one job and returns a handle with its outcome. The definition's schema checks the input first.
+
+        The outcome is `created`, `existing` (another job has the key and is returned unchanged) or `replaced` (that
+        job was changed).
+        """
+        prepared = prepare_job(new_job(job, input), {**options, "tenant": tenant})
+        definition = prepared.definition
+        leads = self._waker is None or self._waker.leads(definition.type)
+        found = self._runner.run(enqueue(prepared, notify=leads))
+        if self._waker is not None and not leads:
+            is_later = "run_at" in prepared.keys or "delay_ms" in prepared.keys
+            self._waker.follow(definition.type, found.run_at if is_later else None)
+        root = self._root or self
+        return EnqueuedJob(root, definition, found.id, prepared.tenant, found.outcome, found.job)
+
+    def enqueue_many(self, jobs: Sequence[NewJob[Out]], **shared: Unpack[EnqueueOptions]) -> list[EnqueuedJob[Out]]:
+        """Enqueues any number of jobs, of one or several definitions and tenants. Returns a handle for each, in order.
+
+        `shared` are the options of jobs that do not set their own. All jobs are checked before the first is sent, and
+        the error names the job, such as `jobs[3].payload`. Over Postgres, all jobs are enqueued or none. Over HTTP,
+        more than 5,000 jobs or 7 MiB are several commits, so give the jobs idempotency keys to be able to repeat the
+        call.
+        """
+        prepared = prepare_jobs(jobs, shared)
+        found = self._enqueue_all(prepared, partial=False)
+        return [each for each in found if each is not None]
+
+    def enqueue_fitting(
+        self, jobs: Sequence[NewJob[Out]], **shared: Unpack[EnqueueOptions]
+    ) -> list[EnqueuedJob[Out] | None]:
+        """Enqueues as many of the jobs as the quotas of their tenants allow, in order; None for a rejected job.
+
+        Otherwise it is like `enqueue_many`, which enqueues all jobs or none.
+        """
+        return self._enqueue_all(prepare_jobs(jobs, shared), partial=True)
+
+    def _enqueue_all(self, prepared: Sequence[PreparedJob], *, partial: bool) -> list[EnqueuedJob[Any] | None]:
+        chunks = cut(prepared)
+        rows: list[dict[str, Any]] = [{}] * len(prepared)
+        if len(chunks) > 1 and self.transport.can_transact:
+            with self.transport.transaction() as inside:
+                runner = Runner(inside.transport, self._runner.timeout)
+                for chunk in chunks:
+                    _send(runner, chunk, rows, partial=partial)
+        else:
+            for chunk in chunks:
+                _send(self._runner, chunk, rows, partial=partial)
+        root = self._root or self
+        return [
+            None
+            if row["outcome"] == "rejected"
+            else EnqueuedJob(root, job.definition, row["id"], job.tenant, row["outcome"])
+            for row, job in zip(rows, prepared, strict=True)
+        ]
+
+    def handle(self, id: str, *, tenant: Tenant, job: JobDefinition[Any, Out] | None = None) -> JobHandle[Out]:
+        """A handle for a known job id. It makes no call."""
+        names = calls.reference(id, tenant)
+        return JobHandle(self._root or self, job, str(names["p_job_id"]), str(names["p_tenant_id"]))
+
+    def get(self, id: str, *, tenant: Tenant, job: Any = None) -> Job | None:
+        """The job as it is now; None if the tenant has no job with this id."""
+        return self._runner.run(calls.get(id, tenant, job))
+
+    def list(
+        self, *, tenant: Tenant, job: Any = None, page_size: int | None = None, **filters: Unpack[JobFilters]
+    ) -> List[Job]:
+        """The jobs of a tenant, newest first: as a stream, or page by page. `job` is a definition, or several."""
+        return List(self._runner, calls.list_jobs(tenant, job, page_size, filters))
+
+    def result(self, id: str, *, tenant: Tenant, job: Any = None, timeout: Duration | None = None) -> Any:
+        """Waits until a job has finished and returns its output. See `JobHandle.result`."""
+        definition = None if job is None else definition_of(job)
+        # Not in the transaction: no worker sees the job before the commit.
+        transport = (self._root or self).transport
+        args = calls.reference(id, tenant)
+        return Wait(transport, self._signals, args, definition, check_timeout(timeout)).result()
+
+    def attempts(self, id: str, *, tenant: Tenant) -> builtins.list[JobAttempt]:
+        """The attempts of a job, the first one first."""
+        return self._runner.do(calls.attempts(id, tenant))
+
+    def explain(self, id: str, *, tenant: Tenant) -> builtins.list[JobReason] | None:
+        """Why a job is not running now, or how it finished; None if there is no such job.
+
+        Reasons come in the order in which to remove them.
+        """
+        return self._runner.run(calls.explain(id, tenant))
+
+    def cancel(self, id: str, *, tenant: Tenant) -> CancelResult:
+        """Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends."""
+        return self._runner.run(calls.cancel(id, tenant))
+
+    def cancel_many(self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]) -> BulkResult:
+        """Cancels the jobs that match the filters. At least one filter is required; `limit` is 1000 per call."""
+        return self._runner.run(calls.change_many("cancel", tenant, limit, filters))
+
+    def reschedule(
+        self, id: str, *, tenant: Tenant, run_at: datetime | None = None, max_attempts: int | None = None
+    ) -> RescheduleResult:
+        """Runs a queued, failed or dead job now or at another time.
+
+        A failed or dead job gets a new budget of executions. For a queued job, `max_attempts` is its new total.
+        """
+        return self._runner.run(calls.reschedule(id, tenant, run_at, max_attempts))
+
+    def reschedule_many(self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]) -> BulkResult:
+        """Runs the queued, failed and dead jobs that match the filters now."""
+        return self._runner.run(calls.change_many("reschedule", tenant, limit, filters))
+
+    def update(
+        self,
+        id: str,
+        *,
+        tenant: Tenant,
+        job: Any = None,
+        payload: Any = UNSET,
+        priority: int | None = None,
+        tags: Sequence[str] | None = None,
+        run_at: datetime | None = None,
+    ) -> Job:
+        """Changes a queued job. If a definition is given, its schema checks the new payload."""
+        changes: Mapping[str, Any] = {"payload": payload, "priority": priority, "tags": tags, "run_at": run_at}
+        return self._runner.run(calls.update(id, tenant, job, changes))
+
+    def sync(
+        self,
+        definitions: Sequence[JobDefinition[Any, Any] | ScheduleDefinition | Any],
+        *,
+        app: str | None = None,
+        app_version: str | None = None,
+        tenant: Tenant | None = None,
+        dry_run: bool = False,
+        force: bool = False,
+    ) -> builtins.list[PolicySync | ScheduleSync]:
+        """Brings the database in line with definitions.
+
+        For jobs it writes the policies: retries, timeout, lease, audit action, retention. With `app` it also creates
+        and changes the declared schedules, and disables those that the application declared before and no longer
+        declares. It writes only differences and returns them, policies first. Settings that operators have set by hand
+        stay until the definition itself changes, and an older `app_version` changes nothing, unless `force` is true.
+        """
+        return self._runner.do(
+            sync(definitions, app=app, app_version=app_version, tenant=tenant, dry_run=dry_run, force=force)
+        )
+
+
+class TransactionClient(Client):
+    """A client whose calls run in the transaction of the caller."""
+
+    schedules: TransactionSchedules
+
+    def __init__(self, transport: Transport, signals: DoneSignals, root: Client) -> None:
+        super().__init__(transport, signals, root=root)
+        self.schedules = TransactionSchedules(self._runner)
+
+
+def _send(runner: Runner, chunk: Chunk, rows: list[dict[str, Any]], *, partial: bool) -> None:
+    try:
+        found = runner.run(chunk.call(partial=partial))
+    except JobForgeError as error:
+        raise chunk.renumber(error) from error.__cause__
+    for place, row in zip(chunk.places, found, strict=True):
+        rows[place] = row

@@ -1,0 +1,107 @@
+"""The client that an application creates: over Postgres or HTTP, with the transactions of the application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from ..arguments import check_timeout
+from ..connect import ForgeOptions, transport_of
+from ..settings import Settings
+from ..signals import DoneSignals
+from ..transport.foreign import foreign_transport
+from ..transport.statement import Placeholder, Statements
+from ..wake import Waker
+from ..words import DEFAULT_TIMEOUT
+from .client import Client, TransactionClient
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from ..arguments import Duration
+    from ..transport.base import Transport
+    from ..transport.driver import PoolMode
+    from ..transport.http import Token
+
+
+class JobForge(Client):
+    """The client. Create one per process and close it at the end: `with JobForge(…) as forge`.
+
+    The first call opens the connections.
+    """
+
+    def __init__(
+        self,
+        database: str | None = None,
+        *,
+        url: str | None = None,
+        token: Token | None = None,
+        api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        schema: str = "public",
+        timeout: Duration | None = DEFAULT_TIMEOUT,
+        pool_mode: PoolMode = "session",
+        max_connections: int = 10,
+        name_tenant: bool = True,
+        transport: Transport | None = None,
+    ) -> None:
+        """Over Postgres with `database`, a URL; over HTTP with `url` and `token`.
+
+        - `token`: a JWT or a key of the server, or a function that returns one.
+        - `api_key`: sent as the header `apikey`, which Supabase requires.
+        - `schema`: the API schema that was chosen at migration.
+        - `timeout`: how long a call may take, in seconds. None: no limit.
+        - `pool_mode`: `transaction` for a pooler in transaction mode; waiting uses polling only then.
+        - `name_tenant`: False leaves the setting `app.tenant_id` alone.
+        """
+        self._options = ForgeOptions(
+            database=database,
+            url=url,
+            token=token,
+            api_key=api_key,
+            headers=headers or {},
+            schema=schema,
+            timeout=check_timeout(timeout),
+            pool_mode=pool_mode,
+            max_connections=max_connections,
+            name_tenant=name_tenant,
+        )
+        made = transport or transport_of(self._options)
+        super().__init__(made, DoneSignals(made), waker=Waker(made))
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """The client that the environment describes: DATABASE_URL, or JOBFORGE_URL and JOBFORGE_TOKEN."""
+        return cls(**Settings.from_env(environment).arguments())
+
+    def on(self, connection: Any) -> TransactionClient:
+        """A client whose calls run in your transaction: they are committed or rolled back with it.
+
+        `connection` is one of the libraries in the guide about transactions. Handles from this client work outside the
+        transaction, after its commit.
+        """
+
+        def statements(write: Placeholder) -> Statements:
+            return Statements(self._options.schema, name_tenant=self._options.name_tenant, write=write)
+
+        return TransactionClient(foreign_transport(connection, statements), self._signals, self)
+
+    def within(self, timeout: Duration) -> Client:
+        """The same client, except that each of its calls gives up after so many seconds."""
+        limit = check_timeout(timeout)
+        return Client(self.transport, self._signals, waker=self._waker, root=self, timeout=limit)
+
+    def close(self) -> None:
+        """Closes what this client opened."""
+        if self._waker is not None:
+            self._waker.flush()
+        self._signals.close()
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,43 @@
+"""One call of the kernel, and steps of several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A function of the API, its arguments, and how its result is read."""
+
+    name: str
+    args: Mapping[str, object]
+    read: Callable[[Any], T]
+    """Gets the result as JSON values; None for no result."""
+
+    def result(self, text: str | None) -> T:
+        """Reads what a transport has returned."""
+        return self.read(None if text is None else json.loads(text))
+
+
+Steps: TypeAlias = Generator[Call[Any], Any, T]
+"""Several calls, one after the other. The client sends back the result of each."""
+
+
+def ask(call: Call[T]) -> Steps[T]:
+    """One step: `result = yield from ask(call)`."""
+    result: T = yield call
+    return result
+
+
+def nothing(_: object) -> None:
+    """Reads a result that nobody needs."""
+
+
+def whole(value: T) -> T:
+    """Reads a result as it is."""
+    return value

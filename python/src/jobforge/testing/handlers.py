@@ -1,0 +1,224 @@
+"""Calls a handler without a database, with a context that records what the handler does."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import uuid
+from collections.abc import Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from ..definition import JobDefinition, JobHandler
+from ..errors import InvalidArgumentError, JobAborted
+from ..function_job import FunctionJob
+from ..losses import json_form
+from ..operations.prepare import check_payload, new_job, prepare_job
+from ..words import GLOBAL_TENANT, UNSET
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from typing_extensions import Unpack
+
+    from ..arguments import Duration
+    from ..context import JobContext
+    from ..definition import JobOptions
+    from ..records import RunSchedule
+
+How = Literal["succeeded", "deferred", "failed", "retried"]
+
+
+class _Over(Exception):  # noqa: N818 - it leaves the handler, and nothing else
+    """`defer()`, `fail()` and `retry_after()` end the handler with this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A job that the handler has enqueued."""
+
+    job: JobDefinition[Any, Any]
+    input: Any
+    options: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class HandlerCall:
+    """What a handler did."""
+
+    how: How = "succeeded"
+    result: Any = None
+    """What the handler returned, checked by the output of its definition."""
+    when: Any = None
+    """The argument of `defer()` or `retry_after()`."""
+    message: str | None = None
+    """The message of `fail()` or `retry_after()`."""
+    details: Mapping[str, object] | None = None
+    progress: list[Any] = field(default_factory=list)
+    enqueued: list[Child] = field(default_factory=list)
+    cost_cents: int = 0
+    next_run: Any = None
+    log: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
+    """Level, message and fields of each line."""
+
+
+def call_handler(
+    handler: JobHandler[Any, Any] | FunctionJob[..., Any],
+    input: Any = UNSET,
+    *,
+    resources: Any = None,
+    tenant: str = GLOBAL_TENANT,
+    attempt: int = 1,
+    max_attempts: int = 5,
+    last_progress: Any = None,
+    connection: Any = None,
+    schedule: RunSchedule | None = None,
+) -> HandlerCall:
+    """Calls a handler with an input, which its definition checks first, and returns what it did.
+
+    An exception of the handler is raised here. `connection` is what `job.transaction()` yields.
+    """
+    bound = handler.handler if isinstance(handler, FunctionJob) else handler
+    if not isinstance(bound, JobHandler) or bound.is_batch:
+        raise InvalidArgumentError("Invalid argument: handler must be a handler of single jobs", field="handler")
+    _, checked = check_payload(bound.definition, {} if input is UNSET else input, "payload")
+    call = HandlerCall()
+    context = RecordingContext(call, bound.definition.type, resources, connection)
+    context.tenant, context.attempt, context.max_attempts = tenant, attempt, max_attempts
+    context.last_progress, context.schedule = last_progress, schedule
+    try:
+        returned = bound.function(checked, context)
+        result = _awaited(returned) if inspect.isawaitable(returned) else returned
+    except _Over:
+        return call
+    if call.how == "succeeded":
+        definition = bound.definition
+        form = definition.output.dump(result, "output")
+        call.result = result if form is None else definition.output.load(form, "output")
+    return call
+
+
+def _awaited(work: Any) -> Any:
+    """Runs a coroutine: on a loop of its own, in a thread of its own if this thread has one already."""
+
+    async def whole() -> Any:
+        return await work
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(whole())
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.append((asyncio.run(whole()), None))
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
+
+
+class RecordingContext:
+    """A `JobContext` that writes down what the handler asks for."""
+
+    def __init__(self, call: HandlerCall, type: str, resources: Any, connection: Any) -> None:
+        self._call = call
+        self._connection = connection
+        self.id = str(uuid.uuid4())
+        self.type = type
+        self.tenant = GLOBAL_TENANT
+        self.attempt = 1
+        self.max_attempts = 5
+        self.trace_id = uuid.uuid4().hex
+        self.traceparent = f"00-{self.trace_id}-{uuid.uuid4().hex[:16]}-01"
+        self.subject: str | None = None
+        self.tags: tuple[str, ...] = ()
+        self.run_at = self.created_at = datetime.now(UTC)
+        self.scheduled_for: datetime | None = None
+        self.schedule: RunSchedule | None = None
+        self.resources = resources
+        self.log = _RecordingLog(call)
+        self.last_progress: Any = None
+        self.abort_reason: JobAborted | None = None
+
+    def raise_if_aborted(self) -> None:
+        if self.abort_reason is not None:
+            raise self.abort_reason
+
+    async def wait_aborted(self) -> JobAborted:
+        """Never returns, unless the test has set `abort_reason` before."""
+        if self.abort_reason is None:
+            await asyncio.Event().wait()
+        assert self.abort_reason is not None  # noqa: S101 - narrows the type
+        return self.abort_reason
+
+    async def progress(self, value: object) -> None:
+        self.progress_sync(value)
+
+    def progress_sync(self, value: object) -> None:
+        self.last_progress = json_form(value, "progress")
+        self._call.progress.append(self.last_progress)
+
+    def defer(self, when: Duration | datetime, *, counts: bool = True) -> NoReturn:
+        del counts
+        self._call.how, self._call.when = "deferred", when
+        raise _Over
+
+    def fail(self, message: str, details: Mapping[str, object] | None = None) -> NoReturn:
+        self._call.how, self._call.message, self._call.details = "failed", message, details
+        raise _Over
+
+    def retry_after(self, when: Duration | datetime, message: str | None = None) -> NoReturn:
+        self._call.how, self._call.when, self._call.message = "retried", when, message
+        raise _Over
+
+    def next_run(self, when: Duration | datetime) -> None:
+        self._call.next_run = when
+
+    def cost(self, cents: int) -> None:
+        self._call.cost_cents += cents
+
+    def enqueue(self, job: Any, input: Any = None, **options: Unpack[JobOptions]) -> None:
+        new = new_job(job, UNSET if input is None else input)
+        prepare_job(new, {**options, "tenant": self.tenant})
+        self._call.enqueued.append(Child(new.definition, new.input, {**options, **new.options}))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        yield self._connection
+
+    @contextmanager
+    def transaction_sync(self) -> Iterator[Any]:
+        yield self._connection
+
+
+class _RecordingLog:
+    def __init__(self, call: HandlerCall) -> None:
+        self._call = call
+
+    def debug(self, message: str, **fields: object) -> None:
+        self._call.log.append(("debug", message, fields))
+
+    def info(self, message: str, **fields: object) -> None:
+        self._call.log.append(("info", message, fields))
+
+    def warning(self, message: str, **fields: object) -> None:
+        self._call.log.append(("warning", message, fields))
+
+    def error(self, message: str, **fields: object) -> None:
+        self._call.log.append(("error", message, fields))
+
+
+def _is_a_context(made: RecordingContext) -> JobContext[Any]:
+    """The type checker compares the two here."""
+    return made

@@ -1,0 +1,1 @@
+"""Claims jobs and settles runs: the calls to the database."""

@@ -1,0 +1,1 @@
+"""Keeps the worker known to the database, and awake when jobs are due."""

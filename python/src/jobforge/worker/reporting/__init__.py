@@ -1,0 +1,1 @@
+"""Reports what the worker does: logs, hooks, metrics and spans."""

@@ -1,0 +1,1 @@
+"""Runs claimed jobs: from a slot to the end that is settled."""

@@ -1,0 +1,106 @@
+"""What the contexts of runs need from their worker, on the event loop and in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from threading import BoundedSemaphore, Lock, get_ident
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ...errors import JobForgeError
+from ..defaults import RESERVED_CONNECTIONS
+from ..errors import is_not_held
+from .transaction import run_transaction, run_transaction_sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..claiming.kernel import Kernel
+    from ..claiming.protocol import SettleResponse
+    from ..presence.clock import DatabaseClock
+    from ..reporting.log import WorkerLog
+    from .context import RunContext
+    from .run import Run
+    from .runner import Runner
+
+T = TypeVar("T")
+
+# How often a thread that waits for a connection checks whether its run was aborted.
+_CHECK_EVERY: Final = 0.1
+
+
+class RunServices:
+    def __init__(self, loop: asyncio.AbstractEventLoop, kernel: Kernel, log: WorkerLog, runner: Runner) -> None:
+        """Must be made on the thread of the event loop."""
+        self.kernel = kernel
+        self.log: WorkerLog = log
+        self.clock: DatabaseClock = kernel.clock
+        # What the worker's lifespan has yielded.
+        self.resources: Any = None
+        self._loop = loop
+        self._loop_thread = get_ident()
+        self._runner = runner
+        self._lock = Lock()
+        self._connections: BoundedSemaphore | None = None
+
+    async def progress(self, run: Run, value: object) -> None:
+        try:
+            is_canceled = await self.kernel.progress(run, value)
+        except JobForgeError as error:
+            if is_not_held(error):
+                self._runner.lost(run)
+            raise
+        if is_canceled:
+            self._runner.cancel(run)
+
+    def progress_sync(self, run: Run, value: object) -> None:
+        if get_ident() == self._loop_thread:
+            raise RuntimeError("progress_sync() would block the event loop: use await job.progress(value)")
+        asyncio.run_coroutine_threadsafe(self.progress(run, value), self._loop).result()
+
+    def transaction(self, context: RunContext) -> AbstractAsyncContextManager[Any]:
+        return run_transaction(self, context)
+
+    def transaction_sync(self, context: RunContext) -> AbstractContextManager[Any]:
+        return run_transaction_sync(self, context)
+
+    def settled(self, run: Run, response: SettleResponse) -> None:
+        """The run's end was committed together with the handler's writes."""
+        self._runner.settled(run, response)
+
+    def rolled_back(self, run: Run, *, has_begun: bool, is_lost: bool) -> None:
+        """The transaction that should have ended the run was rolled back, or its fate is unknown."""
+        if has_begun:
+            run.continue_running()
+        if is_lost:
+            self._runner.lost(run)
+
+    def on_loop(self, work: Callable[[], T]) -> T:
+        """Does something on the event loop, and waits for it."""
+        if get_ident() == self._loop_thread:
+            return work()
+
+        async def there() -> T:
+            return work()
+
+        return asyncio.run_coroutine_threadsafe(there(), self._loop).result()
+
+    @contextmanager
+    def thread_connection(self, run: Run) -> Iterator[None]:
+        """One of the connections that transactions in threads may take. Waits for it until the run is aborted."""
+        connections = self._thread_connections()
+        while not connections.acquire(timeout=_CHECK_EVERY):
+            if run.aborted is not None:
+                raise run.aborted
+        try:
+            yield
+        finally:
+            connections.release()
+
+    def _thread_connections(self) -> BoundedSemaphore:
+        with self._lock:
+            if self._connections is None:
+                most = self.kernel.blocking().max_connections
+                # Nothing else takes connections of this transport, but a server has few.
+                self._connections = BoundedSemaphore(1_000 if most is None else max(1, most - RESERVED_CONNECTIONS))
+            return self._connections
