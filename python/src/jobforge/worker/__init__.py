@@ -2,6 +2,7 @@
 
 from .defaults import WORKER_TIMEOUT
 from .handlers import HandlerSource, handlers_of
+from .monitor import Monitor
 from .options import WorkerOptions
 from .reporting.hooks import Hooks, RunEnded, RunFailed, RunInfo, Trouble, TroubleOver
 from .reporting.log import JobLogFilter
@@ -9,6 +10,7 @@ from .reporting.meter import LATENCY_BINS, LatencyBin, Tally, WorkerMetrics
 from .reporting.sinks import Logger
 from .running.current import current_job
 from .running.middleware import Middleware, Next
+from .tick_app import tick_app, tick_wsgi_app
 from .worker import TickSummary, Worker
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "LatencyBin",
     "Logger",
     "Middleware",
+    "Monitor",
     "Next",
     "RunEnded",
     "RunFailed",
@@ -33,4 +36,6 @@ __all__ = [
     "WorkerOptions",
     "current_job",
     "handlers_of",
+    "tick_app",
+    "tick_wsgi_app",
 ]

@@ -1,0 +1,176 @@
+"""`jobforge-py worker app.tasks`: runs the handlers of modules until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from ..aio.forge import AsyncJobForge
+from ..worker.monitor import Monitor
+from ..worker.worker import Worker
+from .handlers import load_handlers
+from .processes import CHILD, RENEW, Supervisor
+from .watch import CHANGED, until_changed
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+# How often a worker looks whether it has run enough jobs or uses too much memory.
+_LOOK_EVERY: Final = 0.2
+# The time that running jobs get when a file has changed.
+_CHANGED_GRACE: Final = 1.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to a parser. `args.func(args)` runs it and returns the exit code."""
+    parser = subparsers.add_parser(
+        "worker",
+        help="run the handlers of modules until stopped",
+        description="Runs every handler of the modules. After SIGTERM or Ctrl-C, running jobs may finish; a second"
+        " signal stops at once. Logs are JSON lines, or readable text in a terminal.",
+    )
+    add_handler_arguments(parser)
+    parser.add_argument("--grace", type=float, metavar="SECONDS", help="how long running jobs may continue (30)")
+    parser.add_argument("--no-listen", action="store_true", help="only poll, for poolers in transaction mode")
+    parser.add_argument("--watch", action="store_true", help="restart when a loaded module changes")
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="run this many worker processes (1)")
+    parser.add_argument("--max-jobs", type=int, metavar="N", help="replace the process after this many jobs")
+    parser.add_argument("--max-memory", type=int, metavar="MIB", help="replace the process when it uses more memory")
+    parser.add_argument("--metrics-port", type=int, metavar="PORT", help="serve /healthz, /readyz and /metrics")
+    parser.add_argument("--metrics-host", default="127.0.0.1", metavar="ADDRESS", help="for --metrics-port (127.0.0.1)")
+    parser.set_defaults(func=run)
+
+
+def add_handler_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that `worker` and `tick` share."""
+    parser.add_argument("modules", nargs="+", metavar="MODULE", help="a module with handlers, such as app.tasks")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="the number of handlers that run at once (10)")
+    parser.add_argument("--types", metavar="TYPES", help="run only these types, separated by commas")
+    parser.add_argument("--tenant", metavar="ID", help="run only the jobs of this tenant")
+    parser.add_argument("--id", metavar="NAME", help="the worker's name (host, process and a random part)")
+    parser.add_argument("--no-sync", action="store_true", help="do not write the definitions to the policies")
+    parser.add_argument("--app-version", metavar="VERSION", help="the version of the application")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    if (args.watch or args.processes > 1) and CHILD not in os.environ:
+        arguments = ["worker", *_arguments(args)]
+        return Supervisor(arguments, processes=args.processes, watches=args.watch).run()
+    return run_on_loop(lambda: _work(args))
+
+
+def run_on_loop(work: Callable[[], Any]) -> int:
+    """Runs a coroutine function. psycopg needs an event loop with selectors, which Windows does not choose itself."""
+    factory = asyncio.SelectorEventLoop if sys.platform == "win32" else None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        code: int = runner.run(work())
+        return code
+
+
+def worker_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a worker that both commands have. Those that were not given are left out."""
+    given = {
+        "handlers": load_handlers(args.modules, args.types.split(",") if args.types else None),
+        "concurrency": args.concurrency,
+        "tenant": args.tenant,
+        "id": args.id,
+        "app_version": args.app_version,
+        "sync": not args.no_sync,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+async def _work(args: argparse.Namespace) -> int:
+    try:
+        options = worker_options(args)
+    except Exception:
+        if CHILD not in os.environ:
+            raise
+        # The process that watches reports it, and waits for a change.
+        traceback.print_exc()
+        return 1
+    if args.grace is not None:
+        options["grace"] = args.grace
+    async with AsyncJobForge.from_env() as forge:
+        # A wrong address or a database without JobForge fails at once. Later the worker waits for the database.
+        await forge.transport.call("jobforge_get_policy", {"p_type": "*"}, timeout=10)
+        worker = Worker(forge, listen=not args.no_listen, **options)
+        with ExitStack() as stack:
+            if args.metrics_port is not None:
+                monitor = stack.enter_context(Monitor(worker, port=args.metrics_port, host=args.metrics_host))
+                sys.stderr.write(f"Health and metrics: {monitor.url}\n")
+            return await _until_end(worker, args)
+
+
+async def _until_end(worker: Worker, args: argparse.Namespace) -> int:
+    """Works until a signal comes, until a file has changed, or until the process should be replaced."""
+    loop = asyncio.get_running_loop()
+    reasons: dict[asyncio.Task[Any], int] = {}
+    if args.watch:
+        reasons[loop.create_task(_stop_when(worker, until_changed(), _CHANGED_GRACE))] = CHANGED
+    if args.max_jobs is not None or args.max_memory is not None:
+        spent = _until_spent(worker, args.max_jobs, args.max_memory)
+        reasons[loop.create_task(_stop_when(worker, spent, args.grace))] = RENEW
+    try:
+        await worker.run()
+    finally:
+        for task in reasons:
+            task.cancel()
+    for task, code in reasons.items():
+        if task.done() and not task.cancelled():
+            return code if CHILD in os.environ else 0
+    return 0
+
+
+async def _stop_when(worker: Worker, happens: Any, grace: float | None) -> None:
+    await happens
+    await asyncio.shield(asyncio.ensure_future(worker.stop(grace=grace)))
+
+
+async def _until_spent(worker: Worker, max_jobs: int | None, max_memory: int | None) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        if max_jobs is not None and worker.metrics().runs.claimed >= max_jobs:
+            return
+        if max_memory is not None and _memory_used() > max_memory:
+            return
+
+
+def _memory_used() -> float:
+    """The most memory that the process has used, in MiB."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / 1024 / 1024 if sys.platform == "darwin" else used / 1024
+
+
+def _arguments(args: argparse.Namespace) -> Sequence[str]:
+    """The arguments for a child: all but --processes."""
+    values = {
+        "--concurrency": args.concurrency,
+        "--types": args.types,
+        "--tenant": args.tenant,
+        "--app-version": args.app_version,
+        "--grace": args.grace,
+        "--max-jobs": args.max_jobs,
+        "--max-memory": args.max_memory,
+    }
+    flags = {"--no-sync": args.no_sync, "--no-listen": args.no_listen, "--watch": args.watch}
+    found = list(args.modules)
+    for name, value in values.items():
+        if value is not None:
+            found += [name, str(value)]
+    # A name and a port can be used by one process only.
+    if args.processes == 1:
+        found += [] if args.id is None else ["--id", args.id]
+        found += [] if args.metrics_port is None else ["--metrics-port", str(args.metrics_port)]
+        found += ["--metrics-host", args.metrics_host]
+    return [*found, *(name for name, is_set in flags.items() if is_set)]
