@@ -45,8 +45,7 @@ def hook(name: str) -> Callable[[Any], None]:
         if isinstance(info, (list, tuple)):
             emit("hook", {"name": name, "jobs": len(info)})
         else:
-            fields = to_fields(info)
-            emit("hook", {"name": name, **{key: value for key, value in fields.items() if key != "payload"}})
+            emit("hook", {"name": name, **to_fields(info)})
 
     return report
 
@@ -116,7 +115,7 @@ class Adapter:
         method, given = args.pop("method", "POST"), args.pop("given", None)
         secret, limit = args.pop("secret"), args.pop("limit", None)
         options = {**worker_options(args, self.gates), **({} if limit is None else {"limit": limit})}
-        app = tick_app(self.forges[on], secret=secret, **options)
+        app = tick_app(self.asynchronous(on), secret=secret, **options)
         return await request(app, method, given)
 
     async def stop(self, _: str, args: Fields) -> None:
@@ -143,10 +142,13 @@ class Adapter:
         await asyncio.sleep(0)
 
     def make_worker(self, on: str, args: Fields) -> Worker:
+        return Worker(self.asynchronous(on), **worker_options(args, self.gates))
+
+    def asynchronous(self, on: str) -> AsyncJobForge:
         forge = self.forges[on]
         if isinstance(forge, JobForge):
             raise TypeError("a worker needs the asynchronous client")
-        return Worker(forge, **worker_options(args, self.gates))
+        return forge
 
     async def run_until_signal(self, worker: Worker) -> None:
         """As an application does: after the last job, it closes its client and ends."""

@@ -41,6 +41,7 @@ async def call_method(forge: AsyncJobForge | JobForge, request: dict[str, Any]) 
         positional = [[definition_of(args.pop("type"), request.get("definitions"))]]
     elif "id" in args:
         positional = [args.pop("id")]
-    scope = args.pop("scope", None)
-    changes = args.pop("changes", {})
-    return await invoke(method, *positional, **to_options({**args, **(scope if isinstance(scope, dict) else {}), **changes}))
+    scope, changes = args.pop("scope", None), args.pop("changes", {})
+    # The scope `all` is the call without any scope.
+    named = scope if isinstance(scope, dict) else {}
+    return await invoke(method, *positional, **to_options({**args, **named, **changes}))

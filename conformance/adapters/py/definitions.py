@@ -20,6 +20,6 @@ def definition_of(type: Any, definitions: dict[str, Any] | None) -> JobDefinitio
         options["retry"] = RetryPolicy(max_attempts=attempts)
     for place in ("input", "output"):
         if place in options:
-            keys = {key: (_KINDS[kind], ...) for key, kind in options[place].items()}
+            keys: dict[str, Any] = {key: (_KINDS[kind], ...) for key, kind in options[place].items()}
             options[place] = create_model(place, **keys)
     return define_job(type, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +101,9 @@ class Playing:
         self.job.next_run(when["seconds"])
 
     async def _wait_for_abort(self, _: Any) -> None:
-        try:
+        # The abort cancels the task as well; the handler goes on, as one that cleans up does.
+        with suppress(asyncio.CancelledError):
             await self.job.wait_aborted()
-        except asyncio.CancelledError:
-            # The abort itself cancels the task; the handler goes on, as one that cleans up does.
-            pass
         reason = self.job.abort_reason
         kind = "unknown" if reason is None else reason.kind
         self.emit("aborted", {"job": self.job.id, "attempt": self.job.attempt, "kind": kind})
@@ -158,9 +157,7 @@ class Playing:
 
 def handlers_of(request: dict[str, Any], gates: Gates, emit: Emit) -> list[JobHandler[Any, Any]]:
     definitions = request.get("definitions") or {}
-    return [
-        _handler(type, attempts, definitions, gates, emit) for type, attempts in request["handlers"].items()
-    ]
+    return [_handler(type, attempts, definitions, gates, emit) for type, attempts in request["handlers"].items()]
 
 
 def _handler(

@@ -29,10 +29,11 @@ def record_spans(record: Callable[[dict[str, Any]], None]) -> None:
 
 
 def _fields(span: ReadableSpan) -> dict[str, Any]:
+    context = span.get_span_context()
     return {
         "name": span.name,
         "kind": span.kind.name,
-        "trace_id": trace.format_trace_id(span.get_span_context().trace_id),
+        "trace_id": None if context is None else trace.format_trace_id(context.trace_id),
         "links": [trace.format_trace_id(link.context.trace_id) for link in span.links],
         "status": span.status.status_code.name,
     }
