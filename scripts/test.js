@@ -1,13 +1,15 @@
 /**
  * `npm test`: makes the checkout ready and checks everything: format, lint, prose, types, and all tests on a real
- * Postgres. Ends with one line `N passed, M failed`. On Postgres 15 it skips the test files that take minutes, unless
- * called with `--all`: those results can differ between versions only by query plan, and plans are tested on both.
+ * Postgres. The Python package is tested at the same time. Ends with one line `N passed, M failed`. On Postgres 15 it
+ * skips the test files that take minutes, unless called with `--all`: those results can differ between versions only by
+ * query plan, and plans are tested on both.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { prepare, root } from "./prepare.js";
+import { startPythonTests } from "./python.js";
 
 /** The slow proofs of the kernel. Other tests run the same statements on PostgreSQL 15 as well. */
 const proofs = "sql/test/proof/**";
@@ -17,6 +19,7 @@ const failures = [];
 const folder = mkdtempSync(join(tmpdir(), "jobforge-report-"));
 
 prepare();
+const python = startPythonTests(folder);
 check("Lint and format", ["biome", "check", "."]);
 check("Plain English", ["node", "scripts/check-prose.js"]);
 check("Types", ["tsc", "--noEmit"]);
@@ -30,6 +33,7 @@ suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, [
   ...(all ? [] : [`--exclude=${proofs}`]),
 ]);
 if (!all) console.log(`Skipped on PostgreSQL 15: ${proofs}. Run them with: npm test -- --all`);
+add("Python", await python.finish());
 rmSync(folder, { recursive: true, force: true });
 
 for (const failure of failures) console.error(`✗ ${failure}`);
@@ -65,6 +69,14 @@ function suite(title, env, options = []) {
     }
   }
   if (status !== 0 && counted.numFailedTests === 0) fail(title);
+}
+
+/** Adds the result of tests that ran at the same time. */
+function add(title, { output, passed, skipped, failures: failed }) {
+  console.log(`\n• ${title}\n${output}`);
+  total.passed += passed;
+  total.skipped += skipped;
+  for (const failure of failed) fail(`${title}: ${failure}`);
 }
 
 /** Counts a failure and stores it, so that all failures are listed together at the end. */

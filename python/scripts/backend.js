@@ -5,7 +5,9 @@
  */
 import { createInterface } from "node:readline";
 import { createServer } from "@jobforge/server";
+import { describeSchema } from "@jobforge/sql";
 import { startTestServer } from "@jobforge/testing";
+import pg from "pg";
 import { pino } from "pino";
 
 const secret = "the secret of the servers of the Python tests";
@@ -25,8 +27,15 @@ for await (const line of lines) {
 for (const each of open) await each.close().catch(() => undefined);
 await server.stop();
 
-/** `serve` starts an HTTP server for a database, `close` ends it. */
-async function respond({ serve, close }) {
+/** `serve` starts an HTTP server for a database, `close` ends it; `describe` returns the schema as one text. */
+async function respond({ serve, close, describe, apiSchema = "public" }) {
+  if (describe !== undefined) {
+    const client = new pg.Client({ connectionString: describe });
+    await client.connect();
+    const text = await describeSchema(client, apiSchema);
+    await client.end();
+    return { text };
+  }
   if (serve !== undefined) {
     const made = createServer({ database: serve, jwtSecret: secret, logger: pino({ level: "silent" }) });
     const url = await made.listen({ port: 0 });

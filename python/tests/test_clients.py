@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .conftest import AsyncConnect, Connect, Way
 
 mail = define_job("mail.send", retry="standard")
-report = define_job("report.build", tags=["reports"], dedupe=lambda payload: payload["month"])
+report = define_job("report.build", input=dict[str, Any], tags=["reports"], dedupe=lambda payload: payload["month"])
 both = pytest.mark.parametrize("way", ["postgres", "http"])
 
 
@@ -127,7 +127,7 @@ def test_an_error_of_many_names_the_job(connect: Connect, tenant: str) -> None:
         forge.enqueue_many([mail.new({}), mail.new({"price": float("nan")})], tenant=tenant)
     assert refused.value.field == "jobs[1].payload.price"
     with pytest.raises(InvalidArgumentError) as wrong:
-        forge.enqueue_many([mail], tenant=tenant)  # type: ignore[list-item]
+        forge.enqueue_many([mail], tenant=tenant)  # type: ignore[arg-type]
     assert wrong.value.field == "jobs[0]"
 
 

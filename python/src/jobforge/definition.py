@@ -36,7 +36,7 @@ RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
 class JobOptions(TypedDict, total=False):
-    """The options of one job, except its tenant. An option that is None counts as not given."""
+    """The options of one job, except its tenant. None counts as not given."""
 
     idempotency_key: str | None
     """There is one job per tenant, type and key, until the job is forgotten."""

@@ -1,7 +1,7 @@
 """Finds what JSON would change or lose without a word, and turns values with an obvious JSON form into it.
 
-`json.dumps` writes NaN, which is no JSON, turns the key 1 into "1", and stops at a datetime. The JSON form has dicts
-with str keys, lists, str, int, finite float, bool and None. Aware datetimes, dates, times and UUIDs become text;
+`json.dumps` writes NaN, which JSON does not have, turns the key 1 into "1", and stops at a datetime. The JSON form has
+dicts with str keys, lists, str, int, finite float, bool and None. Aware datetimes, dates, times and UUIDs become text;
 enums their value; dataclasses and Pydantic models dicts. Everything else is refused with its place and a hint.
 """
 

@@ -35,7 +35,7 @@ class Record:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """The record for a row as JSON. A column that the database does not have is None."""
+        """The record for a row as JSON. None for a column that the database does not have."""
         values: dict[str, Any] = {}
         for name, column, is_time in _columns(cls):  # type: ignore[arg-type]
             value = row.get(column)

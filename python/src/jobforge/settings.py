@@ -45,7 +45,9 @@ _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
 }
 """Each setting, how it is read, and what it must be. `jobforge.pydantic` is made from the same table."""
 
-_OTHERS: Final = frozenset({"JOBFORGE_TENANT", "JOBFORGE_ENV"})
+_OTHERS: Final = frozenset(
+    {"JOBFORGE_TENANT", "JOBFORGE_ENV", "JOBFORGE_TICK_SECRET", "JOBFORGE_JWT_SECRET", "JOBFORGE_JWKS_URL"}
+)
 """Variables with this prefix that other parts of JobForge read: the command line, and the tests."""
 _OTHER_PREFIXES: Final = ("JOBFORGE_TEST_", "JOBFORGE_WORKER_", "JOBFORGE_REQUIRE_", "JOBFORGE_SKIP_")
 

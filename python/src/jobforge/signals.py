@@ -98,7 +98,7 @@ class Subscription:
         self.woken = threading.Event()
 
     def wait(self, seconds: float) -> None:
-        """Returns after a notification, or after so many seconds."""
+        """Returns after a notification, or after `seconds`."""
         self.woken.wait(seconds)
         self.woken.clear()
 
@@ -185,7 +185,7 @@ class AsyncSubscription:
         self.woken = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Returns after a notification, or after so many seconds."""
+        """Returns after a notification, or after `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.woken.wait()

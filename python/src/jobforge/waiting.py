@@ -78,7 +78,7 @@ class Countdown:
         return None if left is None or left > DEFAULT_TIMEOUT else left
 
     def limit(self, seconds: float) -> float:
-        """At most so many seconds."""
+        """The seconds, or what is left if that is less."""
         left = self.left()
         return seconds if left is None else min(seconds, left)
 
@@ -95,7 +95,7 @@ def has_ended(outcome: Mapping[str, Any]) -> bool:
 
 
 def output_of(definition: JobDefinition[Any, Any] | None, result: Any) -> Any:
-    """The output for a waiting caller. A handler that returned nothing has no result, which is None."""
+    """The output for a waiting caller. A handler that returned nothing has no result, so this returns None."""
     if definition is None:
         return result
     try:

@@ -37,6 +37,11 @@ class Backend:
         """Ends an HTTP server."""
         self._ask({"close": url})
 
+    def describe(self, database: str, api_schema: str = "public") -> str:
+        """The schema of a database as text, one fact per line, as `@jobforge/sql` writes it."""
+        text: str = self._ask({"describe": database, "apiSchema": api_schema})["text"]
+        return text
+
     def token(self, role: str, tenant: str | None = None, lasts: float = 3600) -> str:
         """A signed token for the servers."""
         claims: dict[str, Any] = {"role": role, "exp": int(time.time() + lasts)}

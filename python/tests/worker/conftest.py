@@ -10,10 +10,11 @@ import pytest
 from jobforge import AsyncJobForge
 from jobforge.worker import Worker
 
+from .children import Child
 from .support import Jobs, KeptLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from jobforge.testing.database import TestDatabase
 
@@ -36,10 +37,10 @@ class Workers:
     def __init__(self, stack: AsyncExitStack, forge: AsyncJobForge, log: KeptLog) -> None:
         self.forge = forge
         self._stack = stack
-        self._log = log
+        self.log = log
 
     def make(self, forge: Any = None, **options: Any) -> Worker:
-        worker = Worker(forge or self.forge, **{"logger": self._log, "abort_grace": 0.5, **options})
+        worker = Worker(forge or self.forge, **{"logger": self.log, "abort_grace": 0.5, **options})
         self._stack.push_async_callback(worker.stop, grace=0)
         return worker
 
@@ -58,3 +59,18 @@ async def workers(db: TestDatabase, log: KeptLog) -> AsyncIterator[Workers]:
     """Workers on the test's database, with a client of their own."""
     async with AsyncJobForge(db.url) as forge, AsyncExitStack() as stack:
         yield Workers(stack, forge, log)
+
+
+@pytest.fixture
+def children(db: TestDatabase) -> Iterator[Callable[..., Child]]:
+    """Starts worker processes, which end with the test: `children("worker", "module", …)`."""
+    started: list[Child] = []
+
+    def start(*arguments: str, **options: Any) -> Child:
+        child = Child(db.url, arguments, **options)
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.close()

@@ -66,7 +66,7 @@ class AsyncClient:
         root: AsyncClient | None = None,
         timeout: float | None = None,
     ) -> None:
-        """`waker` is None in a transaction: its commit sends the notification. `root` is the client of handles."""
+        """A transaction has no `waker`: its commit sends the notification. `root` is the client of handles."""
         self.transport = transport
         """The way to the kernel, for functions that have no method here."""
         self._runner = runner = AsyncRunner(transport, timeout)
@@ -260,7 +260,7 @@ class AsyncTransactionClient(AsyncClient):
 
     schedules: AsyncTransactionSchedules
 
-    def __init__(self, transport: AsyncTransport, signals: AsyncDoneSignals, root: AsyncClient) -> None:
+    def __init__(self, transport: AsyncTransport, signals: AsyncDoneSignals, root: AsyncClient | None = None) -> None:
         super().__init__(transport, signals, root=root)
         self.schedules = AsyncTransactionSchedules(self._runner)
 

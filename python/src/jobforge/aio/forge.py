@@ -87,7 +87,7 @@ class AsyncJobForge(AsyncClient):
         return AsyncTransactionClient(async_foreign_transport(connection, statements), self._signals, self)
 
     def within(self, timeout: Duration) -> AsyncClient:
-        """The same client, except that each of its calls gives up after so many seconds."""
+        """The same client, except that each of its calls gives up after `timeout` seconds."""
         limit = check_timeout(timeout)
         return AsyncClient(self.transport, self._signals, waker=self._waker, root=self, timeout=limit)
 

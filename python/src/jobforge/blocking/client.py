@@ -66,7 +66,7 @@ class Client:
         root: Client | None = None,
         timeout: float | None = None,
     ) -> None:
-        """`waker` is None in a transaction: its commit sends the notification. `root` is the client of handles."""
+        """A transaction has no `waker`: its commit sends the notification. `root` is the client of handles."""
         self.transport = transport
         """The way to the kernel, for functions that have no method here."""
         self._runner = runner = Runner(transport, timeout)
@@ -252,7 +252,7 @@ class TransactionClient(Client):
 
     schedules: TransactionSchedules
 
-    def __init__(self, transport: Transport, signals: DoneSignals, root: Client) -> None:
+    def __init__(self, transport: Transport, signals: DoneSignals, root: Client | None = None) -> None:
         super().__init__(transport, signals, root=root)
         self.schedules = TransactionSchedules(self._runner)
 

@@ -87,7 +87,7 @@ class JobForge(Client):
         return TransactionClient(foreign_transport(connection, statements), self._signals, self)
 
     def within(self, timeout: Duration) -> Client:
-        """The same client, except that each of its calls gives up after so many seconds."""
+        """The same client, except that each of its calls gives up after `timeout` seconds."""
         limit = check_timeout(timeout)
         return Client(self.transport, self._signals, waker=self._waker, root=self, timeout=limit)
 

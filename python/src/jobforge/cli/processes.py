@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The exit code of a process that wants to be replaced, because it has run enough jobs or grown too large.
 RENEW: Final = 65
 # The environment variable that tells a process that another one starts it again.
-CHILD: Final = "JOBFORGE_CHILD"
+CHILD: Final = "JOBFORGE_WORKER_CHILD"
 
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 30.0

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to a parser. `args.func(args)` runs it and returns the exit code."""
-    parser = subparsers.add_parser(
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to a parser. `args.run(args)` runs it and returns the exit code."""
+    parser = commands.add_parser(
         "tick",
         help="run the jobs that are due now, then exit",
         description="Runs the jobs that are due now with the handlers of the modules, then exits. For cron.",
@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_handler_arguments(parser)
     parser.add_argument("--limit", type=int, default=TICK_LIMIT, metavar="N", help="the maximum number of jobs (100)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(func=run)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

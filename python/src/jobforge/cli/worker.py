@@ -26,9 +26,9 @@ _LOOK_EVERY: Final = 0.2
 _CHANGED_GRACE: Final = 1.0
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to a parser. `args.func(args)` runs it and returns the exit code."""
-    parser = subparsers.add_parser(
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to a parser. `args.run(args)` runs it and returns the exit code."""
+    parser = commands.add_parser(
         "worker",
         help="run the handlers of modules until stopped",
         description="Runs every handler of the modules. After SIGTERM or Ctrl-C, running jobs may finish; a second"
@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--max-memory", type=int, metavar="MIB", help="replace the process when it uses more memory")
     parser.add_argument("--metrics-port", type=int, metavar="PORT", help="serve /healthz, /readyz and /metrics")
     parser.add_argument("--metrics-host", default="127.0.0.1", metavar="ADDRESS", help="for --metrics-port (127.0.0.1)")
-    parser.set_defaults(func=run)
+    parser.set_defaults(run=run)
 
 
 def add_handler_arguments(parser: argparse.ArgumentParser) -> None:

@@ -35,7 +35,7 @@ def ask(call: Call[T]) -> Steps[T]:
 
 
 def nothing(_: object) -> None:
-    """Reads a result that nobody needs."""
+    """Ignores a result."""
 
 
 def whole(value: T) -> T:

@@ -66,8 +66,11 @@ class TestDatabase:
 
     def query(self, statement: LiteralString, values: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """Runs a statement as superuser and returns its rows."""
-        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as connection:
-            cursor = connection.execute(statement, values)
+        with (
+            psycopg.connect(self.url, autocommit=True) as connection,
+            connection.cursor(row_factory=dict_row) as cursor,
+        ):
+            cursor.execute(statement, values)
             return cursor.fetchall() if cursor.description is not None else []
 
     def value(self, statement: LiteralString, values: Sequence[Any] | None = None) -> Any:

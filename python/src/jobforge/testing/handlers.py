@@ -94,7 +94,7 @@ def call_handler(
         result = _awaited(returned) if inspect.isawaitable(returned) else returned
     except _Over:
         return call
-    if call.how == "succeeded":
+    if call.result is None:
         definition = bound.definition
         form = definition.output.dump(result, "output")
         call.result = result if form is None else definition.output.load(form, "output")
@@ -192,6 +192,9 @@ class RecordingContext:
         new = new_job(job, UNSET if input is None else input)
         prepare_job(new, {**options, "tenant": self.tenant})
         self._call.enqueued.append(Child(new.definition, new.input, {**options, **new.options}))
+
+    def set_result(self, value: object) -> None:
+        self._call.result = value
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:

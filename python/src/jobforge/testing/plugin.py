@@ -55,7 +55,7 @@ def forge(jobforge_database: TestDatabase) -> Iterator[AsyncJobForge]:
 
     client = AsyncJobForge(jobforge_database.url)
     yield client
-    # The loop of the test has ended, so nothing can be awaited any more.
+    # The loop of the test has ended, so nothing can be awaited.
     client.transport.abandon()
 
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
@@ -49,7 +50,7 @@ _left: Final[set[asyncio.Task[Any]]] = set()
 
 
 def _leave(task: asyncio.Task[Any], lost: list[AnyConnection]) -> None:
-    """Nobody waits for the task any more. It ends soon, because its connection does."""
+    """The caller no longer waits for the task. It ends soon, because its connection does."""
     _left.add(task)
 
     def forget(ended: asyncio.Task[Any]) -> None:
@@ -66,7 +67,7 @@ def _leave(task: asyncio.Task[Any], lost: list[AnyConnection]) -> None:
 
 
 class AsyncConnections:
-    """A pool: at most so many connections, opened when they are needed and kept."""
+    """A pool of at most `max_connections`, opened when they are needed and kept."""
 
     def __init__(self, options: PostgresOptions) -> None:
         self._options = options
@@ -111,7 +112,7 @@ class AsyncConnections:
             self._idle.append(connection)
 
     async def close(self) -> None:
-        """Closes idle connections now, and the others when they come back."""
+        """Closes idle connections now, and the others when they are given back."""
         self._is_closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
@@ -241,7 +242,7 @@ class AsyncConnectionTransport:
 async def execute(connection: AnyConnection, statement: Statement) -> str | None:
     """Runs a call and returns its result."""
     try:
-        async with psycopg.AsyncRawCursor(connection, row_factory=psycopg.rows.tuple_row) as cursor:
+        async with psycopg.AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
             await cursor.execute(statement.text.encode(), statement.values, prepare=False)
             row = await cursor.fetchone()
     except psycopg.Error as error:

@@ -47,18 +47,22 @@ class Transport(Protocol):
     @property
     def can_listen(self) -> bool:
         """False if there is no session to listen on: over HTTP, with transaction-mode poolers, in a transaction."""
+        ...
 
     @property
     def can_transact(self) -> bool:
         """Whether `transaction()` works. False over HTTP, and in a transaction of the caller."""
+        ...
 
     @property
     def is_transaction(self) -> bool:
         """Whether calls run in a transaction of the caller."""
+        ...
 
     @property
     def max_connections(self) -> int | None:
         """The most connections that calls and transactions share; None if that is not known or does not matter."""
+        ...
 
     def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         """Calls a function of the API schema, such as `jobforge_enqueue_job`, and returns its result as JSON text.
@@ -69,6 +73,7 @@ class Transport(Protocol):
         `JobForgeError`, after `timeout` seconds a `TimeoutError`: the connection is then dropped, and whether the call
         took effect is unknown.
         """
+        ...
 
     def listen(self, channels: Sequence[str], events: ListenEvents) -> Listener:
         """Subscribes to Postgres channels, on a connection of its own that is checked and replaced.
@@ -76,15 +81,19 @@ class Transport(Protocol):
         Returns after the first try to connect: either the connection is up, which `on_state` has reported, or the next
         try follows.
         """
+        ...
 
     def transaction(self) -> AbstractContextManager[Transacting]:
         """A transaction on a connection of its own: committed at the end of the block, rolled back if it raises."""
+        ...
 
     def close(self) -> None:
         """Closes what the transport opened, after the calls under way. Connections that it was given stay open."""
+        ...
 
     def abandon(self) -> None:
         """Drops all connections at once. Calls under way fail with a `ConnectionError`. Any thread may call this."""
+        ...
 
 
 class AsyncTransport(Protocol):
@@ -105,6 +114,7 @@ class AsyncTransport(Protocol):
     async def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         """As `Transport.call`. A caller that is cancelled stops waiting at once, and the call's connection goes on or
         is dropped without it."""
+        ...
 
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener: ...
 
@@ -115,6 +125,7 @@ class AsyncTransport(Protocol):
 
         Raises an `InvalidArgumentError` if this transport was made from a connection of the caller.
         """
+        ...
 
     async def close(self) -> None: ...
 

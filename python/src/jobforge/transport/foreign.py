@@ -102,7 +102,7 @@ class AsyncForeignTransport:
 
 
 def foreign_transport(connection: Any, write: Write) -> Transport:
-    """Calls on a blocking connection or session of the caller. Raises an InvalidArgumentError if it is none."""
+    """Calls on a blocking connection or session of the caller. Raises an InvalidArgumentError for anything else."""
     modules = _modules_of(connection)
     if "psycopg" in modules and hasattr(connection, "pgconn"):
         if _is_async(connection):

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
@@ -50,7 +51,7 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Connections:
-    """A pool: at most so many connections, opened when they are needed and kept."""
+    """A pool of at most `max_connections`, opened when they are needed and kept."""
 
     def __init__(self, options: PostgresOptions) -> None:
         self._options = options
@@ -92,17 +93,18 @@ class Connections:
                 self._condition.wait(left)
 
     def _open(self) -> TimedConnection:
-        connection: TimedConnection | None = None
         try:
             connection = TimedConnection.connect(**self._options.arguments())
-        except psycopg.Error as error:
-            raise from_driver_error(error) from error
-        finally:
+        except BaseException as error:
             with self._condition:
                 self._opening -= 1
-                if connection is not None:
-                    self._busy.add(connection)
                 self._condition.notify()
+            if isinstance(error, psycopg.Error):
+                raise from_driver_error(error) from error
+            raise
+        with self._condition:
+            self._opening -= 1
+            self._busy.add(connection)
         return connection
 
     def release(self, connection: TimedConnection, *, broken: bool = False) -> None:
@@ -118,7 +120,7 @@ class Connections:
             connection.close()
 
     def close(self) -> None:
-        """Closes idle connections now, and the others when they come back."""
+        """Closes idle connections now, and the others when they are given back."""
         with self._condition:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -250,7 +252,7 @@ class ConnectionTransport:
 def execute(connection: psycopg.Connection[Any], statement: Statement) -> str | None:
     """Runs a call and returns its result."""
     try:
-        with psycopg.RawCursor(connection, row_factory=psycopg.rows.tuple_row) as cursor:
+        with psycopg.RawCursor(connection, row_factory=tuple_row) as cursor:
             cursor.execute(statement.text.encode(), statement.values, prepare=False)
             row = cursor.fetchone()
     except psycopg.Error as error:

@@ -9,7 +9,7 @@ import socket
 
 
 def shut_down(descriptor: int) -> None:
-    """Ends both directions of a connection, so that whoever waits on it fails at once. Any thread may call this."""
+    """Ends both directions of a connection, so that a wait on it fails at once. Any thread may call this."""
     with contextlib.suppress(OSError):
         duplicate = socket.socket(fileno=os.dup(descriptor))
         with contextlib.closing(duplicate), contextlib.suppress(OSError):

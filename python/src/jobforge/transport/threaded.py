@@ -112,7 +112,7 @@ def _hand_over(
         else:
             future.set_exception(error)
 
-    # A loop that is closed has nobody who waits.
+    # A loop that is closed has no task that waits.
     if not loop.is_closed():
         try:
             loop.call_soon_threadsafe(settle)

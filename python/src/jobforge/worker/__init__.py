@@ -10,7 +10,7 @@ from .reporting.meter import LATENCY_BINS, LatencyBin, Tally, WorkerMetrics
 from .reporting.sinks import Logger
 from .running.current import current_job
 from .running.middleware import Middleware, Next
-from .tick_app import tick_app, tick_wsgi_app
+from .tick_app import TickWsgiApp, tick_app
 from .worker import TickSummary, Worker
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "RunInfo",
     "Tally",
     "TickSummary",
+    "TickWsgiApp",
     "Trouble",
     "TroubleOver",
     "Worker",
@@ -37,5 +38,4 @@ __all__ = [
     "current_job",
     "handlers_of",
     "tick_app",
-    "tick_wsgi_app",
 ]

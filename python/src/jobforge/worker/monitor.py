@@ -16,8 +16,7 @@ from .reporting.meter import LATENCY_BINS, LatencyBin, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from typing_extensions import Self
+    from typing import Self
 
     from .worker import Worker
 

@@ -35,7 +35,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-WsgiApp = Callable[[Mapping[str, Any], StartResponse], Iterable[bytes]]
 
 
 def tick_app(
@@ -66,32 +65,40 @@ def tick_app(
     return app
 
 
-def tick_wsgi_app(
-    forge: HasTransport,
-    *,
-    secret: str | None = None,
-    limit: int = REMOTE_TICK_LIMIT,
-    **options: Unpack[WorkerOptions],
-) -> WsgiApp:
-    """The same as a WSGI application, for Flask and Django. It runs jobs on an event loop in a thread of its own.
+class TickWsgiApp:
+    """The same as a WSGI application, for Flask and Django: `app.mount(…, TickWsgiApp(forge, handlers=…))`.
 
-    Nothing else may use the forge, because an `AsyncJobForge` belongs to one event loop.
+    It runs jobs on an event loop in a thread of its own. Nothing else may use the forge, because an `AsyncJobForge`
+    belongs to one event loop.
     """
-    endpoint = _Endpoint(forge, secret, limit, options)
-    background = _Background()
 
-    def app(environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __init__(
+        self,
+        forge: HasTransport,
+        *,
+        secret: str | None = None,
+        limit: int = REMOTE_TICK_LIMIT,
+        **options: Unpack[WorkerOptions],
+    ) -> None:
+        self._forge = forge
+        self._endpoint = _Endpoint(forge, secret, limit, options)
+        self._background = _Background()
+
+    def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         headers = {
             name[5:].replace("_", "-").lower(): str(value)
             for name, value in environ.items()
             if name.startswith("HTTP_")
         }
         method = str(environ.get("REQUEST_METHOD", ""))
-        status, body, more = background.run(endpoint.respond(method, headers))
+        status, body, more = self._background.run(self._endpoint.respond(method, headers))
         start_response(f"{status} {HTTPStatus(status).phrase}", more)
         return [body]
 
-    return app
+    def close(self) -> None:
+        """Closes the connections of the forge, and ends the thread."""
+        self._background.run(self._forge.transport.close())
+        self._background.stop()
 
 
 class _Endpoint:
@@ -141,8 +148,19 @@ class _Background:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                Thread(target=self._loop.run_forever, name="jobforge-tick", daemon=True).start()
+                Thread(target=_run_loop, args=(self._loop,), name="jobforge-tick", daemon=True).start()
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
 
 
 def _secret_of(headers: Mapping[str, str]) -> str:

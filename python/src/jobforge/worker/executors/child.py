@@ -134,18 +134,29 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Thread(target=child.read, name="jobforge-child", daemon=True).start()
+    handlers: dict[str, JobHandler[Any, Any]] = {}
     while (message := child.calls.get()) is not None:
-        child.send({"done": _serve(child, message)})
+        if "import" in message:
+            child.send(_import(handlers, message))
+        else:
+            child.send({"done": _serve(child, handlers, message)})
 
 
-def _serve(child: Child, message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    for folder in message["path"]:
-        if folder not in sys.path:
-            sys.path.append(folder)
+def _import(handlers: dict[str, JobHandler[Any, Any]], message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Imports the application's module, from where the worker has found it."""
+    sys.path.extend(folder for folder in message["path"] if folder not in sys.path)
     try:
-        handler = _find(message["module"], message["type"])
+        found = module_handlers(importlib.import_module(message["import"]))
     except Exception as error:  # noqa: BLE001 - importing the application's code may raise anything
-        return [{"error": describe_error(error)} for _ in message["jobs"]]
+        return {"error": describe_error(error)}
+    handlers.update({handler.definition.type: handler for handler in found})
+    return {"ready": True}
+
+
+def _serve(
+    child: Child, handlers: Mapping[str, JobHandler[Any, Any]], message: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    handler = handlers[message["type"]]
     type = HandledType(handler, None, 1)
     runs = [Run(job, type, 0) for job in message["jobs"]]
     services = ChildServices(child, message["clock"])
@@ -164,13 +175,6 @@ def _serve(child: Child, message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         text = f"The handler of {type.name} got {len(runs)} jobs and returned {len(results)} results"
         return [_end(run, RuntimeError(text)) for run in runs]
     return [_end(run, result) for run, result in zip(runs, results, strict=True)]
-
-
-def _find(module: str, type: str) -> JobHandler[Any, Any]:
-    for handler in module_handlers(importlib.import_module(module)):
-        if handler.definition.type == type:
-            return handler
-    raise LookupError(f"The module {module} has no handler of the type {type}")
 
 
 def _call(child: Child, handler: JobHandler[Any, Any], contexts: Sequence[RunContext]) -> Sequence[Any]:

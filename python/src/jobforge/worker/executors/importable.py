@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from ...definition import JobHandler
 
 
+def module_of(handler: JobHandler[Any, Any]) -> str:
+    """The name of the module in which another process finds the handler. `@job` wraps the application's function."""
+    function = handler.function
+    name: str = getattr(function, "function", function).__module__
+    return name
+
+
 def check_process_handler(handler: JobHandler[Any, Any], field: str) -> None:
     """Refuses a handler that another process could not find."""
-    name = handler.function.__module__
+    name = module_of(handler)
     module = sys.modules.get(name)
     is_found = module is not None and any(each is handler for each in module_handlers(module))
     if name == "__main__" or not is_found:

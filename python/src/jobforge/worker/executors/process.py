@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import HandlerProcessDied, RemoteError
 from ..running.ending import Outcome, Raised, Returned
+from .importable import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,25 +32,35 @@ if TYPE_CHECKING:
 
 # The longest line: results have up to 1 MiB, and a batch has many of them.
 _MAX_LINE: Final = 256 * 1024 * 1024
+# How long a process may take to start and to import the application's module.
+_START_WITHIN: Final = 60.0
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
 
 class Processes:
     def __init__(self, clock: DatabaseClock) -> None:
         self._clock = clock
-        self._idle: list[_Child] = []
+        # By the module of their handlers, which they have imported.
+        self._idle: dict[str, list[_Child]] = {}
         self._all: set[_Child] = set()
 
     async def call(
         self, call: HandlerCall, handler: JobHandler[Any, Any], items: Sequence[BatchItem[Any]]
     ) -> Sequence[Outcome]:
         """Calls the handler in a process, and returns the outcome of each item."""
-        child = self._idle.pop() if self._idle else await self._start()
+        module = module_of(handler)
+        idle = self._idle.setdefault(module, [])
+        child = idle.pop() if idle else await self._start()
         runs = call.runs
         call.cancel = lambda: child.terminate(runs[0])
         call.kill = child.kill
         is_over = False
         try:
+            if not child.is_ready:
+                async with asyncio.timeout(_START_WITHIN):
+                    await child.prepare(module)
+            if call.begin is not None:
+                call.begin()
             # The database's time, on a clock that all processes of a machine share.
             base = self._clock.now() - time.monotonic()
             outcomes = await child.call(handler, [cast("RunContext", item.job) for item in items], base)
@@ -58,7 +69,7 @@ class Processes:
         finally:
             call.cancel = call.kill = None
             if is_over and child.is_reusable:
-                self._idle.append(child)
+                idle.append(child)
             else:
                 self._all.discard(child)
                 child.kill()
@@ -72,15 +83,8 @@ class Processes:
 
     async def _start(self) -> _Child:
         # The child's own standard output carries the lines; what handlers print goes to the standard error.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "jobforge.worker.executors.child",
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=None,
-            limit=_MAX_LINE,
-        )
+        command = (sys.executable, "-m", "jobforge.worker.executors.child")
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=_MAX_LINE)
         child = _Child(process)
         self._all.add(child)
         return child
@@ -93,6 +97,16 @@ class _Child:
         self._process = process
         # A process that was told to end may do so at any moment.
         self.is_reusable = True
+        # Whether it has imported the module of its handlers.
+        self.is_ready = False
+
+    async def prepare(self, module: str) -> None:
+        """Lets the process import a module."""
+        self._send({"path": sys.path, "import": module})
+        message = await self._message()
+        if "error" in message:
+            raise RemoteError(message["error"])
+        self.is_ready = True
 
     def terminate(self, run: Run) -> None:
         """Asks the handler to end, and says why."""
@@ -113,8 +127,6 @@ class _Child:
         runs = [context.run for context in contexts]
         self._send(
             {
-                "path": sys.path,
-                "module": handler.function.__module__,
                 "type": handler.definition.type,
                 "jobs": [run.job for run in runs],
                 "traceparents": [context.traceparent for context in contexts],
@@ -122,14 +134,18 @@ class _Child:
             }
         )
         while True:
-            line = await self._line()
-            if line is None:
-                self.is_reusable = False
-                raise HandlerProcessDied(await self._fate())
-            message: Mapping[str, Any] = json.loads(line)
+            message = await self._message()
             if "done" in message:
                 return [_outcome(run, end) for run, end in zip(runs, message["done"], strict=True)]
             await self._serve(message, contexts)
+
+    async def _message(self) -> Mapping[str, Any]:
+        line = await self._line()
+        if line is None:
+            self.is_reusable = False
+            raise HandlerProcessDied(await self._fate())
+        message: Mapping[str, Any] = json.loads(line)
+        return message
 
     async def _line(self) -> bytes | None:
         if self._process.stdout is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class HandlerCall:
     """A handler call in progress, for one run or for a batch of runs of one type."""
 
-    __slots__ = ("cancel", "contexts", "kill", "left", "log", "runs")
+    __slots__ = ("begin", "cancel", "contexts", "kill", "left", "log", "runs")
 
     def __init__(self, runs: list[Run], log: WorkerLog) -> None:
         self.runs = runs
@@ -28,6 +28,8 @@ class HandlerCall:
         # How many of its runs have not ended.
         self.left = len(runs)
         self.contexts: list[JobContext[Any]] = []
+        # Called when the handler of a process begins, which is later than its call if the process had to be started.
+        self.begin: Callable[[], None] | None = None
         # Asks the handler to end, if it runs where that is possible.
         self.cancel: Callable[[], object] | None = None
         # Ends the handler without asking, if it runs where that is possible.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -189,6 +190,7 @@ class Runner:
         """Calls the handler for one run, or for a batch of runs of one type."""
         now = monotonic()
         call = HandlerCall(runs, self._log)
+        call.begin = partial(self._begin_again, runs)
         for run in runs:
             self._open[run] = call
             run.start(now)
@@ -205,12 +207,22 @@ class Runner:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def _begin_again(self, runs: Sequence[Run]) -> None:
+        """The handler begins only now, because its process had to be started. Its time counts from here."""
+        now = monotonic()
+        for run in runs:
+            if run in self._open and run.aborted is None:
+                run.start(now)
+                self._limit_time(run, 0)
+
     def _announce(self, run: Run) -> None:
         reporting = self._parts.reporting
         if self._log.is_enabled("debug"):
             self._log.job("debug", run, None, "Job started")
         reporting.hooks.started(run)
-        self._limit_time(run, 0)
+        # The time of a handler in a process counts from when the process is ready.
+        if run.type.handler.run_in != "process":
+            self._limit_time(run, 0)
         reporting.spans.start(run)
 
     async def _call(self, call: HandlerCall) -> None:

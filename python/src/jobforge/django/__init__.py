@@ -1,0 +1,6 @@
+"""Django: jobs in the transaction of `atomic()`, and a backend for `django.tasks`. Needs `jobforge[django]`."""
+
+from .backend import JobForgeBackend, JobForgeTask, task_handlers
+from .connection import DjangoForge, forge
+
+__all__ = ["DjangoForge", "JobForgeBackend", "JobForgeTask", "forge", "task_handlers"]

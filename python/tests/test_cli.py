@@ -1,0 +1,90 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobforge import JobForge, define_job, tenant_id
+from jobforge.cli import main
+
+if TYPE_CHECKING:
+    from jobforge.testing.database import TestDatabase
+
+    from .conftest import Ways
+
+
+def command(*arguments: str, input: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JOBFORGE_", "DATABASE_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "jobforge", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        input=input,
+        env={**kept, **environment},
+    )
+
+
+def test_enqueues_from_the_environment(db: TestDatabase, tmp_path: Path) -> None:
+    done = command("enqueue", "mail.send", '{"to": "ada"}', "--tenant", "org_1", "--tag", "a", DATABASE_URL=db.url)
+    assert done.returncode == 0, done.stderr
+    output = json.loads(done.stdout)
+    assert output["outcome"] == "created"
+    file = tmp_path / "payload.json"
+    file.write_text('{"n": 2}')
+    for argument, input in ((f"@{file}", None), ("-", '{"n": 2}')):
+        more = command("enqueue", "mail.send", argument, "--delay", "2h", input=input, DATABASE_URL=db.url)
+        assert more.returncode == 0, more.stderr
+    with JobForge(db.url) as forge:
+        found = forge.get(output["id"], tenant=tenant_id("org_1"))
+        assert found is not None
+        assert (found.payload, found.tags) == ({"to": "ada"}, ["a"])
+        assert sum(each.payload == {"n": 2} for each in forge.jobs.search()) == 2
+
+
+def test_waits_for_a_result_over_http(ways: Ways, db: TestDatabase) -> None:
+    arguments = ways.arguments("http", "jobforge_operator")
+    with JobForge(db.url) as forge:
+        forge.enqueue(define_job("done"), {}, tenant=tenant_id("org_1"), idempotency_key="k")
+        [run] = forge.runs.claim("w1")
+        run.complete({"ok": True})
+    done = command(
+        "enqueue", "done", "--tenant", "org_1", "--idempotency-key", "k", "--wait", "20s",
+        "--url", arguments["url"], JOBFORGE_TOKEN=arguments["token"],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["result"] == {"ok": True}
+    assert json.loads(done.stdout)["outcome"] == "existing"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["enqueue", "a", "{"], "is not JSON"),
+        (["enqueue", "a", "@/no/such/file"], "cannot be read"),
+        (["enqueue", "a", "--delay", "soon"], "time span"),
+        (["enqueue", "a", "--run-at", "soon"], "must be a time"),
+        (["enqueue", "a", "--tenant", "null"], "not the id of a tenant"),
+        (["unknown"], "invalid choice"),
+        ([], "required"),
+    ],
+)
+def test_wrong_usage_is_explained(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_failures_are_one_line_with_a_hint() -> None:
+    nothing = command("enqueue", "a")
+    assert nothing.returncode == 1
+    assert nothing.stderr.startswith("error: Neither a database nor a server is set\nSet DATABASE_URL")
+    assert "Traceback" not in nothing.stderr

@@ -1,0 +1,71 @@
+"""Django's transactions and its tasks. Django 6 needs Python 3.12."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from jobforge.testing.database import TestDatabase
+
+pytest.importorskip("django.tasks", reason="Django 6 needs Python 3.12")
+
+PROJECT = Path(__file__).parent / "django_project"
+
+
+def manage(db: TestDatabase, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=PROJECT,
+        env={"DATABASE_URL": db.url, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def steps(db: TestDatabase, name: str) -> Any:
+    """Runs a function of the project's `steps` module, and returns what it returned."""
+    return json.loads(manage(db, "steps", name))
+
+
+def test_tasks_are_enqueued_with_the_transaction(db: TestDatabase) -> None:
+    found = steps(db, "enqueue_in_transactions")
+    assert found == {"committed": "READY", "rolled_back": None, "signals": 2}
+    [job] = db.query("select type, payload, priority, tags from jobforge_jobs")
+    assert job == {
+        "type": "shop.tasks.resize",
+        "payload": {"args": [7], "kwargs": {"width": 100}},
+        "priority": 5,
+        "tags": ["queue:default"],
+    }
+
+
+def test_the_command_runs_tasks_and_results_are_read(db: TestDatabase) -> None:
+    ids = steps(db, "enqueue_all")
+    assert "3 succeeded, 1 did not" in manage(db, "jobforge_worker", "--once")
+    results = {name: json.loads(manage(db, "steps", "result", ids[name])) for name in ids}
+    assert results["resize"]["value"] == 700
+    assert results["context"]["value"] == {"attempt": 1, "name": "ada"}
+    assert results["asynchronous"]["value"] == "done"
+    assert results["resize"]["status"] == "SUCCESSFUL"
+    assert results["resize"]["workers"] == 1
+    # Retried by its policy, so it is ready again.
+    assert results["broken"]["status"] == "READY"
+    assert results["broken"]["errors"] == ["builtins.ValueError"]
+
+
+def test_definitions_work_in_atomic_blocks(db: TestDatabase) -> None:
+    assert steps(db, "enqueue_definitions") == {"committed": True, "rolled_back": False}
+
+
+def test_the_checks_of_django_pass(db: TestDatabase) -> None:
+    assert "no issues" in manage(db, "check")

@@ -1,0 +1,182 @@
+"""The HTTP transport: tokens, connections that are used again, and what servers and proxies respond."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jobforge import (
+    AsyncJobForge,
+    ConnectionError,
+    ForbiddenError,
+    InvalidArgumentError,
+    JobForge,
+    JobForgeError,
+    NotInstalledError,
+    PayloadTooLargeError,
+    TimeoutError,
+    define_job,
+)
+
+if TYPE_CHECKING:
+    from .conftest import Ways
+    from .support.backend import Backend
+
+mail = define_job("mail.send")
+
+
+class Answers:
+    """A server whose responses a test sets. It remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.body: Any = None
+        self.delay = 0.0
+        self.closes = False
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+        self.connections = 0
+
+
+@contextmanager
+def serving(answers: Answers) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            answers.connections += 1
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            answers.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            time.sleep(answers.delay)
+            text = answers.body if isinstance(answers.body, str) else json.dumps(answers.body)
+            self.send_response(answers.status)
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+            self.close_connection = answers.closes
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_request_has_the_form_of_postgrest() -> None:
+    answers = Answers()
+    with (
+        serving(answers) as url,
+        JobForge(url=f"{url}/rest/v1/", token="t", api_key="k", schema="jobs", headers={"x-a": "b"}) as forge,
+    ):
+        assert forge.transport.call("jobforge_get_policy", {"p_type": "a"}) is None
+    path, headers, body = answers.requests[0]
+    assert path == "/rest/v1/rpc/jobforge_get_policy"
+    assert body == {"p_type": "a"}
+    expected = {"authorization": "Bearer t", "apikey": "k", "content-profile": "jobs", "x-a": "b"}
+    assert headers.items() >= expected.items()
+
+
+def test_connections_are_used_again() -> None:
+    answers = Answers()
+    with serving(answers) as url, JobForge(url=url, token="t") as forge:
+        for _ in range(5):
+            forge.transport.call("jobforge_health", {})
+        assert answers.connections == 1
+        answers.closes = True
+        for _ in range(3):
+            forge.transport.call("jobforge_health", {})
+    assert len(answers.requests) == 8
+
+
+def test_a_token_is_asked_for_once_more_after_a_refusal(backend: Backend, ways: Ways) -> None:
+    tokens = iter([backend.token("jobforge_operator", lasts=-60), backend.token("jobforge_operator")])
+    with JobForge(url=ways.server(), token=lambda: next(tokens)) as forge:
+        assert forge.gates.list() == []
+    with (
+        JobForge(url=ways.server(), token=backend.token("jobforge_operator", lasts=-60)) as stale,
+        pytest.raises(ForbiddenError),
+    ):
+        stale.gates.list()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "retryable"),
+    [
+        (503, "<html>down</html>", ConnectionError, True),
+        (429, {"message": "slow down"}, ConnectionError, True),
+        (404, {"code": "PGRST202", "message": "no function"}, NotInstalledError, False),
+        (413, "", PayloadTooLargeError, False),
+        (401, "", ForbiddenError, False),
+        (418, "", ConnectionError, False),
+        (
+            400,
+            {"code": "JF002", "message": "m", "details": '{"name":"x","field":"tenant_id"}'},
+            InvalidArgumentError,
+            False,
+        ),
+    ],
+)
+def test_responses_that_are_errors(status: int, body: Any, kind: type[JobForgeError], retryable: bool) -> None:
+    answers = Answers()
+    answers.status, answers.body = status, body
+    with serving(answers) as url, JobForge(url=url, token="t") as forge, pytest.raises(kind) as failed:
+        forge.transport.call("jobforge_health", {})
+    assert failed.value.retryable is retryable
+    if kind is InvalidArgumentError:
+        assert failed.value.field == "tenant"
+
+
+async def test_a_silent_server_is_given_up() -> None:
+    answers = Answers()
+    answers.delay = 5
+    with serving(answers) as url:
+        with JobForge(url=url, token="t", timeout=0.2) as forge, pytest.raises(TimeoutError):
+            forge.transport.call("jobforge_health", {})
+        async with AsyncJobForge(url=url, token="t", timeout=0.2) as async_forge:
+            with pytest.raises(TimeoutError):
+                await async_forge.transport.call("jobforge_health", {})
+
+
+async def test_nobody_is_there() -> None:
+    async with AsyncJobForge(url="http://127.0.0.1:1", token="t") as forge:
+        with pytest.raises(ConnectionError) as failed:
+            await forge.transport.call("jobforge_health", {})
+    assert failed.value.retryable
+    with pytest.raises(InvalidArgumentError):
+        forge.transport.transaction()
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = Answers()
+    with serving(answers) as proxy:
+        monkeypatch.setenv("http_proxy", proxy)
+        monkeypatch.setenv("no_proxy", "")
+        with JobForge(url="http://jobforge.invalid:8080", token="t") as forge:
+            forge.transport.call("jobforge_health", {})
+    assert answers.requests[0][0] == "http://jobforge.invalid:8080/rest/v1/rpc/jobforge_health"
+
+
+def test_an_error_of_the_kernel_is_the_same_over_both(backend: Backend, ways: Ways, tenant: str) -> None:
+    found = []
+    for way in ("postgres", "http"):
+        with JobForge(**ways.arguments("postgres" if way == "postgres" else "http", "jobforge_operator")) as forge:
+            with pytest.raises(JobForgeError) as refused:
+                forge.schedules.ensure(mail, "a", tenant=tenant, every="2 parsecs")
+            error = refused.value
+            found.append((type(error), error.code, error.kind, error.field, error.hint, error.message))
+    assert found[0] == found[1]

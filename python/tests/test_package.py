@@ -1,0 +1,107 @@
+"""The package as users install it: one wheel, no other package, nothing native."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobforge import JobForge, define_job
+
+if TYPE_CHECKING:
+    from jobforge.testing.database import TestDatabase
+
+    from .conftest import Ways
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution, as an index would offer it."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    [found] = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    found = folder / "bin" / "python" if sys.platform != "win32" else folder / "Scripts" / "python.exe"
+    install = ["-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", str(wheel)]
+    subprocess.run([str(found), *install], check=True)
+    return found
+
+
+def run(python: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [str(python), *arguments], capture_output=True, text=True, check=False, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_has_types_and_the_sql_of_the_kernel(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert {"jobforge/py.typed", "jobforge/sql/api.json", "jobforge/sql/apply-order.txt"} <= names
+    sql = {path.relative_to(ROOT.parent).as_posix() for path in (ROOT.parent / "sql").rglob("*.sql")}
+    shipped = {name.removeprefix("jobforge/") for name in names if name.endswith(".sql")}
+    assert shipped == {name for name in sql if "/test/" not in name and "/node_modules/" not in name}
+    assert not any("test" in name.split("/")[1:2] for name in names)
+
+
+def test_nothing_native_comes_along(python: Path) -> None:
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    native = [path for path in packages.rglob("*") if path.suffix in (".so", ".pyd", ".dylib")]
+    assert native == []
+    listed = json.loads(run(python, "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"))
+    assert {each["name"] for each in listed} - {"pip", "setuptools"} == {"jobforge"}
+
+
+def test_the_command_says_what_is_missing(python: Path) -> None:
+    done = subprocess.run(
+        [str(python), "-m", "jobforge", "migrate", "--database-url", "postgresql://h/d"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert 'Install "jobforge[postgres]"' in done.stderr
+
+
+WORKER = """
+import asyncio, sys
+from jobforge import AsyncJobForge, JobContext, define_job
+from jobforge.worker import Worker
+
+greet = define_job("greet")
+
+@greet.handler
+async def handle(input, job: JobContext):
+    return {"hello": input["name"]}
+
+async def main():
+    async with AsyncJobForge(url=sys.argv[1], token=sys.argv[2]) as forge:
+        summary = await Worker(forge, handlers=[handle]).tick()
+        assert summary.succeeded == 1, summary
+
+asyncio.run(main())
+"""
+
+
+def test_a_worker_runs_over_http(python: Path, ways: Ways, db: TestDatabase, tenant: str) -> None:
+    arguments = ways.arguments("http", "jobforge_worker")
+    with JobForge(db.url) as forge:
+        handle = forge.enqueue(define_job("greet"), {"name": "Ada"}, tenant=tenant)
+        run(python, "-c", WORKER, arguments["url"], arguments["token"])
+        assert handle.result(timeout=20) == {"hello": "Ada"}

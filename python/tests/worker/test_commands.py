@@ -1,0 +1,114 @@
+"""`jobforge-py worker` and `jobforge-py tick`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import textwrap
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from .support import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .children import Child
+    from .support import Jobs
+
+MODULE = "tests.worker.child_handlers"
+
+
+async def test_tick_runs_what_is_due_and_prints_the_result(jobs: Jobs, children: Callable[..., Child]) -> None:
+    await jobs.enqueue("a", 3)
+    child = children("tick", MODULE, "--json")
+    assert await child.ended() == 0
+    assert (await jobs.statuses()) == {"succeeded": 3}
+    summary: dict[str, Any] = json.loads("".join(child.noise)) if child.noise else child.lines[-1]
+    assert (summary["claimed"], summary["succeeded"]) == (3, 3)
+
+
+async def test_a_worker_of_some_types_with_a_metrics_port(jobs: Jobs, children: Callable[..., Child]) -> None:
+    await jobs.one("a")
+    child = children("worker", MODULE, "--types", "a", "--concurrency", "2", "--metrics-port", "0", "--id", "w1")
+    line = await child.logged("Worker started")
+    assert (line["types"], line["worker_id"]) == (["a"], "w1")
+    await child.logged("Job succeeded")
+    url = next(text for text in child.noise if text.startswith("Health and metrics: ")).split(": ")[1].strip()
+
+    def read(path: str) -> str:
+        with urllib.request.urlopen(f"{url}{path}", timeout=30) as response:  # noqa: S310 - a server of this test
+            return str(response.read().decode())
+
+    assert json.loads(await asyncio.to_thread(read, "/readyz")) == {"ok": True}
+    metrics = await asyncio.to_thread(read, "/metrics")
+    assert 'jobforge_worker_runs_total{outcome="succeeded"} 1' in metrics
+    assert 'jobforge_worker_claim_seconds_bucket{le="+Inf"}' in metrics
+    child.send(signal.SIGTERM)
+    assert await child.ended() == 0
+
+
+async def test_processes_share_the_work_and_are_replaced(jobs: Jobs, children: Callable[..., Child]) -> None:
+    child = children("worker", MODULE, "--processes", "2", "--max-jobs", "3")
+    await child.logged("Worker started", 2)
+    await jobs.enqueue("a", 4)
+    await jobs.finished(4)
+    # At least one of them has run three jobs, and another one takes its place.
+    await jobs.enqueue("a", 4)
+    await child.logged("Worker started", 3)
+    await jobs.finished(8)
+    ids = {line["worker_id"] for line in child.lines if line["message"] == "Worker started"}
+    assert len(ids) >= 3
+    child.send(signal.SIGTERM)
+    assert await child.ended() == 0
+
+
+async def test_watch_restarts_when_a_module_changes_and_waits_when_it_is_broken(
+    jobs: Jobs, children: Callable[..., Child], tmp_path: Path
+) -> None:
+    module = tmp_path / "tasks.py"
+    source = textwrap.dedent(
+        """
+        from jobforge import define_job
+
+        a = define_job("a")
+
+        @a.handler
+        async def handle(input, job):
+            return "first"
+        """
+    )
+    module.write_text(source)
+    child = children("worker", "tasks", "--watch", folder=tmp_path)
+    await child.logged("Worker started")
+    id = await jobs.one("a")
+    await jobs.finished(1)
+    assert await jobs.result(id) == "first"
+    module.write_text("this is no Python")
+
+    async def waits() -> bool:
+        return any("waiting for a file to change" in text for text in child.noise)
+
+    await until(waits)
+    module.write_text(source.replace("first", "second"))
+    await child.logged("Worker started", 2)
+    id = await jobs.one("a")
+    await jobs.finished(2)
+    assert await jobs.result(id) == "second"
+    child.send(signal.SIGINT)
+    assert await child.ended() == 0
+
+
+async def test_mistakes_in_arguments_are_reported_without_a_traceback(
+    jobs: Jobs, children: Callable[..., Child]
+) -> None:
+    for arguments, expected in (
+        (("worker", MODULE, "--types", "b"), "--types names b, which has no handler"),
+        (("worker", MODULE, "--concurrency", "0"), "concurrency must be"),
+        (("worker", "json"), "has no handlers"),
+    ):
+        child = children(*arguments)
+        assert await child.ended() != 0
+        assert expected in "".join(child.noise)
