@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobforge import InvalidArgumentError, define_job, failure_line, tenant_id
+from jobforge import InvalidArgumentError, define_job, failure_line
 from jobforge.failure import cut_text
 from jobforge.jsontext import to_json, to_storable_json
 from jobforge.operations.prepare import new_job, prepare_job
@@ -25,7 +25,6 @@ def read(name: str) -> Any:
 ARGUMENTS = read("arguments")
 ERRORS = read("errors")
 JSON = read("json")
-TENANTS = read("tenant-id")
 BACKOFF = read("backoff")
 
 
@@ -92,13 +91,3 @@ def test_the_waits_of_an_outage() -> None:
         waits = [backoff(case["times"]) * 1000 for _ in range(200)]
         assert min(waits) >= case["longest_ms"] / 2
         assert max(waits) <= case["longest_ms"]
-
-
-def test_tenants_whose_ids_are_not_uuids() -> None:
-    for case in [*TENANTS["mapped"], *TENANTS["spelled"]]:
-        assert tenant_id(case["text"]) == case["uuid"], case["text"]
-    for case in TENANTS["numbers"]:
-        assert tenant_id(case["number"]) == tenant_id(case["text"])
-    for text in TENANTS["refused"]:
-        with pytest.raises(InvalidArgumentError):
-            tenant_id(text)
