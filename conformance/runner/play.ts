@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { differences } from "./match.ts";
 import { CallFailed, type Event, type Program } from "./program.ts";
-import type { Caller, Scenario, Step } from "./scenario.ts";
+import { type Caller, type Scenario, type Step, workerVerbs } from "./scenario.ts";
 import type { Stage } from "./stage.ts";
 import { resolve, type Scope, secondsOf } from "./values.ts";
 
@@ -19,14 +19,7 @@ const patienceMs = 30_000;
 type StepOf<Key extends string> = Extract<Step, Readonly<Record<Key, unknown>>>;
 type Outcome = { readonly ok: unknown } | { readonly failed: CallFailed };
 
-const workerVerbs: ReadonlySet<string> = new Set([
-  "worker",
-  "tick",
-  "tick_request",
-  "stop",
-  "metrics",
-  "release",
-]);
+const ofWorkers: ReadonlySet<string> = new Set(workerVerbs);
 
 export class Play {
   readonly #scenario: Scenario;
@@ -88,7 +81,7 @@ export class Play {
 
   async #send(step: StepOf<"do">): Promise<Outcome> {
     const program = this.#program(step.by);
-    const isOfWorker = workerVerbs.has(step.do);
+    const isOfWorker = ofWorkers.has(step.do);
     const on = step.on ?? (isOfWorker ? "worker" : "app");
     await this.#connect(step.by ?? "main", on);
     const { definitions, handlers } = this.#scenario;

@@ -5,7 +5,7 @@
 import { z } from "zod";
 
 /** What a target may lack. A scenario names what it needs, and is skipped on targets that cannot do it. */
-export const abilities = [
+const abilities = [
   "worker",
   "listen",
   "transaction",
@@ -21,24 +21,16 @@ export const abilities = [
 export type Ability = (typeof abilities)[number];
 
 /** The connections of a scenario: each has the rights of one kind of caller. `app` is of tenant T, `other` of U. */
-export const callers = ["app", "other", "worker", "operator", "reader"] as const;
+const callers = ["app", "other", "worker", "operator", "reader"] as const;
 export type Caller = (typeof callers)[number];
 
-/** The requests that an adapter serves, in addition to `connect` and `disconnect`, which the runner sends by itself. */
-export const verbs = [
-  "enqueue",
-  "enqueue_many",
-  "enqueue_in_transaction",
-  "call",
-  "worker",
-  "tick",
-  "tick_request",
-  "stop",
-  "metrics",
-  "release",
-] as const;
+/** The requests about workers. Their default caller is `worker`, and they get the scenario's handlers. */
+export const workerVerbs = ["worker", "tick", "tick_request", "stop", "metrics", "release"] as const;
 
-export const eventKinds = ["started", "aborted", "context", "late", "hook", "span", "log"] as const;
+/** The requests that an adapter serves, in addition to `connect` and `disconnect`, which the runner sends by itself. */
+const verbs = ["enqueue", "enqueue_many", "enqueue_in_transaction", "call", ...workerVerbs] as const;
+
+const eventKinds = ["started", "aborted", "context", "late", "hook", "span", "log"] as const;
 
 const anything = z.record(z.string(), z.unknown());
 const seconds = z.number().min(0);
@@ -104,7 +96,7 @@ const outcome = {
 
 const by = z.string().optional();
 
-export const step = z.union([
+const step = z.union([
   z.strictObject({
     do: z.enum(verbs),
     with: anything.optional(),

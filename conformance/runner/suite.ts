@@ -14,8 +14,8 @@ import { commandOf, type Language, missing, type Target } from "./targets.ts";
 export const crossArea = "cross";
 
 /** Plays all scenarios that the target can play. */
-export function playAll(target: Target): void {
-  const lack = missing(target.language);
+export async function playAll(target: Target): Promise<void> {
+  const lack = await missing(target.language);
   if (lack !== undefined) {
     reportMissing(target.name, lack);
     return;
@@ -97,6 +97,6 @@ export function reportMissing(name: string, lack: string): void {
     test(`${name} can run`, () => expect.fail(lack));
     return;
   }
-  console.warn(`${name} is skipped: ${lack}`);
+  console.warn(`!! SKIPPED: ${name}. ${lack}`);
   test.skip(`${name} can run`);
 }

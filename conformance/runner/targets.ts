@@ -1,6 +1,7 @@
 /** The targets of the suite: a program in one language, on one way to the database, and what it can do. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "./program.ts";
 import type { Ability } from "./scenario.ts";
 import type { Way } from "./stage.ts";
@@ -45,13 +46,23 @@ export const targets = {
 } as const satisfies Readonly<Record<string, Target>>;
 
 const root = join(import.meta.dirname, "..", "..");
-const python = join(root, "python", ".venv", "bin", "python");
+const environment = join(root, "python", ".venv");
+const python = join(environment, "bin", "python");
 const adapters = join(import.meta.dirname, "..", "adapters");
 
+/** `npm test` installs the environment while the tests begin. */
+const installSeconds = 180;
+
 /** Why a language cannot be tested on this machine; undefined if it can. */
-export function missing(language: Language): string | undefined {
-  if (language === "ts" || existsSync(python)) return undefined;
-  return `There is no Python at ${python}, so the Python targets do not run`;
+export async function missing(language: Language): Promise<string | undefined> {
+  if (language === "ts") return undefined;
+  // Written when the environment is complete.
+  const marker = join(environment, ".jobforge-installed");
+  for (let waited = 0; existsSync(environment) && !existsSync(marker); waited += 1) {
+    if (waited === installSeconds) return `${environment} is not complete: run python/scripts/test.py`;
+    await sleep(1_000);
+  }
+  return existsSync(marker) ? undefined : `There is no ${environment}: run python/scripts/test.py`;
 }
 
 /** How the adapter of a language is started. */

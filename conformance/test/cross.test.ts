@@ -6,7 +6,7 @@ import { crossArea, playTogether, reportMissing, titleOf } from "../runner/suite
 import { missing } from "../runner/targets.ts";
 
 const scenarios = loadScenarios().filter(({ area }) => area === crossArea);
-const lack = missing("py");
+const lack = await missing("py");
 const pairs = [
   { first: "ts", second: "py" },
   { first: "py", second: "ts" },

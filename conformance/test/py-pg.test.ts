@@ -1,4 +1,4 @@
 import { playAll } from "../runner/suite.ts";
 import { targets } from "../runner/targets.ts";
 
-playAll(targets["py-pg"]);
+await playAll(targets["py-pg"]);

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobforge.testing.database import TestDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
-TENANT_IDS = json.loads((ROOT / "sql/test/shared/tenant-ids.json").read_text(encoding="utf-8"))
+TENANT_IDS = json.loads((ROOT / "conformance/vectors/tenant-id.json").read_text(encoding="utf-8"))
 
 
 def test_the_version_is_that_of_the_kernel() -> None:

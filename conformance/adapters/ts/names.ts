@@ -39,7 +39,7 @@ export function toFields(value: unknown): unknown {
 
 /** The path of a wrong argument, such as `jobs[3].max_attempts`. A length of time is named without its unit. */
 export function fieldOf(path: string): string {
-  return snake(path.replace(/Ms\b/, ""));
+  return snake(path.replace(/Ms\b/, "").replace(/\btenantId\b/, "tenant"));
 }
 
 function snake(name: string): string {

@@ -1,6 +1,6 @@
 /**
  * Ids of tenants that are not uuids. The kernel's `jobforge_tenant_id` and the server do the same for SQL and for the
- * claims of a JWT. sql/test/shared/tenant-ids.json has the examples that all of them are tested with.
+ * claims of a JWT. conformance/vectors/tenant-id.json has the examples that all of them are tested with.
  */
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "./errors.ts";

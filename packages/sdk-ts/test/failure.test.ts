@@ -1,15 +1,14 @@
 /** Texts for errors: the line with the causes is the one that the database writes. */
 import { expect, test } from "vitest";
-import { cutCases, cutLength } from "../../../test/cut-cases.ts";
-import { errorCases } from "../../../test/error-cases.ts";
+import { errorVectors } from "../../../test/vectors.ts";
 import { cutText, failureLine, failureTrace } from "../src/index.ts";
 
-test.for(errorCases)("the line of $name", ({ error, line }) => {
+test.for(errorVectors.lines)("the line of $name", ({ error, line }) => {
   expect(failureLine(error)).toBe(line);
 });
 
-test.for(cutCases)("the cut of $name", ({ text, cut }) => {
-  expect(cutText(text, cutLength)).toBe(cut);
+test.for(errorVectors.cuts)("the cut of $name", ({ text, cut }) => {
+  expect(cutText(text, errorVectors.cutLength)).toBe(cut);
 });
 
 test("a trace has the stack of the error, of each member and of each cause", () => {

@@ -1,20 +1,7 @@
 /** Ids of tenants that are not uuids: the SDK finds the same uuids as the kernel and as Python's uuid5. */
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { tenantIdVectors as examples } from "../../../test/vectors.ts";
 import { InvalidArgumentError, tenantId, tenantNamespace, tenantOf } from "../src/index.ts";
-
-interface Examples {
-  readonly namespace: string;
-  readonly mapped: readonly { readonly text: string; readonly uuid: string }[];
-  readonly spelled: readonly { readonly text: string; readonly uuid: string }[];
-  readonly refused: readonly string[];
-  readonly numbers: readonly { readonly number: number; readonly text: string }[];
-  readonly refusedClaims: readonly string[];
-}
-
-const examples: Examples = JSON.parse(
-  readFileSync(new URL("../../../sql/test/shared/tenant-ids.json", import.meta.url), "utf8"),
-);
 
 test("a text is a version 5 uuid, and a uuid in any spelling is itself", () => {
   expect(tenantNamespace).toBe(examples.namespace);

@@ -42,33 +42,15 @@ test("null removes an optional setting of a policy", async () => {
 
 describe("an enqueue", () => {
   const options: EnqueueOptions = { tenantId: T };
+  // conformance/vectors/arguments.json has the values that JSON can express.
   test.for<[string, Partial<EnqueueOptions>]>([
-    ["tenantId", { tenantId: "not-a-uuid" }],
-    ["tenantId", { tenantId: "" }],
-    ["maxAttempts", { maxAttempts: 0 }],
-    ["maxAttempts", { maxAttempts: 1.5 }],
-    ["maxAttempts", { maxAttempts: 100_001 }],
-    ["priority", { priority: 1_000_001 }],
     ["priority", { priority: Number.NaN }],
-    ["priority", { priority: wrong("high") }],
     ["runAt", { runAt: new Date("soon") }],
     ["runAt", { runAt: wrong("2030-01-01") }],
     ["runAt", { runAt: new Date(8.64e15) }],
     ["runAt", { runAt: new Date("0000-12-31T23:59:59.999Z") }],
     ["expiresAt", { expiresAt: new Date(Number.NaN) }],
     ["expiresAt", { runAt: new Date(2), expiresAt: new Date(2) }],
-    ["idempotencyKey", { idempotencyKey: "" }],
-    ["idempotencyKey", { idempotencyKey: "ü".repeat(513) }],
-    ["dedupeKey", { dedupeKey: wrong(7) }],
-    ["dedupeMode", { dedupeMode: wrong("sometimes") }],
-    ["subject", { subject: "a\u0000b" }],
-    ["concurrencyKey", { concurrencyKey: "" }],
-    ["tags", { tags: wrong("one") }],
-    ["tags", { tags: Array.from({ length: 51 }, String) }],
-    ["tags", { tags: ["x".repeat(2500), "y".repeat(2500)] }],
-    ["tags[1]", { tags: ["a", ""] }],
-    ["tags[0]", { tags: wrong([7]) }],
-    ["traceparent", { traceparent: "00-xyz" }],
   ])("with an invalid %s is refused: %o", async ([field, given]) => {
     const { transport, calls } = recorder();
     const forge = new JobForge({ transport });

@@ -1,7 +1,7 @@
 """Ids of tenants that are not uuids.
 
-The kernel's `jobforge_tenant_id` and the other SDKs do the same. sql/test/shared/tenant-ids.json has the examples that
-all of them are tested with.
+The kernel's `jobforge_tenant_id` and the other SDKs do the same. conformance/vectors/tenant-id.json has the examples
+that all of them are tested with.
 """
 
 from __future__ import annotations

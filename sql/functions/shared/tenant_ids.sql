@@ -1,4 +1,4 @@
--- Ids of tenants that are not uuids. The SDKs and the server do the same; sql/test/shared/tenant-ids.json has the
+-- Ids of tenants that are not uuids. The SDKs and the server do the same; conformance/vectors/tenant-id.json has the
 -- examples that all of them are tested with.
 
 -- Returns the tenant for an id that an application uses. A uuid, in any spelling that Postgres accepts, is that tenant.

@@ -1,9 +1,8 @@
 /** Secrets are masked before an error is stored, wherever it is stored. */
 import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
-import { cutCases, cutLength } from "../../../test/cut-cases.ts";
 import { test } from "../../../test/database.ts";
-import { redactionCases } from "../../../test/redaction-cases.ts";
+import { errorVectors, redactionCases } from "../../../test/vectors.ts";
 import {
   attemptsOf,
   claim,
@@ -69,8 +68,10 @@ test("an error over 16 kB is cut so that no part of a secret remains", async ({ 
 });
 
 test("a text is cut as the SDK cuts it", async ({ db }) => {
-  for (const { name, text, cut } of cutCases)
-    expect(await db.value("select jobforge.cut_text($1, $2)", [text, cutLength]), name).toBe(cut);
+  for (const { name, text, cut } of errorVectors.cuts)
+    expect(await db.value("select jobforge.cut_text($1, $2)", [text, errorVectors.cutLength]), name).toBe(
+      cut,
+    );
 });
 
 test("no cut leaves a part of a secret, even if masking makes the text before it shorter", async ({ db }) => {

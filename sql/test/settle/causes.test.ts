@@ -1,7 +1,7 @@
 /** The causes of errors: the line that says what happened, where it is shown, and what is kept of large errors. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { errorCases } from "../../../test/error-cases.ts";
+import { errorVectors } from "../../../test/vectors.ts";
 import { attemptsOf, claim, enqueue, fail, find, T } from "../support/kernel.ts";
 
 const refused = {
@@ -12,7 +12,7 @@ const refused = {
 const line = "fetch failed: connect ECONNREFUSED 127.0.0.1:1";
 
 describe("the line of an error", () => {
-  test.for(errorCases)("$name", async ({ error, line: expected }, { db }) => {
+  test.for(errorVectors.lines)("$name", async ({ error, line: expected }, { db }) => {
     expect(await db.value("select jobforge.full_message($1)", [JSON.stringify(error)])).toBe(expected);
   });
 });

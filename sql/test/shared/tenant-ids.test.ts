@@ -1,19 +1,9 @@
 /** Ids of tenants that are not uuids: the kernel finds the same uuids as the SDKs, in calls and in claims. */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
+import { tenantIdVectors as examples } from "../../../test/vectors.ts";
 
-interface Examples {
-  readonly namespace: string;
-  readonly mapped: readonly { readonly text: string; readonly uuid: string }[];
-  readonly spelled: readonly { readonly text: string; readonly uuid: string }[];
-  readonly refused: readonly string[];
-  readonly numbers: readonly { readonly number: number; readonly text: string }[];
-  readonly refusedClaims: readonly string[];
-}
-
-const examples: Examples = JSON.parse(readFileSync(new URL("tenant-ids.json", import.meta.url), "utf8"));
 const claimed = "select jobforge.claimed_tenant($1)";
 
 test("a text is a version 5 uuid, and a uuid in any spelling is itself", async ({ db }) => {

@@ -1,6 +1,7 @@
 /** Trouble with the database: nothing is lost, no call is repeated in a tight loop, and the log reports it once. */
 import { defineJob, JobForge, sleep } from "@jobforge/sdk-ts";
 import { expect } from "vitest";
+import { backoffVectors } from "../../../../test/vectors.ts";
 import { createWorker, type Trouble } from "../../src/index.ts";
 import { backoff } from "../../src/presence/outage.ts";
 import { Happening, until } from "../support/happening.ts";
@@ -205,13 +206,7 @@ test("a tick fails when the database is down", async ({ db }) => {
 });
 
 test("delays between tries double from 100 ms to five seconds, and are never less than half of that", () => {
-  for (const [times, full] of [
-    [0, 100],
-    [1, 200],
-    [5, 3_200],
-    [6, 5_000],
-    [1_000, 5_000],
-  ] as const) {
+  for (const { times, longest_ms: full } of backoffVectors.outage) {
     const waits = Array.from({ length: 200 }, () => backoff(times));
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(full / 2);
     expect(Math.max(...waits)).toBeLessThanOrEqual(full);

@@ -1,6 +1,6 @@
 /** What the worker's log masks: the same as the database masks in stored errors. */
 import { expect, test } from "vitest";
-import { redactionCases } from "../../../../test/redaction-cases.ts";
+import { redactionCases } from "../../../../test/vectors.ts";
 import { maskText, Redactor, redactor } from "../../src/reporting/redact.ts";
 
 test.for(redactionCases)("the log masks $name", ({ value, masked, listed }) => {

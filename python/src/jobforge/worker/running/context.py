@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from ...arguments import Duration, check_time, refuse
+from ...errors import JobForgeError
 from ...operations.prepare import new_job, prepare_job
 from ...records import RunSchedule
 from ...words import UNSET
@@ -201,9 +202,13 @@ class RunContext:
         **options: Unpack[JobOptions],
     ) -> None:
         run = self.running("enqueue()")
-        new = new_job(job, UNSET if input is None else input)
         shared = {"traceparent": self.traceparent, **options}
-        child = prepare_job(new.using(tenant=self.tenant), shared)
+        try:
+            new = new_job(job, UNSET if input is None else input)
+            child = prepare_job(new.using(tenant=self.tenant), shared)
+        except JobForgeError as error:
+            run.refused = error
+            raise
         if run.children is None:
             run.children = []
         run.children.append(child.json())

@@ -107,6 +107,8 @@ def conclude(run: Run, outcome: Outcome) -> Verdict:
         return run.verdict
     if isinstance(outcome, Returned):
         return conclude_success(run, outcome.value)
+    if outcome.error is run.refused:
+        return refusal(outcome.error)
     if aborted is None:
         # A task is canceled from outside of its handler only if the program ends its event loop.
         is_ending = isinstance(outcome.error, asyncio.CancelledError) and _is_canceled()

@@ -39,6 +39,7 @@ class Run:
         "id",
         "job",
         "next_run_at",
+        "refused",
         "result",
         "started_at",
         "state",
@@ -66,6 +67,8 @@ class Run:
         self.next_run_at: str | None = None
         # Children to enqueue on success, as JSON.
         self.children: list[str] | None = None
+        # Why a child was refused. A handler that lets this error pass fails without retries.
+        self.refused: Exception | None = None
         self.trace: RunTrace | None = None
         # The reason of the abort, if there was one.
         self.aborted: JobAborted | None = None
