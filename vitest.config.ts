@@ -10,6 +10,10 @@ export default defineConfig({
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
       { find: "@jobforge/sdk-ts/adapters", replacement: source("packages/sdk-ts/src/adapters.ts") },
       { find: "@jobforge/worker-ts/runtime", replacement: source("packages/worker-ts/src/runtime.ts") },
+      {
+        find: "@jobforge/connectors/verify",
+        replacement: source("packages/connectors/src/verify.ts"),
+      },
       { find: /^@jobforge\/([\w-]+)$/, replacement: source("packages/$1/src/index.ts") },
       { find: /^jobforge$/, replacement: source("packages/cli/src/index.ts") },
       { find: /^jobforge\/testing$/, replacement: source("packages/cli/src/testing.ts") },

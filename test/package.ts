@@ -20,6 +20,7 @@ export const packageFolders = {
   "@jobforge/sql": "sql",
   "@jobforge/sdk-ts": "packages/sdk-ts",
   "@jobforge/worker-ts": "packages/worker-ts",
+  "@jobforge/connectors": "packages/connectors",
   "@jobforge/testing": "packages/testing",
   "@jobforge/server": "packages/server",
   jobforge: "packages/cli",

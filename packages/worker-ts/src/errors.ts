@@ -1,6 +1,6 @@
 /** The reasons of aborts, and how errors are reported to the database. */
 import { types } from "node:util";
-import { cutText } from "@jobforge/sdk-ts";
+import { cutText, toStorableJson } from "@jobforge/sdk-ts";
 import type { RunError } from "./claiming/protocol.ts";
 
 /** The reason of a handler's aborted `signal`. */
@@ -41,8 +41,11 @@ const maxInnerStackLength = 1500;
 /** The number of causes and members in total. */
 const maxInner = 10;
 
+/** The most that `details` of an error may take as JSON. */
+const maxDetailsLength = 4000;
+
 /**
- * An error as JSON: name, message, stack, and code, cause and members if there are any. Handles whatever was thrown:
+ * An error as JSON: name, message, stack, and code, details, cause and members if there are any. Handles whatever was thrown:
  * libraries put objects where strings belong, and an error that cannot be described must not keep its run from ending.
  */
 export function describeError(thrown: unknown): RunError {
@@ -69,6 +72,7 @@ class Description {
         ? { stack: this.#cut(stack, depth === 0 ? maxStackLength : maxInnerStackLength, depth) }
         : {}),
       ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+      ...(depth === 0 ? detailsOf(thrown) : {}),
       ...this.#causeOf(thrown, depth + 1),
       ...this.#membersOf(thrown, depth + 1),
     };
@@ -107,6 +111,18 @@ class Description {
   }
 }
 
+/** The `details` of an error, if they are an object as `job.fail()` takes it. Details that cannot be stored are left out. */
+function detailsOf(error: Error): { readonly details?: object } {
+  try {
+    const details = part(error, "details");
+    if (typeof details !== "object" || details === null || Array.isArray(details)) return {};
+    const { text } = toStorableJson(details, "details");
+    return text.length > maxDetailsLength ? {} : { details: JSON.parse(text) };
+  } catch {
+    return {};
+  }
+}
+
 /** A string that Postgres can store in jsonb: no NUL, no half of a surrogate pair. Other values are described. */
 export function clean(value: unknown): string {
   return textOf(value)
@@ -126,7 +142,7 @@ export function isError(value: unknown): value is Error {
 /** Reads a property that may be a getter, which may throw. */
 export function part(
   error: object,
-  name: "name" | "message" | "stack" | "code" | "cause" | "errors",
+  name: "name" | "message" | "stack" | "code" | "details" | "cause" | "errors",
 ): unknown {
   try {
     return (error as Partial<Record<typeof name, unknown>>)[name];

@@ -41,9 +41,10 @@ export interface JobContext {
   fail(message: string, details?: Readonly<Record<string, unknown>>): never;
   /**
    * Fails this run and retries the job at the given time instead of the time that the policy says. If the job is a run
-   * of a schedule that does not retry its runs, it fails, and the next run is due at that time. Never returns.
+   * of a schedule that does not retry its runs, it fails, and the next run is due at that time. The reason is stored as
+   * the error of this run. Never returns.
    */
-  retryAfter(delay: number | Date, message?: string): never;
+  retryAfter(delay: number | Date, reason?: string | Error): never;
   /**
    * Sets when the schedule runs next, however this run ends: at a time, or in a number of milliseconds. The last call
    * counts. A dynamic schedule has no next run if its handler succeeds without calling this. For a job without a

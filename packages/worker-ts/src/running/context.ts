@@ -14,7 +14,7 @@ import {
 } from "@jobforge/sdk-ts";
 import type { Backend, DatabaseParts } from "../backend.ts";
 import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
-import { clean, isNotHeld, RunOver } from "../errors.ts";
+import { clean, describeError, isError, isNotHeld, RunOver } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import { plainTraceparent } from "../reporting/trace.ts";
 import { concludeSuccess, endRun } from "./ending.ts";
@@ -136,15 +136,12 @@ export class RunContext implements JobContext {
   }
 
   get retryAfter(): JobContext["retryAfter"] {
-    return (delay, message = "The handler asked for a retry") => {
+    return (delay, reason = "The handler asked for a retry") => {
       const retry_at = this.#timeOf(delay);
+      const error = isError(reason) ? describeError(reason) : { name: "RetryAfter", message: clean(reason) };
       // This time replaces one that nextRun() has set before.
       this.#run.nextRunAt = undefined;
-      return this.#leave({
-        status: "failed",
-        retry_at,
-        error: { name: "RetryAfter", message: clean(message) },
-      });
+      return this.#leave({ status: "failed", retry_at, error });
     };
   }
 

@@ -166,3 +166,17 @@ test("a run with an error outside of its handler fails, is reported, and frees i
   ]);
   expect(log.lines.filter(({ message }) => message.startsWith("The run could not be ended"))).toHaveLength(3);
 });
+
+test("the details of an error are stored, unless they cannot be", async ({ db, forge }) => {
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  const given = [{ code: "busy", status: 503 }, ["a list"], circular, { text: "x".repeat(5000) }, "a text"];
+  const handler = defineJob({ type: "mail", input: typed<{ n: number }>() }).handle(({ n }) => {
+    throw Object.assign(new Error("no"), { details: given[n] });
+  });
+  const worker = makeWorker(forge, { handlers: [handler] });
+  for (const n of given.keys()) await forge.enqueue(handler.definition, { n }, { tenantId: T });
+  await worker.tick();
+  const rows = await db.query("select error -> 'details' as details from jobforge_jobs order by created_at");
+  expect(rows.map(({ details }) => details)).toEqual([given[0], null, null, null, null]);
+});

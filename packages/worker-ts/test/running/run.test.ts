@@ -125,6 +125,15 @@ test("retryAfter() fails the run and sets the time of the retry", async ({ db, f
   expect(await attemptsOf(db, id)).toEqual(["failed"]);
 });
 
+test("retryAfter() with an error stores it, with its details", async ({ db, forge }) => {
+  const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
+  const busy = Object.assign(new RangeError("busy"), { details: { status: 503 } });
+  const handler = mail.handle(async (_, job) => job.retryAfter(60_000, busy));
+  await makeWorker(forge, { handlers: [handler] }).tick();
+  const { error } = await jobOf(db, id);
+  expect(error).toMatchObject({ name: "RangeError", message: "busy", details: { status: 503 } });
+});
+
 test("retryAfter() with milliseconds counts from now", async ({ db, forge }) => {
   const { id } = await forge.enqueue(mail, { to: "a" }, { tenantId: T });
   const before = Date.now();

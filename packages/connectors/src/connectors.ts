@@ -1,0 +1,69 @@
+/** Creates the handlers of the connectors for a worker. */
+import type { JobForgeClient, JobHandler } from "@jobforge/sdk-ts";
+import { fileStore } from "./artifacts/file-store.ts";
+import type { ArtifactStore } from "./artifacts/store.ts";
+import { Configurations } from "./configuration.ts";
+import { Agents } from "./egress/agents.ts";
+import { type EgressDocument, type EgressPolicy, egressPolicy } from "./egress/policy.ts";
+import { ConnectorError } from "./errors.ts";
+import { httpHandler } from "./http/handler.ts";
+import { environmentSecrets, type SecretProvider } from "./secrets/provider.ts";
+import { Secrets } from "./secrets/secrets.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { webhookHandler } from "./webhooks/handler.ts";
+import type { WebhookOptions } from "./webhooks/keys.ts";
+
+/** The operator's policy: one document for all tenants, or a function that returns the document of a tenant. */
+export type EgressSource =
+  | EgressDocument
+  | ((tenantId: string, signal: AbortSignal) => Promise<EgressDocument> | EgressDocument);
+
+export interface ConnectorOptions {
+  /** Reads the configurations of tenants. It is the client of the worker. */
+  readonly forge: Pick<JobForgeClient, "connectors">;
+  /** What may be reached in addition to public addresses. Default: nothing. */
+  readonly egress?: EgressSource | undefined;
+  /** Default: environment variables. See `environmentSecrets`. */
+  readonly secrets?: SecretProvider | undefined;
+  /** Default: files in `.jobforge/artifacts`. */
+  readonly artifacts?: ArtifactStore | undefined;
+  /** Endpoints and keys of webhooks. */
+  readonly webhooks?: WebhookOptions | undefined;
+}
+
+/** The handlers of all connectors: `createWorker(forge, { handlers: [...connectors({ forge })] })`. */
+export function connectors(options: ConnectorOptions): JobHandler[] {
+  const around = surroundings(options);
+  return [httpHandler(around), webhookHandler(around, options.webhooks ?? {})];
+}
+
+function surroundings({ forge, egress = {}, secrets, artifacts }: ConnectorOptions): Surroundings {
+  return {
+    agents: new Agents(),
+    secrets: new Secrets(secrets ?? environmentSecrets()),
+    configurations: new Configurations(forge),
+    artifacts: artifacts ?? fileStore(".jobforge/artifacts"),
+    egressOf: policies(egress),
+  };
+}
+
+/** A document is read once, at start, so that a mistake in it is found then. */
+function policies(source: EgressSource): Surroundings["egressOf"] {
+  if (typeof source !== "function") {
+    const policy = egressPolicy(source);
+    return async () => policy;
+  }
+  const known = new Map<string, EgressPolicy>();
+  return async (tenantId, signal) => {
+    try {
+      const policy = egressPolicy(await source(tenantId, signal));
+      const kept = known.get(policy.version) ?? policy;
+      if (known.size >= 1000) known.clear();
+      known.set(kept.version, kept);
+      return kept;
+    } catch {
+      signal.throwIfAborted();
+      throw new ConnectorError("config_unavailable", "The egress policy could not be read.", { sent: false });
+    }
+  };
+}

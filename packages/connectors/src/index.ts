@@ -1,0 +1,25 @@
+/**
+ * The entry `@jobforge/connectors`. Where to find things in this folder:
+ *
+ * - connectors.ts: the handlers for a worker; configuration.ts: what a tenant may set; retries.ts: what is retried
+ * - egress/: what may be reached, and requests that are checked on the way
+ * - secrets/: references to secrets; artifacts/: large contents outside the database
+ * - http/, webhooks/, reports/: one folder for each connector
+ * - verify.ts: the entry `@jobforge/connectors/verify` for receivers of webhooks
+ */
+export { fileStore } from "./artifacts/file-store.ts";
+export type { ArtifactStore, ListedArtifact, PutOptions, StoredArtifact } from "./artifacts/store.ts";
+export { type ConnectorOptions, connectors, type EgressSource } from "./connectors.ts";
+export { type EgressDocument, loopbackEgress } from "./egress/policy.ts";
+export { ConnectorError, type ConnectorErrorCode, type FailureDetails } from "./errors.ts";
+export { type HttpResult, httpRequest } from "./http/definition.ts";
+export {
+  environmentSecrets,
+  fileSecrets,
+  firstOf,
+  type SecretProvider,
+  type SecretReference,
+} from "./secrets/provider.ts";
+export { type WebhookResult, webhookDeliver, webhookRetry } from "./webhooks/definition.ts";
+export { readMasterKey, type WebhookEndpoint, type WebhookOptions } from "./webhooks/keys.ts";
+export { deriveKey, type EndpointKey, receiverSecret, type SigningKey } from "./webhooks/signing.ts";
