@@ -14,7 +14,7 @@ export interface Cast {
   readonly main: Program | undefined;
 }
 
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 type StepOf<Key extends string> = Extract<Step, Readonly<Record<Key, unknown>>>;
 type Outcome = { readonly ok: unknown } | { readonly failed: CallFailed };

@@ -37,7 +37,7 @@ interface Waiting {
 }
 
 /** Long enough for a loaded machine. Nothing waits this long unless the adapter is wrong. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 const keptNoise = 4_000;
 
 export class Program {

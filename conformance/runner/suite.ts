@@ -10,6 +10,9 @@ import { Program } from "./program.ts";
 import { Stage } from "./stage.ts";
 import { commandOf, type Language, missing, type Target } from "./targets.ts";
 
+/** Longer than the runner waits for a program, which then says what it has waited for. */
+export const timeoutMs = 300_000;
+
 /** Scenarios in which programs of two languages take part. They have a test file of their own. */
 export const crossArea = "cross";
 
@@ -30,7 +33,7 @@ export async function playAll(target: Target): Promise<void> {
   });
   afterAll(() => main.close());
   for (const loaded of scenarios) {
-    test(titleOf(loaded), async ({ db }) => {
+    test(titleOf(loaded), { timeout: timeoutMs }, async ({ db }) => {
       const run = (): Promise<void> => play(loaded, target, db, main);
       await (failing.has(loaded.path) ? expectFailure(loaded.path, run) : run());
     });
