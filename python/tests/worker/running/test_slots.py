@@ -214,8 +214,14 @@ async def test_fast_jobs_are_claimed_and_settled_by_the_hundred_in_two_calls_at_
 ) -> None:
     await jobs.enqueue("a", 5_000, tenants=10)
     observed = Observed(workers.forge)
-    summary = await workers.make(observed, handlers=[quick]).tick(limit=5_000)
-    assert (summary.claimed, summary.succeeded) == (5_000, 5_000)
+    # A machine under load may hand some jobs back, so a worker and not a tick runs them all.
+    worker = await workers.start(observed, handlers=[quick])
+    await jobs.finished(5_000)
+
+    async def are_counted() -> bool:
+        return worker.metrics().runs.succeeded == 5_000
+
+    await until(are_counted)
     assert observed.calls.count("jobforge_settle_jobs_text") < 5_000 / 50
     assert observed.most == 2
 
