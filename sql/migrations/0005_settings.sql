@@ -30,6 +30,10 @@ create table jobforge.policies (
 
 insert into jobforge.policies (type) values ('*');
 
+-- The policies that the short path of a settle does not serve: see functions/settle/end_plain_runs.sql.
+create index policies_special on jobforge.policies (type)
+  where audit_action is not null or not keep_history or retention_days is not null;
+
 -- What the definitions of a type have said about its policy: one row for each version of the application. The row with
 -- the highest seq is in force. Only the newest versions are kept: see functions/operate/sync_policies.sql.
 --   version  the version of the application; '' if it gave none
@@ -276,6 +280,9 @@ create table jobforge.tenants (
   updated_by     text not null,
   constraint only_a_quota_is_counted check (max_pending is not null or (counting_since is null and counted_at is null))
 );
+
+-- Tenants with a quota.
+create index tenants_quota on jobforge.tenants (tenant_id) where max_pending is not null;
 
 -- Tenants with more than one turn, by their lane.
 create index tenants_lane on jobforge.tenants (uuid_hash_extended(tenant_id, 0)) where weight > 1;

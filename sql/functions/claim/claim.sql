@@ -4,6 +4,7 @@
 --     jobforge_claim_jobs                  jobforge_settle_jobs, jobforge_settle_jobs_text
 --              |                                              | settle_and_claim
 --              |                                       claim_documents             rows -> JSON
+--              |                                              | claim_plain, the short path
 --              +----------------------> claim <---------------+
 --                                         |
 --      hint of the last call ---> 1  read_hint
@@ -30,6 +31,7 @@
 --   the index queue_ready (type, rank, lane, run_at, seq)       the order within a type
 --   find_streams.sql, open_ranks.sql                            1 and 2; more_urgent.sql: 1 for claims with a hint
 --   take.sql, lock_jobs.sql                                     2, 3; turns.sql: 2 for claims without a hint
+--   claim_plain.sql                                             1 to 3, for claims that nothing restrains
 --   limits/admit.sql, buckets.sql (room_in), unpark.sql         jobs that compete for one bucket, with the indexes
 --                                                               queue_parked and queue_key_order
 --   read/explain_job.sql (why_behind)                           the jobs that come first

@@ -8,14 +8,36 @@ create or replace function jobforge.claim_documents(
 )
 language plpgsql as $$
 declare
+  v_hint jobforge.hint;
+  v_plain record;
   v_claim record;
+  v_places tid[] := '{}';
 begin
-  v_claim := jobforge.claim(p_worker_id, p_limit, p_types, p_tenant_id, p_now, true, p_hint);
+  -- The short path needs a hint with a lane, and without streams to continue with. Usually it does it all.
+  if cardinality(p_types) = 1 and p_tenant_id is null and p_hint is not null then
+    v_hint := jobforge.read_hint(p_hint, ':' || p_types[1], p_now);
+  end if;
+  if v_hint.lane is not null and v_hint.streams is null and v_hint.costly is not true then
+    v_plain := jobforge.claim_plain(p_worker_id, p_limit, p_types[1], v_hint, p_now);
+    if v_plain.places is not null then
+      hint := jobforge.write_hint(v_plain.hint);
+      if not v_plain.more then
+        jobs := v_plain.jobs;
+        due := v_plain.due;
+        more := false;
+        return;
+      end if;
+      v_places := v_plain.places;
+    end if;
+  end if;
+  v_claim := jobforge.claim(p_worker_id, p_limit - cardinality(v_places), p_types, p_tenant_id, p_now, true,
+    coalesce(hint, p_hint));
   hint := v_claim.p_hint;
   due := v_claim.due;
   more := v_claim.more;
   jobs := '[]';
-  if cardinality(v_claim.claimed) = 0 then
+  v_places := v_places || v_claim.claimed;
+  if cardinality(v_places) = 0 then
     return;
   end if;
   -- Documents are written first and sorted afterwards. The other way round, whole rows would be sorted.
@@ -23,21 +45,34 @@ begin
   into jobs
   from (
     select j.rank, j.run_at, j.seq,
-      concat('{"id":"', j.id, '","tenant_id":"', j.tenant_id, '","type":', to_json(j.type),
-        ',"payload":', coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id), 'null'),
-        ',"priority":', -j.rank, ',"attempts":', j.attempts, ',"max_attempts":', j.max_attempts,
-        ',"run_at":', to_json(j.run_at), ',"created_at":', to_json(j.created_at),
-        ',"trace_id":"', jobforge.trace_id(j.id, j.attempts), '"',
-        case when j.schedule_id is not null then jobforge.schedule_of_run(j.schedule_id, j.scheduled_for) end,
-        case when num_nonnulls(j.subject, j.progress, j.traceparent) = 0 and j.tags = '{}' then '}'
-          else ',' || substr((jsonb_strip_nulls(jsonb_build_object('subject', j.subject, 'traceparent', j.traceparent))
-            || jsonb_build_object('tags', j.tags, 'progress', j.progress))::text, 2)
-        end) as document
-    from unnest(v_claim.claimed) c(place)
+      jobforge.run_document(j.id, j.tenant_id, j.type,
+        coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)), j.rank, j.attempts,
+        j.max_attempts, j.run_at, j.created_at, j.schedule_id, j.scheduled_for, j.subject, j.traceparent, j.tags,
+        j.progress) as document
+    from unnest(v_places) c(place)
     cross join lateral (select * from jobforge.runs j where j.ctid = c.place limit 1) j
     offset 0
   ) d;
 end $$;
+
+-- Returns the document of a run that a worker gets. One expression, so that Postgres inlines it.
+create or replace function jobforge.run_document(
+  p_id uuid, p_tenant_id uuid, p_type text, p_payload jsonb, p_rank integer, p_attempts integer, p_max_attempts integer,
+  p_run_at timestamptz, p_created_at timestamptz, p_schedule_id uuid, p_scheduled_for timestamptz, p_subject text,
+  p_traceparent text, p_tags text[], p_progress jsonb
+) returns text
+language sql stable as $$
+  select concat('{"id":"', p_id, '","tenant_id":"', p_tenant_id, '","type":', to_json(p_type),
+    ',"payload":', coalesce(p_payload, 'null'),
+    ',"priority":', -p_rank, ',"attempts":', p_attempts, ',"max_attempts":', p_max_attempts,
+    ',"run_at":', to_json(p_run_at), ',"created_at":', to_json(p_created_at),
+    ',"trace_id":"', jobforge.trace_id(p_id, p_attempts), '"',
+    case when p_schedule_id is not null then jobforge.schedule_of_run(p_schedule_id, p_scheduled_for) end,
+    case when num_nonnulls(p_subject, p_progress, p_traceparent) = 0 and p_tags = '{}' then '}'
+      else ',' || substr((jsonb_strip_nulls(jsonb_build_object('subject', p_subject, 'traceparent', p_traceparent))
+        || jsonb_build_object('tags', p_tags, 'progress', p_progress))::text, 2)
+    end)
+$$;
 
 -- Returns what the handler of a scheduled run learns about its schedule: members of a JSON object, each after a comma.
 create or replace function jobforge.schedule_of_run(p_schedule_id uuid, p_scheduled_for timestamptz) returns text

@@ -19,11 +19,12 @@
 --      end_scheduled_runs > schedules                 announce ---------> NOTIFY
 --      note_all_pending --> pending_deltas
 
--- Ends runs. This is the only place where the end of a run becomes a state of its job. Removes from jobforge.runs the
--- rows that pass the fence (under this worker, in this attempt; and for a worker bound to a tenant, claimed by a role
--- that is bound to it), and puts each where its end leads: back into the queue or into the archive. Enqueues the
--- children of a success. Returns for each end: ok, already (this worker has ended this run before) or stale. Locks
--- runs in id order; waits for nothing that an application can hold.
+-- Ends runs. Plain successes take the short path of end_plain_runs. This is the only place where the end of a run
+-- becomes a state of its job. Removes from jobforge.runs the rows that pass the fence (under this worker, in this
+-- attempt; and for a worker bound to a tenant, claimed by a role that is bound to it), and puts each where its end
+-- leads: back into the queue or into the archive. Enqueues the children of a success. Returns for each end: ok,
+-- already (this worker has ended this run before) or stale. Locks runs in id order; waits for nothing that an
+-- application can hold.
 create or replace function jobforge.end_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_now timestamptz
 ) returns jobforge.run_outcome[]
@@ -36,15 +37,29 @@ set enable_bitmapscan = off
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 declare
-  v_ids uuid[] := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
+  v_special text[] := special_types();
+  v_plain run_outcome[] := '{}';
+  v_ids uuid[];
   v_outcomes run_outcome[];
   v_canceled uuid[];
   v_without_history uuid[];
   v_deduped live_key[];
   v_scheduled schedule_end[];
   v_slots slot[];
-  v_limited boolean := exists (select from limits);
+  v_limited boolean;
 begin
+  -- Usually all of them are plain successes.
+  if v_special is not null then
+    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, p_now);
+    if cardinality(v_plain) = cardinality(p_ends) then
+      return v_plain;
+    elsif cardinality(v_plain) > 0 then
+      p_ends := array(select e from unnest(p_ends) e where e.ord <> all (array(select o.ord from unnest(v_plain) o)));
+    end if;
+  end if;
+
+  v_ids := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
+  v_limited := exists (select from limits);
   with taken as (
     -- The runs that pass the fence. "is not distinct from" keeps the index on worker_id out of the plan: rows must be
     -- found by id.
@@ -256,7 +271,7 @@ begin
   end if;
   perform enqueue_children(p_ends, v_outcomes, p_now);
   perform announce(v_outcomes, p_now);
-  return v_outcomes;
+  return v_plain || v_outcomes;
 end $$;
 
 -- Returns whether this worker has ended this very run before: the call is a repetition after a lost response.
