@@ -8,13 +8,12 @@ declare
   v_attempts text;
 begin
   -- With the search path of a migration every name in the copied text has its schema.
-  v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.live_rows j',
-    format('FROM (%s) j', replace(rtrim(pg_get_viewdef('jobforge.live_rows'::regclass), ';'),
-      'FROM jobforge.queue q', $x$FROM jobforge.queue q WHERE q.state <> ''$x$)));
+  v_live := replace(rtrim(pg_get_viewdef('jobforge.live_jobs'::regclass), ';'), 'FROM jobforge.queue q',
+    $x$FROM jobforge.queue q WHERE q.state <> ''$x$);
   v_ended := pg_get_viewdef('jobforge.ended_jobs'::regclass);
   v_attempts := pg_get_viewdef('jobforge.all_attempts'::regclass);
   if position('jobforge.live_rows' in v_live) > 0 or position('WHERE q.state' in v_live) = 0 then
-    raise exception 'jobforge.live_jobs is not read from jobforge.live_rows j and jobforge.queue q';
+    raise exception 'jobforge.live_jobs is not read from jobforge.queue q';
   end if;
   execute format('create or replace view %I.jobforge_jobs as %s union all %s', :'api_schema', v_live, v_ended);
   execute format('create or replace view %I.jobforge_job_attempts as %s', :'api_schema', v_attempts);

@@ -22,7 +22,11 @@ select
   r.scheduled_for, null::bigint, r.counted, r.bound
 from jobforge.runs r;
 
--- Queued and running jobs.
+-- Queued and running jobs. The database copies the text of live_rows, because a view that reads another view is locked
+-- before it: a migration, which replaces live_rows first, and a statement of a worker would wait for each other.
+do $$
+begin
+  execute format($view$
 create or replace view jobforge.live_jobs as
 select
   j.id,
@@ -62,7 +66,9 @@ select
   case when j.schedule_id is not null
     then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key,
   (select t.label from jobforge.tenants t where t.tenant_id = j.tenant_id) as tenant_label
-from jobforge.live_rows j;
+from (%s) j
+$view$, rtrim(pg_get_viewdef('jobforge.live_rows'::regclass), ';'));
+end $$;
 
 -- Finished jobs.
 create or replace view jobforge.ended_jobs as
