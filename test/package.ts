@@ -20,6 +20,7 @@ export const packageFolders = {
   "@jobforge/sql": "sql",
   "@jobforge/sdk-ts": "packages/sdk-ts",
   "@jobforge/worker-ts": "packages/worker-ts",
+  "@jobforge/bullmq": "packages/bullmq",
   "@jobforge/testing": "packages/testing",
   "@jobforge/server": "packages/server",
   jobforge: "packages/cli",
