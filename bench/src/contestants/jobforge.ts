@@ -1,42 +1,28 @@
 /** JobForge with its default settings, which are also its best: it keeps history, and each process is one worker. */
-import { readFileSync } from "node:fs";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";
 import { createWorker } from "@jobforge/worker-ts";
-import { type Contestant, type Job, type Payload, serve } from "./runtime.ts";
+import { jobforgeVersion, jobOptions } from "./jobforge-jobs.ts";
+import { type Contestant, type Payload, serve } from "./runtime.ts";
 
 const database = process.env["DATABASE_URL"] ?? "";
 const noop = defineJob({ type: "noop", retry: { baseMs: 0 } });
 const forge = new JobForge({ database });
-
-function tenantId(tenant: number): string {
-  return `00000000-0000-4000-8000-${String(tenant + 1).padStart(12, "0")}`;
-}
-
-function optionsOf({ payload, delaySeconds }: Job): { readonly tenantId: string; readonly runAt?: Date } {
-  const options = { tenantId: tenantId(payload.tenant) };
-  return delaySeconds > 0 ? { ...options, runAt: new Date(Date.now() + delaySeconds * 1000) } : options;
-}
-
-function version(): string {
-  const file = new URL("../../../packages/sdk-ts/package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-}
 
 const jobforge: Contestant = {
   manySize: 10_000,
   prepare: async () => {
     await migrate({ database });
     return {
-      version: version(),
+      version: jobforgeVersion(),
       keeps: "every job with its payload, timings and last error, for its retention (30 days)",
       settings:
         "defaults: concurrency 10, batches of 500, up to 1,000 claimed ahead, pool of 10; bulk: 10,000 a call of the SDK",
     };
   },
-  send: (job) => forge.enqueue(noop, job.payload, optionsOf(job)),
+  send: (job) => forge.enqueue(noop, job.payload, jobOptions(job)),
   sendMany: (jobs) =>
-    forge.enqueueMany(jobs.map((job) => ({ job: noop, input: job.payload, ...optionsOf(job) }))),
+    forge.enqueueMany(jobs.map((job) => ({ job: noop, input: job.payload, ...jobOptions(job) }))),
   work: async ({ concurrency, limit, run }) => {
     const own = new JobForge({ database });
     if (limit !== null) await own.limits.set({ type: noop.type }, { maxRunning: limit });

@@ -83,7 +83,7 @@ export class BullForge implements AsyncDisposable {
     return new EnqueuedBullJob(this, job, { ...added, tenantId: prepared.tenantId });
   }
 
-  /** Enqueues many jobs in few calls, and returns their handles in the order of the jobs. They are not one transaction. */
+  /** Enqueues many jobs in few calls, which are no transaction. Returns handles in the order of the jobs. */
   async enqueueMany<const Ds extends readonly JobDefinition[]>(
     jobs: { readonly [K in keyof Ds]: NewJob<Ds[K]> },
     shared: Partial<EnqueueOptions> = {},

@@ -20,8 +20,8 @@ const hint =
   'Pass a URL such as "redis://localhost:6379", the URLs of cluster nodes, or a client of ioredis.';
 
 /**
- * Commands wait for a lost connection to come back, as BullMQ requires, because a worker retries for as long as it
- * takes.
+ * Commands wait until a lost connection is available again, as BullMQ requires, because a worker retries for as long
+ * as it takes.
  */
 const patient = { maxRetriesPerRequest: null } as const;
 

@@ -5,5 +5,14 @@ export { BullForge, type BullReference, type CancelResult } from "./bull-forge.t
 export type { CancelOutcome } from "./client/cancel.ts";
 export { BullJobHandle, EnqueuedBullJob } from "./client/handle.ts";
 export type { RedisClient, RedisTarget } from "./connection.ts";
+export {
+  type MoveOptions,
+  type MovePlan,
+  type MoveProgress,
+  moveToPostgres,
+  moveToRedis,
+  planToPostgres,
+  planToRedis,
+} from "./move/move.ts";
 export type { BullForgeOptions } from "./options.ts";
 export { type BullWorkerOptions, createBullWorker } from "./worker/worker.ts";

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "@jobforge/sdk-ts";
 import type { RedisClient } from "./connection.ts";
+import type { BullQueue } from "./queues.ts";
 
 export interface Layout {
   /** The beginning of all keys. */
@@ -31,8 +32,8 @@ export function queueName(type: string): string {
 }
 
 /**
- * The id of the job that has this idempotency key: always the same one, so that Redis itself refuses a second job. It is
- * a UUID of version 8, the one for values of one's own.
+ * The id of the job that has this idempotency key: always the same one, so that Redis itself refuses a second job. It
+ * is a UUID of version 8, the one for values of one's own.
  */
 export function idOfKey(tenantId: string, type: string, key: string): string {
   const hash = createHash("sha256")
@@ -42,6 +43,14 @@ export function idOfKey(tenantId: string, type: string, key: string): string {
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   const hex = hash.toString("hex", 0, 16);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/**
+ * The key under which Redis finds a job that has an idempotency key and was moved here: its id does not follow from its
+ * key.
+ */
+export function movedKey({ store }: BullQueue, idOfItsKey: string): string {
+  return store.toKey(`jf:key:${idOfItsKey}`);
 }
 
 /** Stores the number of groups, or compares it with the stored one. */

@@ -1,6 +1,6 @@
 /**
- * What JobForge knows of a job's runs, beyond what BullMQ keeps: the error as JSON, how the job ended, its cost. It is a
- * field of the job's hash, so it disappears with the job.
+ * What JobForge knows of a job's runs, beyond what BullMQ keeps: the error as JSON, how the job ended, its cost. It is
+ * a field of the job's hash, so it disappears with the job.
  */
 import { failureLine, type JobEndReason, type JobFailure, type JobStatus } from "@jobforge/sdk-ts";
 import type { RunError } from "@jobforge/worker-ts/runtime";

@@ -1,7 +1,7 @@
 /**
  * The queue of the processing-jobs design on Redis: org_id is the tenant, call_id the subject, the stage the type. It
- * ends only jobs that this very object has claimed; any other id is a JobNotHeldError. See `JobForgeJobQueue` of the SDK
- * for the parents of jobs.
+ * ends only jobs that this very object has claimed; any other id is a JobNotHeldError. See `JobForgeJobQueue` of the
+ * SDK for the parents of jobs.
  */
 import { defineJob, InvalidArgumentError, JobNotHeldError, prepareJob } from "@jobforge/sdk-ts";
 import {

@@ -1,6 +1,7 @@
 /** Adds jobs to Redis, and says what became of each: created, existing or replaced. */
 import type { EnqueueOutcome } from "@jobforge/sdk-ts";
 import { documentText, type JobDocument, type NewBullJob, toBullPriority, toStored } from "../document.ts";
+import { movedKey } from "../layout.ts";
 import type { BullQueue, Queues } from "../queues.ts";
 import { changeData } from "../scripts.ts";
 
@@ -22,7 +23,14 @@ export async function addJobs(queues: Queues, jobs: readonly NewBullJob[]): Prom
     const queue = queues.of(type, tenantId);
     byQueue.set(queue, [...(byQueue.get(queue) ?? []), place]);
   }
-  for (const [queue, places] of byQueue) {
+  await Promise.all(
+    jobs.map(async (job, place) => {
+      const id = await movedJob(queues, job);
+      if (id !== undefined) added[place] = { id, outcome: "existing" };
+    }),
+  );
+  for (const [queue, every] of byQueue) {
+    const places = every.filter((place) => added[place] === undefined);
     for (let from = 0; from < places.length; from += batchSize) {
       const some = places.slice(from, from + batchSize);
       const batch = some.map((place) => jobs[place]).filter((job) => job !== undefined);
@@ -37,6 +45,14 @@ export async function addJobs(queues: Queues, jobs: readonly NewBullJob[]): Prom
     }
   }
   return added;
+}
+
+/** The id of a job that has the same idempotency key and was moved to Redis. */
+async function movedJob(queues: Queues, job: NewBullJob): Promise<string | undefined> {
+  if (job.idempotencyKey === undefined) return undefined;
+  const queue = queues.of(job.type, job.tenantId);
+  const id = await queues.client.get(movedKey(queue, job.id));
+  return id === null || (await queues.client.exists(queue.jobKey(id))) === 0 ? undefined : id;
 }
 
 async function outcomeOf(queues: Queues, queue: BullQueue, job: NewBullJob, id: string): Promise<Added> {

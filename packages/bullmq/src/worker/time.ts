@@ -1,4 +1,7 @@
-/** Calls to Redis wait for a lost connection to come back. A worker must not: it reports the trouble and tries again. */
+/**
+ * Calls to Redis wait until a lost connection is available again. A worker must not wait that long: it reports the
+ * trouble and tries again.
+ */
 import { ConnectionError, JobForgeError, TimeoutError } from "@jobforge/sdk-ts";
 
 /** The result of a call, or a ConnectionError, which makes the worker try again. */

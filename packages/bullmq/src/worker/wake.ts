@@ -1,7 +1,7 @@
 /**
- * Waits for BullMQ's markers, one connection per tenant group: a queue that gets a job, or a job with an earlier due
- * time, sets its marker, and whoever takes the marker first is woken. So a worker waits for markers only while it is
- * idle. The guarantee is the worker's poll.
+ * Waits for BullMQ's markers, one connection per tenant group. A queue that gets a job, or a job with an earlier due
+ * time, sets its marker, and the worker that takes the marker first is woken. So a worker waits for markers only while
+ * it is idle. The guarantee is the worker's poll.
  */
 import { sleep } from "@jobforge/sdk-ts";
 import type { WakeEvents } from "@jobforge/worker-ts/runtime";

@@ -209,8 +209,8 @@ class Patience {
 }
 
 /**
- * The output of a stored result. A handler that returned nothing has no result, which is read as null. It becomes undefined, unless the schema accepts
- * only null.
+ * The output of a stored result. A handler that returned nothing has no result, which is read as null. It becomes
+ * undefined, unless the schema accepts only null.
  */
 export async function readOutput(job: JobDefinition | undefined, result: unknown): Promise<unknown> {
   if (job?.output === undefined) return result ?? undefined;
