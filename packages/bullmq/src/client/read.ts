@@ -20,8 +20,9 @@ export async function readJob<D extends JobDefinition>(
 ): Promise<ReadJob<D> | undefined> {
   const queue = queues.of(type, tenantId);
   const key = queue.jobKey(id);
-  const [state, stored, fields] = await Promise.all([
-    queue.store.getState(id),
+  // First the state: what a job that has ended leaves behind is then there to be read.
+  const state = await queue.store.getState(id);
+  const [stored, fields] = await Promise.all([
     queue.store.getJobData(id),
     queues.client.hmget(key, recordField, cancelField, "returnvalue", "pb"),
   ]);
