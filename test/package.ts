@@ -21,6 +21,7 @@ export const packageFolders = {
   "@jobforge/sdk-ts": "packages/sdk-ts",
   "@jobforge/worker-ts": "packages/worker-ts",
   "@jobforge/connectors": "packages/connectors",
+  "@jobforge/bullmq": "packages/bullmq",
   "@jobforge/testing": "packages/testing",
   "@jobforge/server": "packages/server",
   jobforge: "packages/cli",

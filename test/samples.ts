@@ -238,6 +238,7 @@ async function tearDown(ask: Ask): Promise<void> {
   await ask("recognise_token", { p_digest: "0".repeat(64) });
   await ask("revoke_token", { p_token_id: token.id });
   await ask("remove_limit", { p_scope: "type", p_key: "rated" });
+  await ask("move_jobs", { p_step: "count", p_types: ["rated"] });
   await ask("purge_jobs", {
     p_tenant_id: tenant,
     p_filters: { status: "succeeded", finished_before: later },

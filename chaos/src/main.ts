@@ -1,14 +1,15 @@
 /**
  * `npm run chaos`: runs real workers and producers on a real Postgres, injects faults of every kind, and checks every
  * promise. Options: --seed N, --minutes M, --faults a,b (default: all), --workers N, --producers N, --pairs SHARE,
- * --postgres 15|18, --json, --write (writes the figures into docs/reliability.md), --list. Exits with 0 if every
- * promise was kept, otherwise with 1.
+ * --postgres 15|18, --json, --write (writes the figures into docs/reliability.md), --list. With --store redis: workers
+ * on Redis, of which --seed, --minutes and --workers apply. Exits with 0 if every promise was kept, otherwise with 1.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { faultKinds, faultsNamed } from "./faults/index.ts";
+import { runOnRedis } from "./redis/run.ts";
 import { printResult, writeFigures } from "./report.ts";
 import { type RunOptions, run } from "./run.ts";
 
@@ -21,6 +22,7 @@ const { values: options } = parseArgs({
     producers: { type: "string", default: "2" },
     pairs: { type: "string", default: "0.25" },
     postgres: { type: "string", default: "18" },
+    store: { type: "string", default: "postgres" },
     json: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -29,6 +31,14 @@ const { values: options } = parseArgs({
 
 if (options.list) {
   for (const { name, about } of faultKinds) console.log(`${name.padEnd(24)}${about}`);
+} else if (options.store === "redis") {
+  const { folder, seed, workers, minutes } = chosen();
+  const onProgress = (message: string): void => void process.stderr.write(`${message}\n`);
+  // A fault takes about two seconds.
+  const faults = Math.max(4, Math.round(minutes * 30));
+  const result = await runOnRedis({ folder, seed, workers, faults, onProgress });
+  console.log(JSON.stringify(result, null, 2));
+  process.exitCode = result.violations.length > 0 ? 1 : 0;
 } else {
   const result = await run({ ...chosen(), onProgress: (message) => process.stderr.write(`${message}\n`) });
   if (options.json) console.log(JSON.stringify(result, null, 2));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { sign, startBridge } from "../../packages/sdk-ts/test/support/bridge.ts";
 import { test } from "../../test/database.ts";
+import { findRedis, startRedis } from "../../test/redis.ts";
 import { readPage, readPages, root } from "./markdown.ts";
 import {
   expectedOutput,
@@ -25,6 +26,8 @@ const readmes: readonly string[] = readdirSync(join(root, "packages"))
 const pages = [...readPages(), ...readmes.map(readPage)].filter(({ name }) => !fragments.has(name));
 const programs: readonly Program[] = pages.flatMap(programsOf);
 
+const hasRedis = (await findRedis()) !== undefined;
+
 let directory = "";
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "jobforge-samples-"));
@@ -38,11 +41,17 @@ describe("TypeScript samples", () => {
     expect(typeErrors(join(directory, "programs"), programs)).toEqual([]);
   });
 
-  test.for(programs.filter(({ runs }) => runs))("of $name print as expected", async (program, { db }) => {
+  const needsRedis = (program: Program): boolean =>
+    program.blocks.some(({ text }) => text.includes("@jobforge/bullmq"));
+  const running = programs.filter((program) => program.runs && (hasRedis || !needsRedis(program)));
+
+  test.for(running)("of $name print as expected", async (program, { db }) => {
     await using bridge = await startBridge(db);
+    await using redis = needsRedis(program) ? await startRedis() : undefined;
     // The environment of the samples: the database as its owner, and a server for one tenant.
     const env = {
       DATABASE_URL: db.url,
+      ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
       LOG_LEVEL: "silent",
       JOBFORGE_URL: bridge.url,
       JOBFORGE_TOKEN: sign({ role: "jobforge_app", tenant_id: "11111111-1111-4111-8111-111111111111" }),

@@ -80,6 +80,7 @@ export {
   nothing as postgresTransport,
   nothing as prepareJob,
   nothing as prepareJobs,
+  nothing as readOutput,
   nothing as resultForm,
   nothing as retryDelayMs,
   nothing as retryOf,

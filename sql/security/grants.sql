@@ -60,6 +60,7 @@ language sql stable as $$
     ('jobforge_count_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_list_dead_groups', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_purge_jobs', 'api', '{jobforge_operator}'),
+    ('jobforge_move_jobs', 'api', '{jobforge_operator}'),
     ('jobforge_list_types', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_health', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_set_connector_config', 'api', '{jobforge_app,jobforge_operator}'),

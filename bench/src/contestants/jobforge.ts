@@ -2,30 +2,16 @@
  * JobForge with its default settings, which are also its best: it keeps history, and each process is one worker. With
  * the argument `without-history`, succeeded jobs are not kept.
  */
-import { readFileSync } from "node:fs";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";
 import { createWorker } from "@jobforge/worker-ts";
-import { type Contestant, type Job, type Payload, serve } from "./runtime.ts";
+import { jobforgeVersion, jobOptions } from "./jobforge-jobs.ts";
+import { type Contestant, type Payload, serve } from "./runtime.ts";
 
 const database = process.env["DATABASE_URL"] ?? "";
 const keepHistory = process.argv[2] !== "without-history";
 const noop = defineJob({ type: "noop", retry: { baseMs: 0 }, keepHistory });
 const forge = new JobForge({ database });
-
-function tenantId(tenant: number): string {
-  return `00000000-0000-4000-8000-${String(tenant + 1).padStart(12, "0")}`;
-}
-
-function optionsOf({ payload, delaySeconds }: Job): { readonly tenantId: string; readonly runAt?: Date } {
-  const options = { tenantId: tenantId(payload.tenant) };
-  return delaySeconds > 0 ? { ...options, runAt: new Date(Date.now() + delaySeconds * 1000) } : options;
-}
-
-function version(): string {
-  const file = new URL("../../../packages/sdk-ts/package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-}
 
 const jobforge: Contestant = {
   manySize: 10_000,
@@ -33,16 +19,16 @@ const jobforge: Contestant = {
     await migrate({ database });
     await forge.sync([noop]);
     return {
-      version: version(),
+      version: jobforgeVersion(),
       keeps: keepHistory
         ? "every job with its payload, timings and last error, for its retention (30 days)"
         : "failed and dead jobs only",
       settings: `defaults: concurrency 10, batches of 500, up to 1,000 claimed ahead, pool of 10; bulk: a stream, two parts of 5,000 under way${keepHistory ? "" : "; keepHistory: false"}`,
     };
   },
-  send: (job) => forge.enqueue(noop, job.payload, optionsOf(job)),
+  send: (job) => forge.enqueue(noop, job.payload, jobOptions(job)),
   sendMany: (jobs) =>
-    forge.enqueueStream(jobs.map((job) => ({ job: noop, input: job.payload, ...optionsOf(job) }))),
+    forge.enqueueStream(jobs.map((job) => ({ job: noop, input: job.payload, ...jobOptions(job) }))),
   work: async ({ concurrency, limit, run }) => {
     const own = new JobForge({ database });
     if (limit !== null) await own.limits.set({ type: noop.type }, { maxRunning: limit });

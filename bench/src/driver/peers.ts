@@ -78,6 +78,19 @@ export const peers: readonly Peer[] = [
     finished: { table: "pgboss.job" },
   },
   { ...onNode("bullmq on redis", "bullmq.js"), store: "redis" },
+  {
+    name: "jobforge on redis",
+    store: "redis",
+    settings: ["best"],
+    launch: async () => ({
+      command: nodeForPeers() ?? process.execPath,
+      args: [
+        "--import",
+        "tsx",
+        fileURLToPath(new URL("../contestants/jobforge-on-redis.ts", import.meta.url)),
+      ],
+    }),
+  },
   onNode("bullmq on postgres", "bullmq.js"),
   { ...foreign("river"), live: river, finished: river },
   foreign("procrastinate"),

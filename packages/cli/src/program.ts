@@ -11,6 +11,7 @@ import { gatesCommands } from "./commands/gates.ts";
 import { jobsCommands } from "./commands/jobs.ts";
 import { limitsCommands } from "./commands/limits.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { moveCommand } from "./commands/move.ts";
 import { policiesCommands } from "./commands/policies.ts";
 import { schedulesCommands } from "./commands/schedules.ts";
 import { serverCommand } from "./commands/server.ts";
@@ -41,6 +42,7 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   limitsCommands,
   gatesCommands,
   tenantsCommands,
+  moveCommand,
   workersCommand,
   statsCommand,
   usageCommand,

@@ -86,6 +86,10 @@ const examples: Readonly<Record<string, Example>> = {
     env: { JOBFORGE_JWT_SECRET: "a secret of the tests that is long enough" },
   },
   stats: { args: of("stats"), shows: /1 succeeded; 1 failed or dead/ },
+  move: {
+    args: () => ["move", "--to", "redis://127.0.0.1:1", "--types", "it", "--dry-run"],
+    shows: /jobs? would be moved/,
+  },
   sync: { args: ({ handlers }) => ["sync", handlers], shows: /^it: unchanged$/m },
   tick: { args: ({ handlers }) => ["tick", handlers], shows: /No jobs were due/ },
   "tenants list": { args: of("tenants", "list"), shows: /1{8}-1111/ },

@@ -67,7 +67,7 @@ export type {
   RescheduleOptions,
   RescheduleResult,
 } from "./jobs/steer.ts";
-export type { WaitOptions } from "./jobs/wait.ts";
+export { readOutput, type WaitOptions } from "./jobs/wait.ts";
 export { checkResult, JsonText, maxPayloadBytes, resultForm, toJson, toStorableJson } from "./json.ts";
 export { sleep } from "./sleep.ts";
 export { type Aliases, suggest } from "./suggest.ts";

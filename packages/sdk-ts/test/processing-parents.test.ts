@@ -2,7 +2,9 @@
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { JobForge, JobForgeJobQueue, JobNotHeldError, type QueueJob, type StageQueue } from "../src/index.ts";
-import { job, rigs, step } from "./support/queues.ts";
+import { endRedis, job, rigs, step } from "./support/queues.ts";
+
+endRedis();
 
 describe.each(rigs)("a queue on %s", (_, open) => {
   test.for([
@@ -119,6 +121,26 @@ describe.each(rigs)("a queue on %s", (_, open) => {
     await expect(enqueueNext(first)).rejects.toThrow(JobNotHeldError);
     await expect(enqueueNext(first)).rejects.toMatchObject({ field: "parent" });
     expect(await states()).toEqual(["extract_audio processing"]);
+  });
+});
+
+describe.each(rigs.filter(([name]) => name !== "memory"))("a queue on %s", (_, open) => {
+  test("a crash between the enqueue of the next stage and complete makes one next stage", async ({ db }) => {
+    const { queue, crash, states } = await open(db);
+    if (crash === undefined) return expect.fail("this queue cannot crash");
+    const runStage = async (on: StageQueue): Promise<string> => {
+      const running = await on.claim("w1");
+      if (running === null) return expect.fail("nothing to claim");
+      await on.enqueue({ ...job, stage: "analyze" }, { parent: running, delaySeconds: 9000 });
+      return running.id;
+    };
+    await queue.enqueue(job);
+    const crashed = await runStage(queue);
+    const restarted = await crash();
+    expect(await runStage(restarted)).toBe(crashed);
+    await expect(queue.complete(crashed)).rejects.toThrow(JobNotHeldError);
+    await restarted.complete(crashed);
+    expect(await states()).toEqual(["extract_audio done", "analyze queued"]);
   });
 });
 

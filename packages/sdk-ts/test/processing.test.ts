@@ -1,9 +1,11 @@
-/** The queue of the processing-jobs design, on JobForge and in memory (scenarios 38, 39, 56, 59). */
+/** The queue of the processing-jobs design, on JobForge, in memory and on Redis (scenarios 38, 39, 56, 59). */
 import { describe, expect } from "vitest";
 import { U } from "../../../sql/test/support/kernel.ts";
 import { test } from "../../../test/database.ts";
 import { JobForge, JobForgeJobQueue, JobNotHeldError, type QueueJob } from "../src/index.ts";
-import { call, job, rigs, step } from "./support/queues.ts";
+import { call, endRedis, job, rigs, step } from "./support/queues.ts";
+
+endRedis();
 
 describe.each(rigs)("a queue on %s", (_, open) => {
   test("hands out a job once, and returns null if there is none", async ({ db }) => {

@@ -23,4 +23,5 @@ export type {
 } from "./claiming/protocol.ts";
 export { DatabaseClock } from "./presence/clock.ts";
 export type { WorkerLog } from "./reporting/log.ts";
+export { Redactor } from "./reporting/redact.ts";
 export { createWorkerOn } from "./worker.ts";

@@ -136,7 +136,7 @@ async function viewsOf(db: TestDatabase): Promise<Place[]> {
          join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
          join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
          where r.ev_class = ('jobforge.' || v.name)::regclass and d.refobjid = ('jobforge.' || v.source)::regclass) as columns
-     from (values ('live_rows', 'queue'), ('live_rows', 'runs'), ('live_jobs', 'live_rows'), ('ended_jobs', 'archive'))
+     from (values ('live_rows', 'queue'), ('live_rows', 'runs'), ('ended_jobs', 'archive'))
        v(name, source)`,
   );
 }

@@ -113,7 +113,8 @@ export async function waitForResult<D extends JobDefinition>(
   const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop.signal);
   try {
     const outcome = await waitForEnd(ask, signals, id, stop.signal);
-    if (outcome.status === "succeeded") return (await outputOf(waiting.job, outcome.result)) as JobOutput<D>;
+    if (outcome.status === "succeeded")
+      return (await readOutput(waiting.job, outcome.result)) as JobOutput<D>;
     const [row] = await ask<object[]>("jobforge_get_job");
     if (row === undefined) throw new JobNotFoundError(id);
     const job = fromRow<Job>(row);
@@ -208,10 +209,10 @@ class Patience {
 }
 
 /**
- * A handler that returned nothing has no result, which is read as null. It becomes undefined, unless the schema accepts
- * only null.
+ * The output of a stored result. A handler that returned nothing has no result, which is read as null. It becomes
+ * undefined, unless the schema accepts only null.
  */
-async function outputOf(job: JobDefinition | undefined, result: unknown): Promise<unknown> {
+export async function readOutput(job: JobDefinition | undefined, result: unknown): Promise<unknown> {
   if (job?.output === undefined) return result ?? undefined;
   if (result !== null) return await checkOutput(job, result);
   return await checkOutput(job, undefined).catch(() => checkOutput(job, null));

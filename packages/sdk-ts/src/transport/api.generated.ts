@@ -62,6 +62,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_lock_schedule: { returns: "json", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text", p_schedule_id: "uuid" } },
   jobforge_maintain: { returns: "json", callers: ["jobforge_operator", "jobforge_worker"], parameters: { p_limit: "integer" } },
   jobforge_metrics: { returns: "json", callers: ["jobforge_operator", "jobforge_reader"], parameters: { p_since: "timestamptz", p_buckets: "numeric[]", p_by_tenant: "boolean" } },
+  jobforge_move_jobs: { returns: "json", callers: ["jobforge_operator"], parameters: { p_step: "text", p_types: "text[]", p_jobs: "jsonb", p_limit: "integer" } },
   jobforge_progress_job: { returns: "json", callers: ["jobforge_operator", "jobforge_worker"], parameters: { p_job_id: "uuid", p_worker_id: "text", p_progress: "jsonb", p_attempt: "integer" } },
   jobforge_purge_jobs: { returns: "json", callers: ["jobforge_operator"], parameters: { p_tenant_id: "uuid", p_filters: "jsonb", p_limit: "integer" } },
   jobforge_recognise_token: { returns: "json", callers: ["jobforge_operator", "jobforge_reader"], parameters: { p_digest: "text" } },

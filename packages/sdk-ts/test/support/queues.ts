@@ -1,6 +1,13 @@
-/** The queue of the processing-jobs design, on JobForge and in memory, with what its tests need to know about it. */
+/**
+ * The queue of the processing-jobs design, on JobForge, in memory and on Redis, with what its tests need to know about
+ * it.
+ */
+import { randomBytes } from "node:crypto";
+import { BullForge, BullJobQueue } from "@jobforge/bullmq";
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
+import { afterAll, onTestFinished, vi } from "vitest";
 import { T } from "../../../../sql/test/support/kernel.ts";
+import { findRedis, type RedisServer, startRedis } from "../../../../test/redis.ts";
 import {
   JobForge,
   JobForgeJobQueue,
@@ -8,6 +15,7 @@ import {
   type NewQueueJob,
   type QueueJob,
   type StageQueue,
+  stages,
 } from "../../src/index.ts";
 
 export const call = "33333333-3333-4333-8333-333333333333";
@@ -28,6 +36,8 @@ export interface Rig {
   lastError(): Promise<string | null | undefined>;
   /** Seconds from the end of its last run until the only queued job is due. */
   dueIn(): Promise<number>;
+  /** The process has died, and its claims have run out. Returns the queue of another process; absent in memory. */
+  crash?(): Promise<StageQueue>;
 }
 
 const words: Readonly<Record<string, string>> = { succeeded: "done", dead: "failed", running: "processing" };
@@ -38,6 +48,11 @@ async function onPostgres(db: TestDatabase): Promise<Rig> {
   const jobs = async () => (await forge.list({ tenantId: T }).page()).items.toReversed();
   return {
     queue: new JobForgeJobQueue(forge),
+    crash: async () => {
+      await connection.travel("6 minutes");
+      await forge.installation.maintain();
+      return new JobForgeJobQueue(forge);
+    },
     travel: (seconds) => connection.travel(`${seconds} seconds`),
     states: async () => (await jobs()).map(({ type, status }) => `${type} ${words[status] ?? status}`),
     lastError: async () => (await jobs())[0]?.lastError,
@@ -66,10 +81,82 @@ async function inMemory(): Promise<Rig> {
   };
 }
 
-export const rigs = [
+let server: Promise<RedisServer> | undefined;
+
+/** The delayed jobs of BullMQ are sorted by their due time and a counter of twelve bits. */
+const ticksPerMs = 0x1000;
+
+/** On Redis the clock is that of the process. */
+async function onRedis(): Promise<Rig> {
+  server ??= startRedis();
+  const prefix = `q-${randomBytes(6).toString("hex")}`;
+  const forge = new BullForge({ redis: (await server).url, prefix });
+  const { client } = forge.connection;
+  const own = Date.now;
+  let offset = 0;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => own() + offset);
+  onTestFinished(async () => {
+    clock.mockRestore();
+    await forge.close();
+  });
+  const keysOf = async (end: string): Promise<string[]> => await client.keys(`{${prefix}}:*${end}`);
+  const rows = async () => {
+    const keys = (await keysOf("")).filter((key) => /:[0-9a-f-]{36}$/.test(key));
+    const read = await Promise.all(
+      keys.map(async (key) => {
+        const [, , stage = "", id = ""] = /^(\{.*\}):([^:]*):(.*)$/.exec(key) ?? [];
+        const created = Number(await client.hget(key, "timestamp"));
+        const state = await forge.queues.of(stage, T).store.getState(id);
+        return { created, stage, state, error: await client.hget(key, "failedReason") };
+      }),
+    );
+    // Within a millisecond, the stages of a call follow each other.
+    const place = ({ stage }: { stage: string }): number => stages.indexOf(stage as QueueJob["stage"]);
+    return read.toSorted((a, b) => a.created - b.created || place(a) - place(b));
+  };
+  const bullWords: Readonly<Record<string, string>> = {
+    completed: "done",
+    failed: "failed",
+    active: "processing",
+  };
+  return {
+    queue: new BullJobQueue(forge),
+    travel: async (seconds) => {
+      offset = seconds * 1000;
+    },
+    states: async () => (await rows()).map(({ stage, state }) => `${stage} ${bullWords[state] ?? "queued"}`),
+    lastError: async () => (await rows())[0]?.error,
+    dueIn: async () => {
+      const [key = ""] = await keysOf(":delayed");
+      const [, score = "0"] = await client.zrange(key, "0", "0", "WITHSCORES");
+      return (Number(score) / ticksPerMs - Date.now()) / 1000;
+    },
+    crash: async () => {
+      // The first check marks the jobs that have no lock, and the second one takes them back.
+      for (let checks = 0; checks < 2; checks += 1) {
+        await client.del(...(await keysOf(":lock")), "none");
+        await client.del(...(await keysOf(":stalled-check")), "none");
+        await Promise.all(
+          forge.queues.all(["extract_audio", "analyze"]).map(({ store }) => store.moveStalledJobsToWait()),
+        );
+      }
+      return new BullJobQueue(forge);
+    },
+  };
+}
+
+/** Ends the Redis of the file. */
+export function endRedis(): void {
+  afterAll(async () => void (await (await server)?.stop()));
+}
+
+type Open = (db: TestDatabase) => Promise<Rig>;
+
+export const rigs: readonly (readonly [string, Open])[] = [
   ["JobForge", onPostgres],
   ["memory", inMemory],
-] as const;
+  ...((await findRedis()) === undefined ? [] : [["Redis", onRedis] as const]),
+];
 
 /** One round of the design's worker loop. Returns whether there was a job. */
 export async function step(

@@ -1,4 +1,7 @@
-/** The processing-jobs design: its worker loop and stages, both on JobForge and in memory. */
+/** The processing-jobs design: its worker loop and stages, on JobForge, in memory and on Redis. */
+
+import { randomBytes } from "node:crypto";
+import { BullForge, BullJobQueue } from "@jobforge/bullmq";
 import {
   type JobForge,
   JobForgeJobQueue,
@@ -6,7 +9,8 @@ import {
   type QueueJob,
   type StageQueue,
 } from "@jobforge/sdk-ts";
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect, onTestFinished } from "vitest";
+import { findRedis, type RedisServer, startRedis } from "../../../../test/redis.ts";
 import { workerLoop } from "../../src/index.ts";
 import { loseLeases, statuses } from "../support/jobs.ts";
 import { T, test } from "../support/work.ts";
@@ -65,14 +69,25 @@ async function drain(queue: StageQueue, runStage: (job: QueueJob) => Promise<unk
   await workerLoop(watched, "w1", { runStage, signal: stop.signal, onError });
 }
 
-const queues: Readonly<Record<string, (forge: JobForge) => StageQueue>> = {
+let server: Promise<RedisServer> | undefined;
+afterAll(async () => void (await (await server)?.stop()));
+
+async function onRedis(): Promise<StageQueue> {
+  server ??= startRedis();
+  const forge = new BullForge({ redis: (await server).url, prefix: `p-${randomBytes(6).toString("hex")}` });
+  onTestFinished(() => forge.close());
+  return new BullJobQueue(forge);
+}
+
+const queues: Readonly<Record<string, (forge: JobForge) => StageQueue | Promise<StageQueue>>> = {
   "on JobForge": (forge) => new JobForgeJobQueue(forge),
   "in memory": () => new MemoryJobQueue(),
+  ...((await findRedis()) === undefined ? {} : { "on Redis": onRedis }),
 };
 
 describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
   test("the same stages run to the end, polls included", async ({ forge }) => {
-    const queue = queueOn(forge);
+    const queue = await queueOn(forge);
     const world: World = { ran: [], polls: 0 };
     await start(queue);
     await drain(queue, stagesOn(queue, world));
@@ -86,7 +101,7 @@ describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
   });
 
   test("a stage that fails is retried after 30 seconds, doubled each time", async ({ forge }) => {
-    const queue = queueOn(forge);
+    const queue = await queueOn(forge);
     await start(queue);
     const seconds: number[] = [];
     const stop = new AbortController();

@@ -1,0 +1,114 @@
+/** Reads a job from Redis. */
+import type { Job, JobDefinition, JobStatus } from "@jobforge/sdk-ts";
+import { readDocument } from "../document.ts";
+import type { Queues, StoredJob } from "../queues.ts";
+import { countsOf, failureOf, type RunRecord, readRecord } from "../record.ts";
+import { cancelField, recordField } from "../scripts.ts";
+
+export interface ReadJob<D extends JobDefinition = JobDefinition> {
+  readonly job: Job<D>;
+  /** What the handler returned, once the job has succeeded. */
+  readonly result: unknown;
+}
+
+/** The job as it is now; undefined if the tenant has no such job of this type. */
+export async function readJob<D extends JobDefinition>(
+  queues: Queues,
+  type: string,
+  id: string,
+  tenantId: string,
+): Promise<ReadJob<D> | undefined> {
+  const queue = queues.of(type, tenantId);
+  const key = queue.jobKey(id);
+  // First the state: what a job that has ended leaves behind is then there to be read.
+  const state = await queue.store.getState(id);
+  const [stored, fields] = await Promise.all([
+    queue.store.getJobData(id),
+    queues.client.hmget(key, recordField, cancelField, "returnvalue", "pb"),
+  ]);
+  if (stored === undefined) return undefined;
+  const document = readDocument(stored);
+  if (document.tenantId.toLowerCase() !== tenantId.toLowerCase()) return undefined;
+  const [recordText, cancel, returned, workerId] = fields;
+  const record = readRecord(recordText);
+  const status = document.canceled && state !== "failed" ? "canceled" : statusOf(state, record);
+  const job = toJob(type, id, stored, {
+    record,
+    status,
+    cancel: cancel !== null,
+    workerId: workerId ?? undefined,
+  });
+  const result = status === "succeeded" && returned ? (JSON.parse(returned) as unknown) : null;
+  return { job: job as unknown as Job<D>, result };
+}
+
+function statusOf(state: string, record: RunRecord): JobStatus {
+  if (state === "completed") return "succeeded";
+  if (state === "failed") return record.status ?? "dead";
+  return state === "active" ? "running" : "queued";
+}
+
+interface Facts {
+  readonly record: RunRecord;
+  readonly status: JobStatus;
+  readonly cancel: boolean;
+  readonly workerId: string | undefined;
+}
+
+function toJob(type: string, id: string, stored: StoredJob, facts: Facts): Job {
+  const { record, status, workerId } = facts;
+  const document = readDocument(stored);
+  const { attempts, counted } = countsOf(stored, document.earlier);
+  const isRunning = status === "running";
+  const error = failureOf(record);
+  const startedAt = dateOf(stored.processedOn);
+  const createdAt = new Date(document.createdAt ?? stored.timestamp);
+  return {
+    id,
+    tenantId: document.tenantId,
+    type,
+    payload: document.payload as Job["payload"],
+    status,
+    priority: document.priority,
+    attempts,
+    maxAttempts: stored.opts.attempts ?? 1,
+    uncounted: Math.max(0, attempts - counted - (isRunning ? 1 : 0)),
+    runAt: new Date(stored.timestamp + (stored.delay ?? 0)),
+    lockedBy: isRunning ? workerId : undefined,
+    lockedAt: isRunning ? startedAt : undefined,
+    heartbeatAt: undefined,
+    startedAt,
+    finishedAt: dateOf(stored.finishedOn),
+    expiresAt: document.expiresAt === undefined ? undefined : new Date(document.expiresAt),
+    createdAt,
+    updatedAt: dateOf(stored.finishedOn) ?? startedAt ?? createdAt,
+    idempotencyKey: document.idempotencyKey,
+    dedupeKey: document.dedupeKey,
+    concurrencyKey: undefined,
+    subject: document.subject,
+    tags: document.tags ?? [],
+    progress: stored.progress === 0 ? undefined : stored.progress,
+    cancelRequested: facts.cancel,
+    error,
+    lastError: error === undefined ? undefined : (error.fullMessage ?? error.message),
+    resultId: undefined,
+    costCents: record.costCents,
+    traceparent: document.traceparent,
+    traceId: undefined,
+    reason: reasonOf(status, record),
+    scheduleId: undefined,
+    scheduledFor: undefined,
+    scheduleKey: undefined,
+    tenantLabel: undefined,
+  };
+}
+
+function reasonOf(status: JobStatus, { reason }: RunRecord): Job["reason"] {
+  if (status === "succeeded") return "done";
+  if (status === "canceled") return reason ?? "canceled";
+  return status === "queued" || status === "running" ? undefined : (reason ?? "crashed");
+}
+
+function dateOf(time: number | undefined): Date | undefined {
+  return time === undefined ? undefined : new Date(Number(time));
+}

@@ -1,0 +1,74 @@
+/** BullMQ's queues: one for each type and tenant group, all on one connection. */
+import { createRedisBackend, type IQueueBackend, type JobJson } from "bullmq";
+import type { Connection, RedisClient } from "./connection.ts";
+import { groupOf, groupPrefix, type Layout, queueName } from "./layout.ts";
+
+/** A queue of BullMQ, with what JobForge needs to know about it. */
+export interface BullQueue {
+  readonly type: string;
+  readonly group: number;
+  readonly store: IQueueBackend;
+  /** The hash of a job. */
+  jobKey(id: string): string;
+  /** The key whose value is the token of the worker that runs the job. */
+  lockKey(id: string): string;
+}
+
+/** A job as BullMQ returns it. */
+export type StoredJob = JobJson;
+
+export interface LockOptions {
+  /** How long a worker that falls silent keeps a job. */
+  readonly leaseMs: number;
+}
+
+/** BullMQ must never end a lost job by itself: the worker that gets it next counts and decides. */
+const neverByBullMq = 2_147_483_647;
+
+export class Queues {
+  readonly layout: Layout;
+  readonly #connection: Connection;
+  readonly #root: IQueueBackend;
+  readonly #queues = new Map<string, BullQueue>();
+
+  constructor(connection: Connection, layout: Layout, { leaseMs }: LockOptions) {
+    this.layout = layout;
+    this.#connection = connection;
+    const options = {
+      connection: connection.client,
+      prefix: groupPrefix(layout, 0),
+      lockDuration: leaseMs,
+      stalledInterval: Math.ceil(leaseMs / 2),
+      maxStalledCount: neverByBullMq,
+    };
+    this.#root = createRedisBackend("jobforge", options);
+    this.#root.on("error", () => undefined);
+  }
+
+  get client(): RedisClient {
+    return this.#connection.client;
+  }
+
+  /** The queue of a tenant's jobs of a type. */
+  of(type: string, tenantId: string): BullQueue {
+    return this.inGroup(type, groupOf(this.layout, tenantId));
+  }
+
+  inGroup(type: string, group: number): BullQueue {
+    const name = `${group}:${type}`;
+    let queue = this.#queues.get(name);
+    if (queue === undefined) {
+      const store = this.#root.forQueue(queueName(type), groupPrefix(this.layout, group));
+      const jobKey = (id: string): string => store.toKey(id);
+      queue = { type, group, store, jobKey, lockKey: (id) => `${jobKey(id)}:lock` };
+      this.#queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  /** The queues of the types, in all groups. */
+  all(types: readonly string[]): BullQueue[] {
+    const groups = Array.from({ length: this.layout.groups }, (_, group) => group);
+    return types.flatMap((type) => groups.map((group) => this.inGroup(type, group)));
+  }
+}

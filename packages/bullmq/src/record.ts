@@ -1,0 +1,42 @@
+/**
+ * What JobForge knows of a job's runs, beyond what BullMQ keeps: the error as JSON, how the job ended, its cost. It is
+ * a field of the job's hash, so it disappears with the job.
+ */
+import { failureLine, type JobEndReason, type JobFailure, type JobStatus } from "@jobforge/sdk-ts";
+import type { RunError } from "@jobforge/worker-ts/runtime";
+import type { EarlierRuns } from "./document.ts";
+import type { StoredJob } from "./queues.ts";
+
+export interface RunRecord {
+  /** Runs that failed. Lost runs are counted by BullMQ. */
+  readonly failures?: number;
+  readonly error?: RunError & { readonly attemptedAt: string };
+  readonly status?: Extract<JobStatus, "failed" | "dead" | "canceled">;
+  readonly reason?: JobEndReason;
+  readonly costCents?: number;
+}
+
+export function readRecord(text: string | null | undefined): RunRecord {
+  return text === null || text === undefined ? {} : (JSON.parse(text) as RunRecord);
+}
+
+/** The error as the SDK shows it. */
+export function failureOf({ error }: RunRecord): JobFailure | undefined {
+  return error === undefined ? undefined : { ...error, fullMessage: failureLine(error) };
+}
+
+/** How often a job was claimed before its current claim, or in all if it is not running. */
+export interface Counts {
+  readonly attempts: number;
+  /** Executions that have ended and count. */
+  readonly counted: number;
+}
+
+/** BullMQ counts executions that ended (`attemptsMade`) and those that were lost (`stalledCounter`). */
+export function countsOf(job: StoredJob, earlier: EarlierRuns | undefined): Counts {
+  const { attempts = 0, counted = 0 } = earlier ?? {};
+  return {
+    attempts: attempts + job.attemptsStarted,
+    counted: counted + job.attemptsMade + job.stalledCounter,
+  };
+}

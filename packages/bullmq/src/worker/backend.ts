@@ -1,0 +1,175 @@
+/** A worker's jobs in Redis: claims, ends, heartbeats and progress, on BullMQ's queues. */
+import { checkResult, type JobDefinition, JobNotHeldError, toStorableJson } from "@jobforge/sdk-ts";
+import {
+  type Backend,
+  type BackendWorker,
+  type ClaimRequest,
+  DatabaseClock,
+  type EndedRun,
+  type HeartbeatResponse,
+  type RunKey,
+  type SettledRun,
+  type SettleResponse,
+} from "@jobforge/worker-ts/runtime";
+import type { BullForge } from "../bull-forge.ts";
+import type { BullQueue } from "../queues.ts";
+import { cancelField, writeField } from "../scripts.ts";
+import { childrenOf } from "./children.ts";
+import { type Claimed, Claims, toClaimed } from "./claims.ts";
+import { endRun } from "./endings.ts";
+import { type BullRun, BullRuns } from "./held.ts";
+import { withinTime } from "./time.ts";
+import { Markers } from "./wake.ts";
+
+/** Redis may be down for longer. Then the worker says so, and tries again. */
+const settleTimeoutMs = 30_000;
+const callTimeoutMs = 10_000;
+
+export class BullBackend implements Backend {
+  readonly workerId: string;
+  readonly types: readonly string[];
+  readonly clock: DatabaseClock = new DatabaseClock();
+  readonly #forge: BullForge;
+  readonly #leaseMs: number;
+  readonly #queues: readonly BullQueue[];
+  readonly #definitions: ReadonlyMap<string, JobDefinition>;
+  readonly #claims: Claims;
+  readonly #runs = new BullRuns();
+  /** What became of ends whose call has failed otherwise. The worker sends them again. */
+  readonly #replies = new WeakMap<EndedRun, SettledRun>();
+  /** Claims that no response has returned, because their call has failed or was late. */
+  readonly #claimed: Claimed[] = [];
+  #markers: Markers | undefined;
+
+  constructor(forge: BullForge, leaseMs: number, { id, definitions }: BackendWorker) {
+    this.workerId = id;
+    this.types = definitions.map(({ type }) => type);
+    this.#forge = forge;
+    this.#leaseMs = leaseMs;
+    this.#queues = forge.queues.all(this.types);
+    this.#definitions = new Map(definitions.map((definition) => [definition.type, definition]));
+    this.#claims = new Claims(forge.connection.client, id, this.#queues, this.#definitions);
+  }
+
+  async settle(ends: readonly EndedRun[], request?: ClaimRequest): Promise<SettleResponse> {
+    const settled = await withinTime(settleTimeoutMs, this.#settle(ends, request));
+    return this.#respond(settled);
+  }
+
+  async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatResponse> {
+    this.#markers?.setIdle(info["idle"] === true);
+    const held = (info["held"] as readonly RunKey[]).map((key) => this.#runs.find(key));
+    const [lost, cancel] = await withinTime(
+      callTimeoutMs,
+      this.#beat(held.filter((run) => run !== undefined)),
+    );
+    return { cancel, lost, next_due_at: null, now: new Date().toISOString() };
+  }
+
+  async progress(key: RunKey, progress: unknown): Promise<{ readonly cancel_requested: boolean }> {
+    checkResult(progress, "progress");
+    const { text } = toStorableJson(progress, "progress");
+    const run = this.#runs.find(key);
+    if (run === undefined) throw new JobNotHeldError();
+    const written = await writeField(this.#forge.connection.client, run.queue, run, "progress", text);
+    if (written === "lost") throw new JobNotHeldError();
+    run.isCanceled ||= written === "canceled";
+    return { cancel_requested: written === "canceled" };
+  }
+
+  readonly listen: NonNullable<Backend["listen"]> = async (events) => {
+    this.#markers = new Markers({
+      queues: this.#queues,
+      events,
+      open: () => this.#forge.connection.duplicate(),
+      wake: (queue) => this.#claims.wake(queue),
+    });
+    return this.#markers;
+  };
+
+  async #settle(ends: readonly EndedRun[], request: ClaimRequest | undefined): Promise<SettledRun[]> {
+    await this.#forge.ready();
+    let left = request?.limit ?? 0;
+    const replies = ends.map((end) => {
+      const run = end.end && this.#runs.find(end.end);
+      const fetchNext = run !== undefined && left > 0 && this.#mayFetch(run.queue, request);
+      if (fetchNext) left -= 1;
+      return this.#end(end, run, fetchNext);
+    });
+    const settled = await Promise.all(replies);
+    if (left > 0 && request !== undefined) this.#keepClaim(await this.#claims.claim(left, request.types));
+    return settled;
+  }
+
+  async #beat(runs: readonly BullRun[]): Promise<readonly [BullRun[], BullRun[]]> {
+    await this.#forge.ready();
+    const kept = await this.#keep(runs);
+    await Promise.all(this.#queues.map((queue) => queue.store.moveStalledJobsToWait()));
+    return kept;
+  }
+
+  #mayFetch(queue: BullQueue, request: ClaimRequest | undefined): boolean {
+    return (request?.types.includes(queue.type) ?? false) && this.#claims.isOnlySource(queue);
+  }
+
+  async #end(ended: EndedRun, run: BullRun | undefined, fetchNext: boolean): Promise<SettledRun> {
+    const known = this.#replies.get(ended);
+    if (known !== undefined) return known;
+    const { end } = ended;
+    if (end === undefined || run === undefined) return { outcome: "stale", status: null };
+    // Before the end, because a run that is lost in between is repeated and adds the same children again.
+    if (end.status === "succeeded" && end.children !== undefined)
+      await this.#forge.add(childrenOf(run, end.children, this.#definitions));
+    const definition = this.#definitions.get(run.queue.type);
+    const { client } = this.#forge.connection;
+    const { reply, next } = await endRun(client, run, end, { definition, fetchNext });
+    this.#replies.set(ended, reply);
+    this.#runs.delete(run);
+    if (fetchNext && next !== undefined)
+      this.#keepClaim(await this.#claims.accept(run.queue, run.token, next));
+    return reply;
+  }
+
+  #keepClaim(claim: Claimed): void {
+    this.#claimed.push(claim);
+    for (const run of claim.runs) this.#runs.add(run);
+  }
+
+  #respond(settled: readonly SettledRun[]): SettleResponse {
+    const claims = this.#claimed.splice(0);
+    const due = claims.map(({ nextDueAt }) => nextDueAt).filter((time) => time !== undefined);
+    return {
+      settled,
+      jobs: claims.flatMap(({ runs }) => runs.map(toClaimed)),
+      hint: undefined,
+      next_due_at: due.length === 0 ? null : new Date(Math.min(...due)).toISOString(),
+      now: new Date().toISOString(),
+      ...(claims.some(({ more }) => more) ? { more: true } : {}),
+    };
+  }
+
+  /** Extends the locks of the runs. Returns those that are lost, and those that were canceled. */
+  async #keep(runs: readonly BullRun[]): Promise<readonly [BullRun[], BullRun[]]> {
+    const { client } = this.#forge.connection;
+    const byQueue = new Map<BullQueue, BullRun[]>();
+    for (const run of runs) byQueue.set(run.queue, [...(byQueue.get(run.queue) ?? []), run]);
+    const lost: BullRun[] = [];
+    const canceled: BullRun[] = [];
+    await Promise.all(
+      [...byQueue].map(async ([queue, some]) => {
+        const ids = some.map(({ id }) => id);
+        const tokens = some.map(({ token }) => token);
+        const failed = await queue.store.extendLocks(ids, tokens, this.#leaseMs);
+        const flags = await Promise.all(ids.map((id) => client.hexists(queue.jobKey(id), cancelField)));
+        for (const [place, run] of some.entries()) {
+          if (failed.includes(run.id)) lost.push(run);
+          else if (flags[place] === 1) {
+            run.isCanceled = true;
+            canceled.push(run);
+          }
+        }
+      }),
+    );
+    return [lost, canceled];
+  }
+}
