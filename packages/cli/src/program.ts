@@ -8,6 +8,7 @@ import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { enqueueCommand } from "./commands/enqueue.ts";
 import { gatesCommands } from "./commands/gates.ts";
+import { importCommand } from "./commands/import.ts";
 import { jobsCommands } from "./commands/jobs.ts";
 import { limitsCommands } from "./commands/limits.ts";
 import { migrateCommand } from "./commands/migrate.ts";
@@ -48,6 +49,7 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   usageCommand,
   auditCommand,
   tokenCommands,
+  importCommand,
   doctorCommand,
 ];
 

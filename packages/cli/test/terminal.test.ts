@@ -8,6 +8,7 @@ import type { Command } from "commander";
 import { describe, expect, onTestFinished, test as plain } from "vitest";
 import { createProgram } from "../src/program.ts";
 import { type Folder, projectFolder, repository, temporaryFolder } from "./files.ts";
+import { createRiver } from "./import/support.ts";
 import { run, T, test } from "./support.ts";
 
 /** The data that a command works on. */
@@ -50,6 +51,7 @@ const examples: Readonly<Record<string, Example>> = {
     args: of("gates", "resume", "--type", "paused.type"),
     shows: /Type paused\.type is no longer paused/,
   },
+  import: { args: of("import", "river", "--dry-run"), shows: /work +work +\d+ +0/ },
   "jobs cancel": { args: ({ queued }) => ["jobs", "cancel", queued], shows: /canceled/ },
   "jobs explain": { args: ({ queued }) => ["jobs", "explain", queued], shows: /scheduled/ },
   "jobs export": { args: of("jobs", "export"), shows: /"type":"work"/, until: /"type":"break"/ },
@@ -154,6 +156,8 @@ async function setUp(
     [named("work"), named("hourly")],
   );
   await db.query("select jobforge_set_limit('key', $1, 5)", [named("limited")]);
+  await createRiver(db);
+  await db.query("insert into river_job (kind, args) values ($1, '{}')", [named("work")]);
   await db.query("select jobforge_maintain()");
   const key = await db.value<string>("select jobforge_create_token($1, 'jobforge_operator') ->> 'prefix'", [
     named("first"),
