@@ -6,7 +6,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";
 import { defaultRemoteTickLimit } from "./defaults.ts";
-import { requireTickLimit, type WorkerOptions } from "./options.ts";
+import { requireSecret, requireTickLimit } from "./option-checks.ts";
+import type { WorkerOptions } from "./options.ts";
 import { createWorker } from "./worker.ts";
 
 export interface TickHandlerOptions extends WorkerOptions {
@@ -25,7 +26,7 @@ const methods: readonly string[] = ["GET", "POST"];
 
 export type TickHandler = (request: Request) => Promise<Response>;
 
-/** Throws without a secret: an open endpoint would let any caller run jobs. */
+/** Throws an InvalidArgumentError if an option is invalid, or if there is no secret. */
 export function createTickHandler(options: TickHandlerOptions): TickHandler {
   const {
     forge,
@@ -33,12 +34,7 @@ export function createTickHandler(options: TickHandlerOptions): TickHandler {
     limit = defaultRemoteTickLimit,
     ...workerOptions
   } = options;
-  if (typeof secret !== "string" || secret === "") {
-    throw new TypeError(
-      "secret must be set: pass it, or set the environment variable JOBFORGE_TICK_SECRET or CRON_SECRET",
-    );
-  }
-  const expected = digest(secret);
+  const expected = digest(requireSecret(secret));
   // An invalid option throws here and not at the first request.
   requireTickLimit(limit);
   createWorker(forge, workerOptions);

@@ -4,7 +4,8 @@ import type { Connect } from "./backend.ts";
 import { Kernel } from "./claiming/kernel.ts";
 import { defaultTickLimit, maxGraceMs } from "./defaults.ts";
 import { Engine, type EngineMode } from "./engine.ts";
-import { requireTickLimit, requireWhole, type Settings, settingsOf, type WorkerOptions } from "./options.ts";
+import { requireTickLimit, requireTransport, requireWhole } from "./option-checks.ts";
+import { type Settings, settingsOf, type WorkerOptions } from "./options.ts";
 import { guardProcess, leaveProcess } from "./presence/crash.ts";
 import { runUntilSignal, shutDown } from "./presence/shutdown.ts";
 import { Meter, type WorkerMetrics } from "./reporting/meter.ts";
@@ -52,8 +53,8 @@ export interface Worker extends AsyncDisposable {
 
 /** Creates a worker on a `JobForge`, or on any other object with a transport. It does nothing until it is started. */
 export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
-  const transport = (forge as { readonly transport?: Transport } | undefined)?.transport;
-  if (transport === undefined) throw new TypeError("forge must be a JobForge, or have a transport");
+  const { transport: given } = (forge ?? {}) as { readonly transport?: Transport };
+  const transport = requireTransport(given);
   return createWorkerOn((worker) => new Kernel(transport, worker), options);
 }
 
