@@ -112,7 +112,7 @@ class Description {
   }
 }
 
-/** The `details` of an error, if they are an object, as for `job.fail()`. Details that cannot be stored are left out. */
+/** The `details` of an error, if they are an object, as for `job.fail()`. Omits details that cannot be stored. */
 function detailsOf(error: Error): { readonly details?: object } {
   try {
     const details = part(error, "details");
