@@ -1,6 +1,6 @@
 /**
- * The entry `@jobforge/connectors/verify`, for receivers of webhooks. It uses only what browsers, edge runtimes and Node
- * have in common, and has no dependencies.
+ * The entry `@jobforge/connectors/verify`, for receivers of webhooks. It uses only what browsers, edge runtimes and
+ * Node have in common, and has no dependencies.
  */
 
 export type WebhookErrorCode =

@@ -45,8 +45,9 @@ const maxInner = 10;
 const maxDetailsLength = 4000;
 
 /**
- * An error as JSON: name, message, stack, and code, details, cause and members if there are any. Handles whatever was thrown:
- * libraries put objects where strings belong, and an error that cannot be described must not keep its run from ending.
+ * An error as JSON: name, message, stack, and code, details, cause and members if there are any. Handles whatever was
+ * thrown: libraries put objects where strings belong, and an error that cannot be described must not keep its run from
+ * ending.
  */
 export function describeError(thrown: unknown): RunError {
   return new Description().of(thrown, 0);
@@ -111,7 +112,7 @@ class Description {
   }
 }
 
-/** The `details` of an error, if they are an object as `job.fail()` takes it. Details that cannot be stored are left out. */
+/** The `details` of an error, if they are an object as `job.fail()` takes it, and if they can be stored. */
 function detailsOf(error: Error): { readonly details?: object } {
   try {
     const details = part(error, "details");

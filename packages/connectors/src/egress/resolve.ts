@@ -1,4 +1,4 @@
-/** Resolves names, and refuses every name of which one address is not allowed. Its result is the one that is dialled. */
+/** Resolves names, and refuses a name if one of its addresses is not allowed. Its result is what is dialled. */
 
 import { promises as dns, type LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";
@@ -14,8 +14,8 @@ const tries = 2;
 const maxAddresses = 16;
 
 /**
- * A `lookup` for sockets. It asks DNS servers itself: getaddrinfo blocks a thread per slow name, adds search domains and
- * cannot be canceled. `took` is called with the milliseconds of each lookup.
+ * A `lookup` for sockets. It asks DNS servers itself: getaddrinfo blocks a thread per slow name, adds search domains
+ * and cannot be canceled. `took` is called with the milliseconds of each lookup.
  */
 export function guardedLookup(policy: EgressPolicy, took: (ms: number) => void): LookupFunction {
   const resolver = new dns.Resolver({ timeout: tryMs, tries });

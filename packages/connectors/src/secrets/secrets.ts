@@ -26,7 +26,7 @@ export class Secrets {
 
   /**
    * Resolves to the value. A secret that does not exist, belongs to another tenant, is not listed in the policy, or is
-   * not bound to the host, cannot be told apart.
+   * not bound to the host, gives the same error.
    */
   async resolve({ $secret: name }: SecretReference, use: SecretUse): Promise<string> {
     const rule = Object.hasOwn(use.policy.secrets, name) ? use.policy.secrets[name] : undefined;
