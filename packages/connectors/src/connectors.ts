@@ -7,6 +7,9 @@ import { Agents } from "./egress/agents.ts";
 import { type EgressDocument, type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { ConnectorError } from "./errors.ts";
 import { httpHandler } from "./http/handler.ts";
+import { builtInReports } from "./reports/built-in.ts";
+import type { ReportDefinition } from "./reports/define-report.ts";
+import { reportHandler } from "./reports/handler.ts";
 import { environmentSecrets, type SecretProvider } from "./secrets/provider.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -20,7 +23,7 @@ export type EgressSource =
 
 export interface ConnectorOptions {
   /** Reads the configurations of tenants. It is the client of the worker. */
-  readonly forge: Pick<JobForgeClient, "connectors">;
+  readonly forge: Pick<JobForgeClient, "connectors" | "usage" | "jobs">;
   /** What may be reached in addition to public addresses. Default: nothing. */
   readonly egress?: EgressSource | undefined;
   /** Default: environment variables. See `environmentSecrets`. */
@@ -29,12 +32,21 @@ export interface ConnectorOptions {
   readonly artifacts?: ArtifactStore | undefined;
   /** Endpoints and keys of webhooks. */
   readonly webhooks?: WebhookOptions | undefined;
+  /** Reports in addition to the built-in ones. See `defineReport`. */
+  readonly reports?: readonly ReportDefinition[] | undefined;
+  /** Reads usage and dead jobs for the built-in reports, which a worker's login may not. Default: `forge`. */
+  readonly reader?: Pick<JobForgeClient, "usage" | "jobs"> | undefined;
 }
 
 /** The handlers of all connectors: `createWorker(forge, { handlers: [...connectors({ forge })] })`. */
 export function connectors(options: ConnectorOptions): JobHandler[] {
   const around = surroundings(options);
-  return [httpHandler(around), webhookHandler(around, options.webhooks ?? {})];
+  const { forge, webhooks = {}, reports = [], reader = forge } = options;
+  return [
+    httpHandler(around),
+    webhookHandler(around, webhooks),
+    reportHandler(around.artifacts, [...builtInReports(reader), ...reports]),
+  ];
 }
 
 function surroundings({ forge, egress = {}, secrets, artifacts }: ConnectorOptions): Surroundings {

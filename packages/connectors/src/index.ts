@@ -14,6 +14,13 @@ export { type EgressDocument, loopbackEgress } from "./egress/policy.ts";
 export { ConnectorError, type ConnectorErrorCode, type FailureDetails } from "./errors.ts";
 export { type HttpResult, httpRequest } from "./http/definition.ts";
 export {
+  defineReport,
+  type ReportContext,
+  type ReportDefinition,
+  type ReportRow,
+} from "./reports/define-report.ts";
+export { type ReportResult, reportGenerate } from "./reports/definition.ts";
+export {
   environmentSecrets,
   fileSecrets,
   firstOf,

@@ -112,7 +112,7 @@ class Description {
   }
 }
 
-/** The `details` of an error, if they are an object, as for `job.fail()`. Omits details that cannot be stored. */
+/** The `details` of an error, if they are an object as `job.fail()` takes it, and if they can be stored. */
 function detailsOf(error: Error): { readonly details?: object } {
   try {
     const details = part(error, "details");

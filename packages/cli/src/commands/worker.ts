@@ -13,7 +13,8 @@ import {
   outputOf,
 } from "../command.ts";
 import { apiSchema, databaseUrl } from "../connection.ts";
-import { exitCodes } from "../failures.ts";
+import { exitCodes, UsageError } from "../failures.ts";
+import { loadConnectors } from "../handlers/connectors.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { reporting } from "../handlers/report.ts";
@@ -34,6 +35,7 @@ interface HandlerOptions extends CommonOptions {
 
 interface WorkerCommandOptions extends HandlerOptions {
   readonly watch?: boolean;
+  readonly connectors?: boolean;
   readonly skipBroken?: boolean;
   readonly grace?: number;
   readonly listen: boolean;
@@ -47,7 +49,7 @@ interface TickOptions extends HandlerOptions {
 
 export function workerCommand(program: Command, cli: Cli): void {
   withHandlers(
-    addCommand(program, "worker <path>", {
+    addCommand(program, "worker [path]", {
       summary: "Run the handlers of a file or folder until stopped",
       details: [
         "Runs every exported definition.handle(…).",
@@ -59,9 +61,11 @@ export function workerCommand(program: Command, cli: Cli): void {
         "jobforge worker ./handlers",
         "jobforge worker ./handlers --concurrency 50 --types mail.send,report.build",
         "jobforge worker ./handlers/mail.ts --watch",
+        "jobforge worker --connectors",
       ],
     }),
   )
+    .option("--connectors", "also run the connectors: HTTP requests, webhooks and reports")
     .option("--watch", "restart when a file changes; implies --skip-broken")
     .option("--skip-broken", "run the other handlers if a file cannot be loaded (default: do not start)")
     .option("--grace <span>", "how long running jobs may continue after a signal (default: 30s)", readSpan)
@@ -76,7 +80,9 @@ export function workerCommand(program: Command, cli: Cli): void {
       "the address for --metrics-port; 0.0.0.0 for all interfaces. Callers need no token",
       "127.0.0.1",
     )
-    .action(action(cli, (path: string, options: WorkerCommandOptions) => work(cli, path, options)));
+    .action(
+      action(cli, (path: string | undefined, options: WorkerCommandOptions) => work(cli, path, options)),
+    );
 }
 
 export function tickCommand(program: Command, cli: Cli): void {
@@ -109,11 +115,13 @@ function withHandlers(command: Command): Command {
     .option("--no-sync", "do not write the definitions to the policies of their types at start");
 }
 
-async function work(cli: Cli, path: string, options: WorkerCommandOptions): Promise<number> {
+async function work(cli: Cli, path: string | undefined, options: WorkerCommandOptions): Promise<number> {
+  if (path === undefined && !options.connectors)
+    throw new UsageError("Pass the path of the handlers, or --connectors to run only the connectors.");
   const output = outputOf(cli, options);
   const cwd = cli.process.cwd?.() ?? process.cwd();
   const url = await databaseUrl(options, cli.process);
-  if (options.watch) {
+  if (options.watch && path !== undefined) {
     using interrupted = interruption(cli.process);
     await runWatched({
       args: ["worker", path, "--skip-broken", ...argumentsOf(options)],
@@ -128,10 +136,14 @@ async function work(cli: Cli, path: string, options: WorkerCommandOptions): Prom
   }
   endWithParent();
   const loading = { report: reporting(cli, output), skipBroken: options.skipBroken };
-  const handlers = await watchedLoad(async () =>
-    ofTypes(await loadHandlers(path, cwd, loading), options.types),
-  );
   await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
+  const handlers = await watchedLoad(async () => {
+    const own = path === undefined ? [] : await loadHandlers(path, cwd, loading);
+    return ofTypes(
+      options.connectors ? [...own, ...(await loadConnectors(forge, cli, cwd))] : own,
+      options.types,
+    );
+  });
   await requireDatabase(url, forge);
   const worker = createWorker(forge, {
     ...workerOptions(cli, options, handlers),
@@ -190,6 +202,7 @@ function argumentsOf(options: WorkerCommandOptions): string[] {
   return [
     ...given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
     ...(options.sync ? [] : ["--no-sync"]),
+    ...(options.connectors ? ["--connectors"] : []),
     ...(options.json ? ["--json"] : []),
     ...(options.listen ? [] : ["--no-listen"]),
   ];

@@ -94,6 +94,8 @@ async function sendHop(
       }),
     );
     timings.first_byte = performance.now() - start;
+    // A body that is dropped emits an error. Without a listener, that would end the process.
+    response.body.on("error", () => undefined);
     return {
       status: response.statusCode,
       headers: response.headers,

@@ -1,4 +1,4 @@
-/** Resolves names. Refuses a name if one of its addresses is not allowed. The result is the address that is used. */
+/** Resolves names, and refuses a name if one of its addresses is not allowed. Its result is what is dialled. */
 
 import { promises as dns, type LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";

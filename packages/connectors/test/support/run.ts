@@ -30,11 +30,14 @@ export function runner(forge: JobForge, options: Partial<ConnectorOptions> = {})
     handlers: connectors({ forge, egress: loopbackEgress, ...options }),
     sync: false,
   });
+  let runs = 0;
   return {
     forge,
     run: async (definition, input, more = {}) => {
       const tenantId = more.tenantId ?? T;
-      const { id } = await forge.enqueue(definition, input, { ...more, tenantId });
+      // The newest job is the first: an earlier one may be due for a retry.
+      runs += 1;
+      const { id } = await forge.enqueue(definition, input, { priority: runs, ...more, tenantId });
       await worker.tick({ limit: 1 });
       const job = await forge.get(id, { tenantId });
       if (job === undefined) throw new Error(`Job ${id} is missing`);
