@@ -13,8 +13,8 @@ export function retryOf({ retry }: Pick<JobDefinition, "retry">): RetryPolicy | 
 }
 
 /**
- * How long a job waits after its n-th failed or lost run, in milliseconds. Settings that the policy leaves out are those
- * of the preset `standard`. The kernel's function `jobforge.backoff` computes the same; a test compares both.
+ * How long a job waits after its n-th failed or lost run, in milliseconds. Settings that the policy leaves out are
+ * those of the preset `standard`. The kernel's function `jobforge.backoff` computes the same; a test compares both.
  */
 export function retryDelayMs(
   policy: RetryPolicy,
