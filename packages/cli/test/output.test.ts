@@ -5,7 +5,7 @@ import { jsonLogger } from "../src/handlers/log.ts";
 import { styleFor } from "../src/output/style.ts";
 import { type Column, table } from "../src/output/table.ts";
 import { plain, shownOn } from "../src/output/terminal.ts";
-import { ago, choice, intervalOf, readSpan, readTime, span, wholeNumber } from "../src/output/values.ts";
+import { ago, choice, readSpan, readTime, span, wholeNumber } from "../src/output/values.ts";
 
 describe("time spans", () => {
   test.for([
@@ -52,19 +52,6 @@ test("whole numbers have a range", () => {
     expect(() => wholeNumber("--limit", { min: 1, max: 10 })(wrong), wrong).toThrow(
       "--limit must be a whole number from 1 to 10",
     );
-});
-
-test.for([
-  ["00:01:00", "1m"],
-  ["01:30:00", "1h30m"],
-  ["36:00:00", "1d12h"],
-  ["7 days", "7d"],
-  ["1 day 02:00:05", "1d2h5s"],
-  ["00:00:00.25", "250ms"],
-  ["00:00:00", "0ms"],
-  ["1 mon", "1 mon"],
-] as const)("the interval %s reads %s", ([interval, text]) => {
-  expect(intervalOf(interval)).toBe(text);
 });
 
 test("words are listed as a choice", () => {

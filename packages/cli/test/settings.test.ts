@@ -1,4 +1,5 @@
 /** Tests of jobforge limits and jobforge policies. */
+import { tenantId } from "@jobforge/sdk-ts";
 import { describe, expect } from "vitest";
 import { defaultTimeoutMs } from "../../worker-ts/src/defaults.ts";
 import { workerDefaultTimeoutMs } from "../src/output/policy.ts";
@@ -214,4 +215,21 @@ test("lists show the labels of tenants, as text and as JSON", async ({ db }) => 
     expect(stdout, args.join(" ")).toMatch(/tenant[^\n]*\n[^\n]*org_1/);
     expect(await json(args, db.url), args.join(" ")).toMatchObject({ items: [{ tenantLabel: "org_1" }] });
   }
+});
+
+test("groups of dead jobs and workers name their tenant by its label", async ({ db }) => {
+  const env = { DATABASE_URL: db.url };
+  const { role, url } = await db.createLogin("jobforge_worker");
+  await db.query("select jobforge_bind_role($1, $2)", [role, tenantId("org_1")]);
+  const login = await db.connect(url);
+  await run(["tenants", "set", "org_1", "--label", "org_1"], env);
+  await run(["enqueue", "mail.send", "--tenant", "org_1"], env);
+  await login.query("select jobforge_heartbeat_worker('w')");
+  await login.query(
+    "select jobforge_complete_job(id, 'w', 'failed', p_retry => false) from jobforge_claim_jobs('w')",
+  );
+  expect((await run(["dead", "list"], env)).stdout).toMatch(/tenants[^\n]*\n[^\n]*org_1/);
+  expect(await json(["dead", "list"], db.url)).toMatchObject({ items: [{ tenantLabels: ["org_1"] }] });
+  expect((await run(["workers"], env)).stdout).toMatch(/tenant[^\n]*\n[^\n]*org_1/);
+  expect(await json(["workers"], db.url)).toMatchObject({ items: [{ tenantLabel: "org_1" }] });
 });

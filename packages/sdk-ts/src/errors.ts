@@ -202,7 +202,12 @@ export class JobNotFoundError extends JobForgeError {
   override readonly name: string = "JobNotFoundError";
   readonly jobId: string;
   constructor(jobId: string) {
-    super(`There is no job ${jobId}`, { code: "JOB_NOT_FOUND", kind: "job_not_found", field: "jobId" });
+    super(`There is no job ${jobId}`, {
+      code: "JOB_NOT_FOUND",
+      kind: "job_not_found",
+      field: "jobId",
+      hint: "Check the id and the tenant. A job that was enqueued in a transaction exists after its commit.",
+    });
     this.jobId = jobId;
   }
 }

@@ -53,6 +53,7 @@ export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
+export { intervalText } from "./interval.ts";
 export { type GatherOptions, JobForge, type JobForgeOptions } from "./job-forge.ts";
 export { cutText, type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";

@@ -211,6 +211,7 @@ describe("connections", () => {
     const nowhere = open({ database: "postgres://127.0.0.1:1/none" });
     await expect(nowhere.call("jobforge_list_gates", {})).rejects.toMatchObject({
       name: "ConnectionError",
+      hint: expect.stringContaining("Check that Postgres is running"),
       retryable: true,
     });
   });

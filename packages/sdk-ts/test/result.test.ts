@@ -119,6 +119,9 @@ describe.each(transports)("over %s", (transport) => {
 
     const unknown = forge.handle("99999999-9999-4999-8999-999999999999", { tenantId: T });
     await expect(unknown.result()).rejects.toThrow(JobNotFoundError);
+    await expect(unknown.result()).rejects.toMatchObject({
+      hint: expect.stringContaining("after its commit"),
+    });
   });
 
   test("a wait continues through a retry", async ({ db, connect }) => {

@@ -204,7 +204,11 @@ describe("an enqueue", () => {
     ["jobKey", "dedupeKey", { jobKey: "a" }],
     ["cron", "schedules.ensure", { cron: "* * * * *" }],
     ["zzz", "Known options", { zzz: 1 }],
-    ["delayMs", "", { delayMs: 1, runAt: new Date(0) }],
+    ["delayMs", "one of the two", { delayMs: 1, runAt: new Date(0) }],
+    ["delayMs", "5 * 60_000", { delayMs: "5m" }],
+    ["runAt", "new Date(text)", { runAt: "2030-01-01" }],
+    ["runAt", "new Date(Date.now() + 60_000)", { runAt: "tomorrow" }],
+    ["runAt", "new Date(milliseconds)", { runAt: 1_900_000_000_000 }],
     ["delayMs", "", { delayMs: -1 }],
   ])("with the unknown or wrong option %s gets the hint %s", async ([field, hint, given]) => {
     const { transport, calls } = recorder();

@@ -18,6 +18,7 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
   await db.query("update jobforge.queue set run_at = run_at + interval '1 day'");
   await db.query("select jobforge_enqueue_job($1, 'mail', p_run_at => now() + interval '1 day')", [T]);
   await db.query(`select jobforge_ensure_schedule($1, 'report', $2, '{"cron": "0 9 * * mon"}')`, [T, evil]);
+  await db.query(`select jobforge_ensure_schedule($1, 'sweep', 'all', '{"every": "90m"}')`, [U]);
   const response = await http.request("/");
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
   const text = await response.text();
@@ -29,6 +30,7 @@ test("the page shows counts, schedules and recent jobs, and escapes every value"
   expect(text).toContain('<td class="word">retrying</td>');
   expect(text).toContain('<td class="word">scheduled</td>');
   expect(text).toContain('<td class="word">0 9 * * mon (UTC)</td>');
+  expect(text).toContain('<td class="word">every 1h30m</td>');
   const [, row = ""] = /<tbody><tr>(.*?)<\/tr>/.exec(text) ?? [];
   expect([...row.matchAll(/>(\d+)</g)].map(([, count]) => Number(count))).toEqual([0, 2, 0, 0, 0, 0, 0]);
 });

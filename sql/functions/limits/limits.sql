@@ -39,6 +39,8 @@ begin
     or (v_tenant <> '*' and jobforge.uuid_or_null(v_tenant) is null))
   then
     perform jobforge.fail_argument('key', 'key must be TYPE:TENANT, TYPE:* or *');
+  elsif p_scope = 'type_tenant' and not jobforge.is_type(left(p_key, -length(v_tenant) - 1)) then
+    perform jobforge.fail_argument('key', 'key must begin with a type', jobforge.type_hint());
   end if;
   return left(p_key, -length(v_tenant)) || coalesce(jobforge.uuid_or_null(v_tenant)::text, v_tenant);
 end $$;

@@ -81,12 +81,19 @@ language sql stable as $$
   where c.job_id = p_job.id
 $$;
 
+-- Returns what a sentence calls the tenant: 'tenant Acme', or 'tenant' if it has no label.
+create or replace function jobforge.tenant_words(p_tenant_id uuid) returns text
+language sql stable as $$
+  select 'tenant' || coalesce(' ' || jobforge.label_of(p_tenant_id), '')
+$$;
+
 -- Gates are closed for the job.
 create or replace function jobforge.why_paused(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
       format('%s was paused by %s at %s',
-        case g.scope when 'all' then 'Everything' when 'type' then 'The type' else 'The tenant' end,
+        case g.scope when 'all' then 'Everything' when 'type' then 'The type'
+          else 'The ' || jobforge.tenant_words(p_job.tenant_id) end,
           g.set_by, jobforge.time_text(g.set_at))
         || coalesce(' until ' || jobforge.time_text(g.until), '') || coalesce(': ' || g.reason, ''),
       jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at,
@@ -144,8 +151,8 @@ begin
     v_room := jobforge.room_in(v_bucket, p_now);
     v_what := case v_bucket.scope
       when 'type' then 'the type ' || p_job.type
-      when 'tenant' then 'the tenant'
-      when 'type_tenant' then format('the type %s of the tenant', p_job.type)
+      when 'tenant' then 'the ' || jobforge.tenant_words(p_job.tenant_id)
+      when 'type_tenant' then format('the type %s of the %s', p_job.type, jobforge.tenant_words(p_job.tenant_id))
       else format('the concurrency key %s', p_job.concurrency_key)
     end;
     if v_room.room = 0 and v_room.next_at is not null then

@@ -1,13 +1,13 @@
 -- Returns failed and dead jobs by type and kind of error, the largest group first: what went wrong, how often, since
--- when, and for which tenants. The innermost cause of an error is its kind: see jobforge.error_group. Filters are those
--- of a list; limit counts groups. Reads at most the newest 100,000 jobs. error_group is a filter of lists and bulk
--- changes, so that a group can be listed, rescheduled or purged.
+-- when, and for which tenants, each with its label or null. The innermost cause of an error is its kind: see
+-- jobforge.error_group. Filters are those of a list; limit counts groups. Reads at most the newest 100,000 jobs.
+-- error_group is a filter of lists and bulk changes, so that a group can be listed, rescheduled or purged.
 -- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_list_dead_groups(p_tenant_id uuid default null,
   p_filters jsonb default '{}')
 returns table (
   error_group text, type text, message text, jobs integer, tenant_ids uuid[], first_at timestamptz, last_at timestamptz,
-  newest_job_id uuid
+  newest_job_id uuid, tenant_labels text[]
 )
 language plpgsql stable
 security definer
@@ -27,7 +27,8 @@ begin
   v_filter.row_limit := 100000;
   return query
   select d.error_group, d.type::text, (array_agg(d.message order by d.id desc))[1], count(*)::integer,
-    array_agg(distinct d.tenant_id), min(d.finished_at), max(d.finished_at), (array_agg(d.id order by d.id desc))[1]
+    array_agg(distinct d.tenant_id), min(d.finished_at), max(d.finished_at), (array_agg(d.id order by d.id desc))[1],
+    array(select label_of(t.id) from unnest(array_agg(distinct d.tenant_id)) with ordinality t(id, place) order by place)
   from (
     select a.id, a.tenant_id, a.type, a.finished_at, error_group(a.error) as error_group,
       left(coalesce(a.error ->> 'fullMessage', a.error ->> 'message'), 500) as message

@@ -6,7 +6,8 @@
 create or replace function :"api_schema".jobforge_list_workers()
 returns table (
   id text, status text, instance text, tenant_id uuid, started_at timestamptz, seen_at timestamptz, types text[],
-  concurrency integer, running integer, host text, pid integer, version text
+  concurrency integer, running integer, host text, pid integer, version text,
+  tenant_label text
 )
 language sql stable
 security definer
@@ -24,7 +25,8 @@ set search_path = jobforge, pg_temp as $$
       where j.worker_id = w.id and w.scope in (j.tenant_id, all_tenants())),
     w.info ->> 'host',
     case when w.info ->> 'pid' ~ '^[0-9]{1,9}$' then (w.info ->> 'pid')::integer end,
-    w.info ->> 'version'
+    w.info ->> 'version',
+    label_of(w.scope)
   from (
     select w.*, w as worker,
       sum(octet_length(w.id) + octet_length(w.info::text) + coalesce(octet_length(w.instance), 0))

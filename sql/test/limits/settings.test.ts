@@ -27,6 +27,8 @@ const wrong: [what: string, scope: string | null, key: string | null, limit: Lim
     ["a type without a tenant", "type_tenant", "a", { max: 1 }, "key"],
     ["a tenant without a type", "type_tenant", `:${T}`, { max: 1 }, "key"],
     ["a type of a tenant that is none", "type_tenant", "a:acme", { max: 1 }, "key"],
+    ["a type of a tenant that cannot be one", "type_tenant", `send mail:${T}`, { max: 1 }, "key"],
+    ["a type that cannot be one, of any tenant", "type_tenant", "send mail:*", { max: 1 }, "key"],
     ["less than none", "type", "a", { max: -1 }, "max_running"],
     ["a rate of nothing", "type", "a", { rate: 0, per: "1 second" }, "rate"],
     ["a rate without a time", "type", "a", { rate: 1 }, "per"],

@@ -112,6 +112,8 @@ test("paused by gates: which gate, by whom, when, why and until when", async ({ 
     message: expect.stringMatching(/^The tenant was paused by \S+ at \S+Z until \S+Z: unpaid$/),
     details: { scope: "tenant", key: T, reason: "unpaid", until: expect.any(String) },
   });
+  await db.query('select jobforge_set_tenant($1, \'{"label": "Acme"}\')', [T]);
+  expect((await explain(db, id))[1]?.message).toMatch(/^The tenant Acme was paused by /);
   expect(type?.message).toMatch(/: password=\[redacted\]$/);
   await db.travel("2 hours");
   await alive(db, "a");

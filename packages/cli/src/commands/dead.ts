@@ -27,7 +27,7 @@ interface DeadOptions extends CommonOptions, FilterOptions {
 const columns: readonly Column<DeadGroup>[] = [
   { title: "group", value: (group) => group.errorGroup, tone: () => "cyan" },
   { title: "jobs", value: (group) => group.jobs, align: "right" },
-  { title: "tenants", value: (group) => group.tenantIds.length, align: "right", shrinks: "away" },
+  { title: "tenants", value: tenantsOf, shrinks: "away", least: 8 },
   { title: "type", value: (group) => group.type, shrinks: true },
   { title: "first", value: (group) => ago(group.firstAt), shrinks: "away" },
   { title: "last", value: (group) => ago(group.lastAt) },
@@ -66,6 +66,12 @@ export function deadCommands(program: Command, cli: Cli): void {
     details: "Their results, attempts and idempotency keys are deleted as well.",
     examples: ["jobforge dead purge 4f1c09a2be77", "jobforge dead purge --finished-before 14d --yes"],
   });
+}
+
+/** The label of the only tenant, or the number of tenants. */
+function tenantsOf({ tenantIds, tenantLabels }: DeadGroup): string | number {
+  const [label] = tenantLabels;
+  return tenantIds.length === 1 && typeof label === "string" ? label : tenantIds.length;
 }
 
 function purging(forge: JobForge): BulkWork {

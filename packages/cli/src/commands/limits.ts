@@ -1,5 +1,5 @@
 /** `jobforge limits`: lists, sets and deletes limits of types, tenants, types of tenants and concurrency keys. */
-import { bounds, type Limit, type LimitScope } from "@jobforge/sdk-ts";
+import { bounds, intervalText, type Limit, type LimitScope } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import {
   action,
@@ -15,7 +15,7 @@ import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import type { PagingOptions } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, intervalOf, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
+import { ago, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
 
 interface ScopeOptions extends CommonOptions {
   readonly type?: string;
@@ -186,7 +186,7 @@ function inWords(limit: Limit, perMs: number | undefined): string {
 }
 
 /** Describes a rate: `100 per 1m, 20 at once`. */
-function startsOf({ rate, per, burst }: Limit, period = intervalOf(per ?? "")): string | undefined {
+function startsOf({ rate, per, burst }: Limit, period = intervalText(per ?? "")): string | undefined {
   if (rate === undefined || rate === null) return undefined;
   return `${rate} per ${period}${burst === undefined || burst === rate ? "" : `, ${burst} at once`}`;
 }

@@ -19,6 +19,7 @@ const columns: readonly Column<WorkerInfo>[] = [
   { title: "started", value: (worker) => ago(worker.startedAt), shrinks: "away" },
   { title: "running", value: (worker) => `${worker.running}/${worker.concurrency ?? "?"}`, align: "right" },
   { title: "version", value: (worker) => worker.version },
+  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
   { title: "types", value: (worker) => worker.types?.join(", ") ?? "any", shrinks: true },
 ];
 

@@ -24,26 +24,6 @@ export function span(ms: number): string {
   return parts.join(" ");
 }
 
-/**
- * Formats an interval of Postgres, such as `01:30:00`, as people write it: `1h30m`. Intervals with months stay as they
- * are, because they have no length.
- */
-export function intervalOf(interval: string): string {
-  const [whole, days = "0", hours = "0", minutes = "0", seconds = "0"] =
-    /^(?:(\d+) days?)? ?(?:(\d+):(\d+):(\d+(?:\.\d+)?))?$/.exec(interval) ?? [];
-  if (whole === undefined || whole === "") return interval;
-  let rest = Math.round(
-    ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000 + Number(seconds) * 1000,
-  );
-  let text = "";
-  for (const [name, size] of units) {
-    const number = Math.floor(rest / size);
-    rest -= number * size;
-    if (number > 0) text += `${number}${name}`;
-  }
-  return rest > 0 || text === "" ? `${text}${rest}ms` : text;
-}
-
 /** Formats a time relative to now: `5m ago` or `in 2h`. */
 export function ago(at: Date | undefined, now: number = Date.now()): string {
   if (at === undefined) return "";

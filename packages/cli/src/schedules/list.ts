@@ -1,11 +1,11 @@
 /** `jobforge schedules list`: lists schedules. */
-import { bounds, defineJob, type Schedule } from "@jobforge/sdk-ts";
+import { bounds, defineJob, intervalText, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { exitCodes, UsageError } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, intervalOf, readTenant, wholeNumber } from "../output/values.ts";
+import { ago, collect, readTenant, wholeNumber } from "../output/values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly tenant?: string;
@@ -35,7 +35,7 @@ const columns: readonly Column<Schedule>[] = [
 
 export function describeRhythm({ kind, cron, timezone, every }: Schedule): string {
   if (cron !== undefined) return `${cron} ${timezone ?? "UTC"}`;
-  return every === undefined ? kind : `every ${intervalOf(every)}`;
+  return every === undefined ? kind : `every ${intervalText(every)}`;
 }
 
 function describeNext({ enabled, runningSince, nextRunAt }: Schedule): string {

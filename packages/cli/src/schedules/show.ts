@@ -1,5 +1,5 @@
 /** `jobforge schedules show`: shows everything about one schedule, and its last runs. */
-import { defineJob, type Job, type Schedule } from "@jobforge/sdk-ts";
+import { defineJob, intervalText, type Job, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
@@ -8,7 +8,6 @@ import { redactor } from "../jobs/redact.ts";
 import { type Fact, factLines, tenantFact, timeFact } from "../output/facts.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/terminal.ts";
-import { intervalOf } from "../output/values.ts";
 import { describeRhythm } from "./list.ts";
 import { type OneOptions, ofOne } from "./one.ts";
 
@@ -52,7 +51,7 @@ function describe(output: Output, schedule: Schedule, runs: readonly Job[]): str
     ["id", schedule.id],
     ["tenant", tenantFact(schedule)],
     ["runs", describeRhythm(schedule)],
-    ["jitter", jitter === undefined ? undefined : intervalOf(jitter)],
+    ["jitter", jitter === undefined ? undefined : intervalText(jitter)],
     ["enabled", schedule.enabled ? "yes" : "no"],
     ["next run", timeFact(schedule.nextRunAt) ?? "none"],
     ["waiting", timeFact(schedule.waitingSince)],

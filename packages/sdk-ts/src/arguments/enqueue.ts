@@ -13,7 +13,6 @@ import {
   checkTags,
   checkText,
   refuse,
-  within,
 } from "./values.ts";
 
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -24,7 +23,7 @@ export function checkEnqueueOptions(options: Partial<EnqueueOptions>, tenantId: 
   checkGiven(options, at, enqueueChecks);
   const { runAt, delayMs, expiresAt } = options;
   if (runAt !== undefined && delayMs !== undefined)
-    refuse(`${at}delayMs`, "must not be given together with runAt");
+    refuse(`${at}delayMs`, "must not be given together with runAt", "Pass one of the two.");
   if (runAt !== undefined && expiresAt !== undefined && expiresAt <= runAt)
     refuse(`${at}expiresAt`, "must be later than runAt, or the job would never start");
 }
@@ -42,6 +41,12 @@ export function checkPriority(value: unknown, field: string): void {
   checkRange(value, field, bounds.priority);
 }
 
+function checkDelay(value: unknown, field: string): void {
+  if (typeof value !== "number")
+    refuse(field, "must be a number of milliseconds", "For 5 minutes, pass 5 * 60_000.");
+  checkRange(value, field, bounds.delayMs);
+}
+
 function checkTraceparent(value: unknown, field: string): void {
   if (typeof value !== "string" || !traceparent.test(value))
     refuse(field, "must be a W3C trace context header");
@@ -57,7 +62,7 @@ const enqueueChecks: { readonly [K in Exclude<keyof EnqueueOptions, "tenantId">]
   subject: checkText,
   concurrencyKey: checkText,
   runAt: checkDate,
-  delayMs: within(bounds.delayMs),
+  delayMs: checkDelay,
   expiresAt: checkDate,
   tags: checkTags,
   maxAttempts: checkMaxAttempts,

@@ -70,9 +70,17 @@ export function orNull(check: Check): Check {
   return (value, field) => value !== null && check(value, field);
 }
 
+/** How to make a Date of what was passed. */
+function dateHint(value: unknown): string {
+  if (typeof value === "string" && !Number.isNaN(Date.parse(value))) return "Pass new Date(text).";
+  if (typeof value === "number") return "Pass new Date(milliseconds).";
+  return "Pass a Date, such as new Date(Date.now() + 60_000).";
+}
+
 /** A time that both JSON and Postgres can store. An invalid Date serializes to null, which has another meaning. */
 export function checkDate(value: unknown, field: string): void {
-  if (!(value instanceof Date) || Number.isNaN(value.getTime())) refuse(field, "must be a valid Date");
+  if (!(value instanceof Date) || Number.isNaN(value.getTime()))
+    refuse(field, `must be a valid Date, not ${describe(value)}`, dateHint(value));
   const year = value.getUTCFullYear();
   if (year < 1 || year > 9999) refuse(field, "must be a time from year 1 to year 9999");
 }

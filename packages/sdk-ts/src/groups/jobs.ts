@@ -39,6 +39,8 @@ export interface DeadGroup {
   readonly message: string;
   readonly jobs: number;
   readonly tenantIds: readonly string[];
+  /** What people call them, in the same order; null for a tenant without a label. */
+  readonly tenantLabels: readonly (string | null)[];
   readonly firstAt: Date;
   readonly lastAt: Date;
   readonly newestJobId: string;

@@ -8,6 +8,8 @@ export interface WorkerInfo {
   readonly status: WorkerStatus;
   readonly instance: string | undefined;
   readonly tenantId: string | undefined;
+  /** What people call the tenant. */
+  readonly tenantLabel: string | undefined;
   readonly startedAt: Date;
   readonly seenAt: Date;
   /** The types it runs; undefined: all. */

@@ -62,7 +62,7 @@ const retryableCodes = new Set(["40001", "40P01", "55P03", "0A000", "26000", "53
 
 export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   const { name, field } = readDetail(error.detail);
-  const hint = error.hint || missingRole(error.message);
+  const hint = error.hint || missingRole(error.message) || statementHints[error.code];
   const details = { field: camelCased(field), hint, cause };
   const known = name === "not_updatable" ? NotUpdatableError : classes[error.code];
   if (known !== undefined) return new known(error.message, { ...details, kind: name });
@@ -85,6 +85,11 @@ export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
 const refusalHints: Readonly<Record<string, string>> = {
   "28P01": "Check the user name and password in the database URL. Percent-encode special characters in them.",
   "3D000": "Check the name of the database at the end of the database URL, or create the database.",
+};
+
+const statementHints: Readonly<Record<string, string>> = {
+  "25P02":
+    "An earlier statement of the transaction failed. Roll the transaction back, and find that first error.",
 };
 
 /** What to grant, if Postgres itself has refused the call of a function. */
@@ -166,7 +171,10 @@ function passwordMissing(cause: unknown): ConnectionError {
 }
 
 function networkHint(reason: Readonly<Record<string, unknown>>): string | undefined {
-  return reason["code"] === "ENOTFOUND" || reason["code"] === "EAI_AGAIN"
+  const code = reason["code"];
+  if (code === "ECONNREFUSED")
+    return "Check that Postgres is running, and the host and port in the database URL.";
+  return code === "ENOTFOUND" || code === "EAI_AGAIN"
     ? "Check the host in the database URL. Percent-encode special characters in the password: @ is %40, / is %2F."
     : undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * The page at `/`: live counts, schedules and recent jobs that the caller may see. The template escapes every value.
  */
-import { type ErrorParts, failureTrace } from "@jobforge/sdk-ts";
+import { type ErrorParts, failureTrace, intervalText } from "@jobforge/sdk-ts";
 import { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { ApiSession } from "../calls.ts";
@@ -152,7 +152,7 @@ function tenant({ tenant_label }: OfTenant, rows: readonly OfTenant[]): Markup |
 
 function rhythm({ kind, cron, timezone, every }: Schedule): string {
   if (cron !== null) return `${cron} (${timezone ?? "UTC"})`;
-  return every === null ? kind : `every ${every}`;
+  return every === null ? kind : `every ${intervalText(every)}`;
 }
 
 function jobs(contents: Contents): Markup {

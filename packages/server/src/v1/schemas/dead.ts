@@ -12,6 +12,7 @@ export const DeadGroup = z
     message: z.string().nullable(),
     jobs: Count,
     tenant_ids: z.array(Id),
+    tenant_labels: z.array(z.string().nullable()),
     first_at: Time,
     last_at: Time,
     newest_job_id: Id,

@@ -17,5 +17,6 @@ export const Worker = z
     host: z.string().nullable(),
     pid: z.int().nullable(),
     version: z.string().nullable(),
+    tenant_label: z.string().nullable(),
   })
   .openapi("Worker");
