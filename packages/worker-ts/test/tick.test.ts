@@ -165,7 +165,9 @@ test("a tick counts a failed run of a schedule as one that runs again, and logs 
 
 test("a tick handler cannot be created without a secret", ({ forge }) => {
   const handlers = [job.handle(() => undefined)];
-  expect(() => createTickHandler({ forge, handlers, secret: "" })).toThrow("JOBFORGE_TICK_SECRET");
+  expect(() => createTickHandler({ forge, handlers, secret: "" })).toThrow(
+    expect.objectContaining({ field: "secret", hint: expect.stringContaining("JOBFORGE_TICK_SECRET") }),
+  );
   expect(() => createTickHandler({ forge, handlers: [], secret })).toThrow("handlers");
 });
 

@@ -123,7 +123,7 @@ test("maintenance that cannot get one lock does not make others wait for the loc
   db,
 }) => {
   await finishedToday(db, 3);
-  for (const days of [3, 7, 14, 90, 365]) await setPolicy(db, `keep ${days}`, { retention_days: days });
+  for (const days of [3, 7, 14, 90, 365]) await setPolicy(db, `keep-${days}`, { retention_days: days });
   await makeLeaves(db);
   // The state after maintenance could empty the leaves but, because of a reader, not drop them.
   await db.query(

@@ -134,7 +134,7 @@ test("a worker that may not change policies names each difference and the statem
   const login = await db.createLogin("jobforge_worker");
   await using limited = new JobForge({ database: login.url });
   const { logger, lines } = keptLog();
-  const other = defineJob({ type: "it's.quoted", redact: ["a\\'b"] });
+  const other = defineJob({ type: "redacted", redact: ["a\\'b"] });
   await startWorker(limited, {
     handlers: [declined, other.handle(() => null), defineJob({ type: "plain" }).handle(() => null)],
     logger,
@@ -144,7 +144,7 @@ test("a worker that may not change policies names each difference and the statem
   expect(others).toEqual([]);
   expect(line).toContain("this login may not change policies");
   expect(line).toContain("charge.card (maxAttempts is 5, the definition says 1)");
-  expect(line).toContain("it's.quoted (redact is [], the definition says");
+  expect(line).toContain("redacted (redact is [], the definition says");
   expect(line).not.toContain("plain");
   expect(line).toContain('jobforge sync HANDLERS --app-version "1.4.2"');
   // It works all the same.
@@ -154,7 +154,7 @@ test("a worker that may not change policies names each difference and the statem
   // The statement does what the line says, and then a start is silent.
   await db.query(/select jobforge_sync_policies\(.*\);/.exec(line ?? "")?.[0] ?? "");
   expect(await policy(db, "charge.card")).toMatchObject({ type: "charge.card", max_attempts: 1 });
-  expect(await policy(db, "it's.quoted")).toMatchObject({ redact: ["a\\'b"] });
+  expect(await policy(db, "redacted")).toMatchObject({ redact: ["a\\'b"] });
   const again = keptLog();
   const handlers = [declined, other.handle(() => null)];
   await startWorker(limited, { handlers, logger: again.logger, appVersion: "1.4.2" });
