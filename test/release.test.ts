@@ -38,7 +38,7 @@ beforeAll(async () => {
     cwd: repository,
     maxBuffer: 2 ** 26,
   });
-  const needed = /^(sql\/(?!test)|packages\/[\w-]+\/(?!test)|scripts\/|[\w.-]+$)/;
+  const needed = /^(sql\/(?!test)|conformance\/[\w-]+\.json$|packages\/[\w-]+\/(?!test)|scripts\/|[\w.-]+$)/;
   for (const file of listed.stdout.split("\0").filter((name) => needed.test(name))) {
     await mkdir(dirname(join(copy, file)), { recursive: true });
     await cp(join(repository, file), join(copy, file)).catch((error: NodeJS.ErrnoException) => {

@@ -42,7 +42,7 @@ describe("from River", () => {
     const report = await importFrom(db, ["river", "--tenant", T], 1);
     expect(report.refused.map(({ reason, ids }) => `${ids} ${reason}`)).toEqual([
       expect.stringContaining('1 type must not be "*"'),
-      "2 type must not contain control characters",
+      expect.stringContaining("2 type must consist of letters, digits and _"),
       expect.stringContaining("4 tags must be"),
     ]);
     expect(await work(db, ["ok"])).toEqual([{ n: 1 }, { n: 2 }]);
