@@ -23,7 +23,7 @@ Duration: TypeAlias = float | timedelta
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_TYPE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@-]*")
 
 
 def refuse(field: str, message: str, hint: str | None = None) -> NoReturn:
@@ -71,10 +71,14 @@ def check_type(value: object, field: str = "type") -> str:
         refuse(field, "must not be empty")
     if len(value) > BOUNDS["type_length"].max:
         refuse(field, f"must not be longer than {BOUNDS['type_length'].max} characters")
-    if _CONTROL.search(value):
-        refuse(field, "must not contain control characters")
     if value == "*":
         refuse(field, 'must not be "*", which is the name of the default policy')
+    if not _TYPE.fullmatch(value):
+        refuse(
+            field,
+            f"must consist of letters, digits and _ . : / @ -, and begin with a letter, a digit or _, not {value!r}",
+            "Use a name such as mail.send, EMAIL_SEND or app/tasks:send.",
+        )
     return value
 
 

@@ -3,7 +3,7 @@
  * schemas in this folder.
  */
 import { z } from "@hono/zod-openapi";
-import { type Bounds, bounds, jobStatuses } from "@jobforge/sdk-ts";
+import { type Bounds, bounds, jobStatuses, typePattern } from "@jobforge/sdk-ts";
 
 export function integerWithin({ min, max }: Bounds): z.ZodInt {
   return z.int().min(min).max(max);
@@ -23,7 +23,9 @@ export const Json = z.unknown().openapi({ description: "Any JSON value" });
 export const Interval = z.string().max(200).openapi({ example: "5m" });
 export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0);
-export const Type = textWithin(bounds.typeLength).openapi({ example: "mail.send" });
+export const Type = textWithin(bounds.typeLength)
+  .regex(typePattern, "must consist of letters, digits and _ . : / @ -, and begin with a letter, a digit or _")
+  .openapi({ example: "mail.send" });
 
 export const TenantLabel = z
   .string()
