@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobforge.testing.database import TestDatabase
 
 mail = define_job("mail.send")
-LOCK_JOBS = "lock table jobforge.jobs in access exclusive mode"
+LOCK_JOBS = "lock table jobforge.queue in access exclusive mode"
 
 
 def test_a_call_gives_up_in_time(db: TestDatabase, tenant: str) -> None:

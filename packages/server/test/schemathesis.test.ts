@@ -48,7 +48,8 @@ describe.skipIf(schemathesis === undefined)("schemathesis", { timeout: 180_000 }
   test("finds no response to an operator that the document does not describe", async ({ db }) => {
     await using http = await startServer(db, { rateLimit: false });
     expect(await findings(http.url, { role: "jobforge_operator" }, "coverage,fuzzing")).toBe("");
-    expect(await db.value("select count(*) > 0 from jobforge_jobs")).toBe(true);
+    // Some requests have created jobs. Later ones may have deleted the tenant of all of them.
+    expect(await db.value("select is_called from jobforge.queue_seq_seq")).toBe(true);
   });
 
   test("finds no response to a tenant that the document does not describe", async ({ db }) => {

@@ -131,7 +131,7 @@ async def test_children_are_dropped_when_the_run_fails_and_checked_when_they_are
         job.enqueue(child, wrong)
 
     id = await jobs.one("a")
-    assert (await workers.make(handlers=[handle]).tick()).retried == 1
+    assert (await workers.make(handlers=[handle]).tick()).failed == 1
     assert "payload.to" in (await jobs.job(id))["last_error"]
     assert await jobs.value("select count(*)::int from jobforge_jobs where type = 'child'") == 0
 
