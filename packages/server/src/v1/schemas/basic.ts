@@ -24,7 +24,10 @@ export const Interval = z.string().max(200).openapi({ example: "5m" });
 export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0);
 export const Type = textWithin(bounds.typeLength)
-  .regex(typePattern, "must consist of letters, digits and _ . : / @ -, and begin with a letter, a digit or _")
+  .regex(
+    typePattern,
+    "must consist of letters, digits and _ . : / @ -, and begin with a letter, a digit or _",
+  )
   .openapi({ example: "mail.send" });
 
 export const TenantLabel = z
