@@ -61,7 +61,7 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
   const page = await (await fetch(`${url}/?token=${token}`)).text();
   expect(rowsOf(page)).toEqual(
     expect.arrayContaining([
-      "demo.pulse every minute every 00:01:00",
+      "demo.pulse every minute every 1m",
       "demo.greet succeeded 1/5",
       "demo.patient retrying 1/5",
       "demo.greet scheduled 0/5",
