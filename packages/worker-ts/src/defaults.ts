@@ -8,8 +8,10 @@ export const workerTimeoutMs = 60_000;
 export const defaultHeartbeatMs = 10_000;
 /** The longest time between heartbeats that an option may set: half the worker timeout. */
 export const maxHeartbeatMs: number = workerTimeoutMs / 2;
-/** The longest sleep of an idle worker before it looks for jobs again. */
+/** The longest sleep of an idle worker before it looks for jobs again, unless it is notified. */
 export const defaultPollMs = 2_000;
+/** The longest sleep of an idle worker that is notified. Its heartbeats look for jobs as well. */
+export const longestPollMs = 120_000;
 /** The first sleep of a worker that is not notified; each further sleep is twice as long, up to `pollMs`. */
 export const firstPollMs = 100;
 /** The first wait for a job that should be due but was not claimed; each further wait is twice as long. */

@@ -198,7 +198,7 @@ interface Parts {
 
 /** Creates the parts of a worker, each after those that it works with. */
 function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashes }: EngineMode): Parts {
-  const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs } = settings;
+  const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs, notifiedPollMs } = settings;
   const types = settings.handlers.map(
     (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
   );
@@ -234,7 +234,8 @@ function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashe
   const everyMs = settings.heartbeatMs;
   const heartbeat = new Heartbeat({ backend, outage, held, meter, runner, everyMs, about });
   const patience = isTick ? new Patience(held) : undefined;
-  const idle = isTick ? undefined : new Idle({ heartbeat, clock: backend.clock, signal, pollMs });
+  const { clock } = backend;
+  const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs, notifiedPollMs });
   const notifications =
     idle !== undefined && settings.listen
       ? new Notifications({ backend, outage, signal, idle, heartbeat, held })

@@ -10,6 +10,7 @@ import {
   defaultHeartbeatMs,
   defaultPollMs,
   defaultPrefetch,
+  longestPollMs,
   maxBatchSize,
   maxGraceMs,
   maxHeartbeatMs,
@@ -48,7 +49,10 @@ export interface WorkerOptions {
    * False: never LISTEN, only poll, as poolers in transaction mode require. Default true, if the transport supports it.
    */
   readonly listen?: boolean | undefined;
-  /** The longest sleep of an idle worker before it looks for jobs again, in milliseconds. Default 2000. */
+  /**
+   * The longest sleep of an idle worker before it looks for jobs again, in milliseconds. Default 2000; if the worker is
+   * notified of new jobs, longer and longer sleeps, up to two minutes, because its heartbeats look for jobs as well.
+   */
   readonly pollMs?: number | undefined;
   /** Milliseconds between heartbeats. After a minute without one, every lease is lost. Default 10000. */
   readonly heartbeatMs?: number | undefined;
@@ -104,6 +108,7 @@ export interface Settings {
   readonly tenantId: string | undefined;
   readonly listen: boolean;
   readonly pollMs: number;
+  readonly notifiedPollMs: number;
   readonly heartbeatMs: number;
   readonly graceMs: number;
   readonly abortGraceMs: number;
@@ -133,6 +138,7 @@ export function settingsOf(options: WorkerOptions): Settings {
     tenantId: requireTenant(options.tenantId),
     listen: requireBoolean("listen", options.listen ?? true),
     pollMs: requireWhole("pollMs", options.pollMs ?? defaultPollMs, 10, 60_000),
+    notifiedPollMs: options.pollMs ?? longestPollMs,
     heartbeatMs: requireWhole("heartbeatMs", options.heartbeatMs ?? defaultHeartbeatMs, 100, maxHeartbeatMs),
     graceMs: requireWhole("graceMs", options.graceMs ?? defaultGraceMs, 0, maxGraceMs),
     abortGraceMs: requireWhole("abortGraceMs", options.abortGraceMs ?? defaultAbortGraceMs, 0, maxGraceMs),

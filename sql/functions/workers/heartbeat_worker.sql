@@ -1,7 +1,9 @@
 -- Records the heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
 --   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, stopped, metrics}
--- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, now}: jobs to abort because they were canceled,
--- jobs that the worker no longer holds, and when the next waiting job becomes due. A job that runs under this worker
+-- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, ready, now}: jobs to abort because they were
+-- canceled, jobs that the worker no longer holds, when the next waiting job becomes due, and whether a job of the
+-- worker's types may be claimed now (null for a role bound to a tenant). An idle worker that is notified relies on
+-- ready, so that it need not poll as well. A job that runs under this worker
 -- but is not in held goes back into the queue: at once if instance is new, because the process was restarted, or if the
 -- worker stops; otherwise after ten seconds, because the response to a claim was lost. idle asks for a wake-up when
 -- jobs of the types come. stopped says that this is the last heartbeat: the worker no longer counts as alive. Each call
@@ -24,6 +26,7 @@ declare
   v_held jsonb := coalesce(p_info -> 'held', '[]');
   v_new boolean;
   v_lost integer := 0;
+  v_types text[];
 begin
   perform require_worker_id(p_worker_id);
   perform require_printable(v_info, 'info');
@@ -49,6 +52,7 @@ begin
     perform set_ddl_lock_timeout(maintain_jobs(v_now, 1000, false) or v_lost > 0);
     perform maintain_tables(v_now, 5000, false);
   end if;
+  v_types := open_types(worker_types(v_info), v_now);
   return jsonb_build_object(
     'cancel', (
       select coalesce(jsonb_agg(jsonb_build_object('id', j.id, 'attempt', j.attempts) order by j.id), '[]')
@@ -64,9 +68,20 @@ begin
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or (j.tenant_id = v_bound and j.bound)))),
-    'next_due_at', next_due(open_types(worker_types(v_info), v_now), v_bound),
+    'next_due_at', next_due(v_types, v_bound),
+    'ready', case when v_bound is null then may_claim(v_types, v_now) end,
     'now', v_now);
 end $$;
+
+-- Returns whether a claim of the types may find a job: one is ready, or a claim has to check a bucket first, which may
+-- make one ready.
+create or replace function jobforge.may_claim(p_types text[], p_now timestamptz) returns boolean
+language sql stable as $$
+  select exists (
+    select from unnest(p_types) t(type)
+    cross join lateral (select from jobforge.queue j where j.state = 'ready' and j.type = t.type limit 1) j
+  ) or exists (select from jobforge.unpark_requests r where r.due_at <= p_now)
+$$;
 
 -- Returns the types that a worker has handlers for, as it reports them, without texts that cannot be types; null for
 -- any.

@@ -95,6 +95,8 @@ export interface HeartbeatResponse {
   /** Runs that this worker no longer holds. */
   readonly lost: readonly RunKey[];
   readonly next_due_at: string | null;
+  /** Whether a job may be claimed now. Absent or null if the heartbeat has not looked. */
+  readonly ready?: boolean | null;
   /** The database's time. */
   readonly now: string;
 }

@@ -1,8 +1,10 @@
 /**
  * The worker's heartbeat, which keeps the leases of all runs that it holds. The response names runs to abort, because
- * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified.
+ * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified, and
+ * its response whether a job may be claimed.
  */
 import type { Backend } from "../backend.ts";
+import type { HeartbeatResponse } from "../claiming/protocol.ts";
 import type { Meter } from "../reporting/meter.ts";
 import type { HeldRuns } from "../running/held-runs.ts";
 import type { Runner } from "../running/runner.ts";
@@ -30,9 +32,11 @@ export class Heartbeat {
   /** Whether the worker wants to be notified, and whether the database knows. */
   #wantsNotifications = false;
   #isMarked = false;
+  #seesJobs = false;
   /** Whether the database counts this worker as alive. */
   #isKnown = false;
   #onFirstResponse: () => void = () => undefined;
+  #onDue: (time: string) => void = () => undefined;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
@@ -41,6 +45,16 @@ export class Heartbeat {
   /** Whether the database notifies this worker when a job comes. */
   get isMarked(): boolean {
     return this.#isMarked;
+  }
+
+  /** Whether heartbeats also say if a job may be claimed, so that they replace most polls. */
+  get seesJobs(): boolean {
+    return this.#seesJobs;
+  }
+
+  /** Calls the function when a heartbeat has learned that a job is due, or when one will be. */
+  onDue(listener: (time: string) => void): void {
+    this.#onDue = listener;
   }
 
   /**
@@ -115,12 +129,20 @@ export class Heartbeat {
       this.#schedule(everyMs * (0.9 + Math.random() / 10));
       meter.noteHeartbeat();
       runner.heed(response);
+      this.#tellDue(response);
       return true;
     } catch (error) {
       this.#isMarked = false;
+      this.#seesJobs = false;
       this.#schedule(outage.failed("heartbeat", error));
       return false;
     }
+  }
+
+  #tellDue({ ready, next_due_at, now }: HeartbeatResponse): void {
+    this.#seesJobs = typeof ready === "boolean";
+    const time = ready === true ? now : next_due_at;
+    if (time !== null) this.#onDue(time);
   }
 
   #schedule(ms: number): void {

@@ -1,6 +1,7 @@
 /**
  * What a worker does while no job is due. It sleeps until a notification comes, until the next job that it knows of is
- * due, or until it is time to poll, whichever is first. The poll is the guarantee: everything works with it alone.
+ * due, or until it is time to poll, whichever is first. The poll is the guarantee: everything works with it alone. The
+ * heartbeat of a worker that is notified is such a poll: its response says whether a job may be claimed.
  *
  * A worker is in one of these modes:
  *
@@ -12,8 +13,9 @@
  * - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before
  *   is still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come
  *   before the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
- * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once, and polls come every `pollMs`. A
- *   notification that names a later time only moves the timer forward.
+ * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once. Polls begin after `pollMs` and
+ *   become less frequent, up to `notifiedPollMs`, because heartbeats look for jobs as well. A notification or a heartbeat
+ *   that names a later time only moves the timer forward.
  * - Stopped: no timer is set.
  *
  * A failed heartbeat removes the mark, and the next empty claim asks for it again.
@@ -29,6 +31,8 @@ export interface IdleParts {
   readonly signal: LoopSignal;
   /** The longest sleep. */
   readonly pollMs: number;
+  /** The longest sleep while notifications and heartbeats wake the worker. */
+  readonly notifiedPollMs: number;
 }
 
 export class Idle {
@@ -46,6 +50,13 @@ export class Idle {
 
   constructor(parts: IdleParts) {
     this.#parts = parts;
+    parts.heartbeat.onDue((time) => {
+      if (this.#isSleeping) this.comesAt(time);
+    });
+  }
+
+  get #isSleeping(): boolean {
+    return this.#wakesAt !== Number.POSITIVE_INFINITY;
   }
 
   /** Notifications arrive from now on, or no longer. When they begin to arrive, earlier ones may have been missed. */
@@ -107,7 +118,7 @@ export class Idle {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
     // A notification may name a time years away, which setTimeout would turn into an immediate wake-up.
-    const sleepMs = Math.min(ms, this.#parts.pollMs);
+    const sleepMs = Math.min(ms, this.#parts.notifiedPollMs);
     this.#wakesAt = performance.now() + sleepMs;
     this.#timer = setTimeout(() => {
       this.#wakesAt = Number.POSITIVE_INFINITY;
@@ -115,11 +126,15 @@ export class Idle {
     }, sleepMs);
   }
 
-  /** The time until the next poll. It is short after work, and grows, unless the worker is marked. */
+  /** The time until the next poll. It is short after work, and grows. */
   #pollMs(): number {
-    const { heartbeat, pollMs } = this.#parts;
+    const { heartbeat, pollMs, notifiedPollMs } = this.#parts;
+    const growth = 2 ** Math.min(this.#emptyClaims, 20);
     const isNotified = this.#isListening && heartbeat.isMarked;
-    const ms = isNotified ? pollMs : Math.min(pollMs, firstPollMs * 2 ** Math.min(this.#emptyClaims, 20));
+    const ms =
+      isNotified && heartbeat.seesJobs
+        ? Math.min(notifiedPollMs, pollMs * growth)
+        : Math.min(pollMs, isNotified ? pollMs : firstPollMs * growth);
     return ms * (0.9 + Math.random() / 10);
   }
 
