@@ -1,6 +1,7 @@
 /** What a heartbeat says about jobs that may be claimed. */
+import type { TestDatabase } from "@jobforge/testing";
 import { expect } from "vitest";
-import { type TestDatabase, test } from "../../../test/database.ts";
+import { test } from "../../../test/database.ts";
 
 const T = "11111111-1111-4111-8111-111111111111";
 

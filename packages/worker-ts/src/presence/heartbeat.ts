@@ -1,7 +1,7 @@
 /**
  * The worker's heartbeat, which keeps the leases of all runs that it holds. The response names runs to abort, because
- * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified, and
- * its response whether a job may be claimed.
+ * their jobs were canceled or because they were lost. A heartbeat also says whether the worker wants to be notified,
+ * and its response whether a job may be claimed.
  */
 import type { Backend } from "../backend.ts";
 import type { HeartbeatResponse } from "../claiming/protocol.ts";

@@ -14,8 +14,8 @@
  *   is still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come
  *   before the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
  * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once. Polls begin after `pollMs` and
- *   become less frequent, up to `notifiedPollMs`, because heartbeats look for jobs as well. A notification or a heartbeat
- *   that names a later time only moves the timer forward.
+ *   become less frequent, up to `notifiedPollMs`, because heartbeats look for jobs as well. A notification or a
+ *   heartbeat that names a later time only moves the timer forward.
  * - Stopped: no timer is set.
  *
  * A failed heartbeat removes the mark, and the next empty claim asks for it again.

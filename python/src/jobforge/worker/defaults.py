@@ -12,8 +12,10 @@ WORKER_TIMEOUT: Final = 60.0
 HEARTBEAT: Final = 10.0
 # The longest time between heartbeats that an option may set: half the worker timeout.
 MAX_HEARTBEAT: Final = WORKER_TIMEOUT / 2
-# The longest sleep of an idle worker before it looks for jobs again.
+# The longest sleep of an idle worker before it looks for jobs again, unless it is notified.
 POLL: Final = 2.0
+# The longest sleep of an idle worker that is notified. Its heartbeats look for jobs as well.
+LONGEST_POLL: Final = 120.0
 # The first sleep of a worker that is not notified; each further sleep is twice as long, up to `poll`.
 FIRST_POLL: Final = 0.1
 # The first wait for a job that should be due but was not claimed; each further wait is twice as long.

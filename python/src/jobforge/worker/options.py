@@ -20,6 +20,7 @@ from .defaults import (
     CONCURRENCY,
     GRACE,
     HEARTBEAT,
+    LONGEST_POLL,
     MAX_BATCH_SIZE,
     MAX_GRACE,
     MAX_HEARTBEAT,
@@ -58,7 +59,8 @@ class WorkerOptions(TypedDict, total=False):
     listen: bool
     """False: never LISTEN, only poll, as poolers in transaction mode require. Default True, where it is possible."""
     poll: Duration
-    """The longest sleep of an idle worker before it looks for jobs again. Default 2."""
+    """The longest sleep of an idle worker before it looks for jobs again. Default 2; if the worker is notified of new
+    jobs, longer and longer sleeps, up to two minutes, because its heartbeats look for jobs as well."""
     heartbeat: Duration
     """The time between heartbeats. After a minute without one, every lease is lost. Default 10."""
     grace: Duration
@@ -99,6 +101,7 @@ class Settings:
     tenant: str | None = None
     listen: bool = True
     poll: float = POLL
+    notified_poll: float = LONGEST_POLL
     heartbeat: float = HEARTBEAT
     grace: float = GRACE
     abort_grace: float = ABORT_GRACE
@@ -163,6 +166,7 @@ def settings_of(options: WorkerOptions) -> Settings:
         tenant=None if options.get("tenant") is None else check_tenant(options.get("tenant")),
         listen=check_bool(options.get("listen", True), "listen"),
         poll=seconds("poll", options.get("poll", POLL), 0.01, 60),
+        notified_poll=seconds("poll", options["poll"], 0.01, 60) if "poll" in options else LONGEST_POLL,
         heartbeat=seconds("heartbeat", options.get("heartbeat", HEARTBEAT), 0.1, MAX_HEARTBEAT),
         grace=seconds("grace", options.get("grace", GRACE), 0, MAX_GRACE),
         abort_grace=seconds("abort_grace", options.get("abort_grace", ABORT_GRACE), 0, MAX_GRACE),

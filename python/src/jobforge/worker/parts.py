@@ -129,7 +129,15 @@ def make_parts(
     idle = (
         None
         if is_tick
-        else Idle(event_loop, tasks, heartbeat=heartbeat, clock=clock, signal=signal, poll=settings.poll)
+        else Idle(
+            event_loop,
+            tasks,
+            heartbeat=heartbeat,
+            clock=clock,
+            signal=signal,
+            poll=settings.poll,
+            notified_poll=settings.notified_poll,
+        )
     )
     patience = Patience(event_loop, held) if is_tick else None
     look_again = LookAgain(event_loop, signal) if is_tick else None

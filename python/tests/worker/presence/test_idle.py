@@ -108,3 +108,12 @@ async def test_a_lost_listening_connection_is_replaced_and_the_worker_looks_for_
     assert log.find("Database trouble: retrying until it is over")["activity"] == "listen"
     await jobs.one("a")
     await ran.once()
+
+
+async def test_a_heartbeat_finds_a_job_whose_notification_was_lost(
+    workers: Workers, jobs: Jobs, handler: Any, ran: Happening[str]
+) -> None:
+    await workers.start(handlers=[handler], poll=60, heartbeat=0.1)
+    await jobs.marked(1)
+    await jobs.rows("select jobforge_enqueue_job(%s, 'a', p_notify => false)", TENANT)
+    await ran.times(1)

@@ -93,6 +93,8 @@ class HeartbeatResponse(TypedDict):
     # Runs that this worker no longer holds.
     lost: list[RunKey]
     next_due_at: str | None
+    # Whether a job may be claimed now. Absent or None if the heartbeat has not looked.
+    ready: NotRequired[bool | None]
     # The database's time.
     now: str
 

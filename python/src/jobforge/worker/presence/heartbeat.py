@@ -1,7 +1,7 @@
 """The worker's heartbeat, which keeps the leases of all runs that it holds.
 
 The response names runs to abort, because their jobs were canceled or because they were lost. A heartbeat also says
-whether the worker wants to be notified.
+whether the worker wants to be notified, and its response whether a job may be claimed.
 
 Heartbeats are sent by a thread of their own over a connection of its own, so that a handler which blocks the event loop
 costs no leases. The thread copies the list of held runs, and passes responses on to the event loop. All other state
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..claiming.kernel import Heard, Kernel
+    from ..claiming.protocol import HeartbeatResponse
     from ..reporting.meter import Meter
     from ..running.held_runs import HeldRuns
     from ..running.runner import Runner
@@ -64,6 +65,10 @@ class Heartbeat:
         self._about = about
         # Whether the database notifies this worker when a job comes.
         self.is_marked = False
+        # Whether heartbeats also say if a job may be claimed, so that they replace most polls.
+        self.sees_jobs = False
+        # Called when a heartbeat has learned that a job is due, or when one will be.
+        self.on_due: Callable[[str], None] = _ignore
         # Whether the database counts this worker as alive.
         self._is_known = False
         self._first_response: asyncio.Future[None] = loop.create_future()
@@ -198,10 +203,19 @@ class Heartbeat:
         self._outage.worked("heartbeat")
         self._meter.note_heartbeat()
         self._runner.heed(heard.response)
+        self._tell_due(heard.response)
         _resolve(sent.waiters, received=True)
+
+    def _tell_due(self, response: HeartbeatResponse) -> None:
+        ready = response.get("ready")
+        self.sees_jobs = ready is not None
+        stamp = response["now"] if ready else response["next_due_at"]
+        if stamp is not None:
+            self.on_due(stamp)
 
     def _failed(self, error: Exception, sent: _Sent) -> None:
         self.is_marked = False
+        self.sees_jobs = False
         self._outage.failed("heartbeat", error)
         _resolve(sent.waiters, received=False)
 
@@ -211,6 +225,10 @@ class Heartbeat:
         _resolve(waiters, received=False)
         if not self._ended.done():
             self._ended.set_result(None)
+
+
+def _ignore(_: str) -> None:
+    """A tick does not sleep, so no due time concerns it."""
 
 
 def _resolve(waiters: list[asyncio.Future[bool]], *, received: bool) -> None:

@@ -1,7 +1,8 @@
 """What a worker does while no job is due.
 
 It sleeps until a notification comes, until the next job that it knows of is due, or until it is time to poll, whichever
-is first. The poll is the guarantee: everything works with it alone.
+is first. The poll is the guarantee: everything works with it alone. The heartbeat of a worker that is notified is such
+a poll: its response says whether a job may be claimed.
 
 A worker is in one of these modes:
 
@@ -13,8 +14,9 @@ A worker is in one of these modes:
 - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before is
   still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come before the
   database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
-- Sleeping, marked: like the other sleep, but a notification wakes the loop at once, and polls come every `poll`. A
-  notification that names a later time only moves the timer forward.
+- Sleeping, marked: like the other sleep, but a notification wakes the loop at once. Polls begin after `poll` and become
+  less frequent, up to `notified_poll`, because heartbeats look for jobs as well. A notification or a heartbeat that
+  names a later time only moves the timer forward.
 - Stopped: no timer is set.
 
 A failed heartbeat removes the mark, and the next empty claim asks for it again.
@@ -48,14 +50,17 @@ class Idle:
         clock: DatabaseClock,
         signal: LoopSignal,
         poll: float,
+        notified_poll: float,
     ) -> None:
-        """`poll` is the longest sleep."""
+        """`poll` is the longest sleep, `notified_poll` that while notifications and heartbeats wake the worker."""
         self._loop = loop
         self._tasks = tasks
         self._heartbeat = heartbeat
         self._clock = clock
         self._signal = signal
         self._poll = poll
+        self._notified_poll = notified_poll
+        heartbeat.on_due = self._heard_of
         self._is_stopped = False
         self._is_listening = False
         self._is_marking = False
@@ -105,6 +110,11 @@ class Idle:
         if monotonic() + seconds < self._wakes_at:
             self._sleep(max(seconds + 0.001, 0.001))
 
+    def _heard_of(self, stamp: str) -> None:
+        """A heartbeat names a due time. It concerns a worker that sleeps."""
+        if self._wakes_at != inf:
+            self.comes_at(stamp)
+
     def stop(self) -> None:
         self._cancel_timer()
         self._is_listening = False
@@ -126,7 +136,7 @@ class Idle:
             return
         self._cancel_timer()
         # A notification may name a time years away.
-        seconds = min(seconds, self._poll)
+        seconds = min(seconds, self._notified_poll)
         self._wakes_at = monotonic() + seconds
         self._timer = self._loop.call_later(seconds, self._wake)
 
@@ -142,10 +152,12 @@ class Idle:
         self._wakes_at = inf
 
     def _until_poll(self) -> float:
-        """The time until the next poll. It is short after work, and grows, unless the worker is marked."""
-        if self._is_listening and self._heartbeat.is_marked:
-            return self._poll * jitter(0.9, 1)
-        return min(self._poll, FIRST_POLL * (1 << min(self._empty_claims, 20))) * jitter(0.9, 1)
+        """The time until the next poll. It is short after work, and grows."""
+        growth = 1 << min(self._empty_claims, 20)
+        is_notified = self._is_listening and self._heartbeat.is_marked
+        if is_notified and self._heartbeat.sees_jobs:
+            return min(self._notified_poll, self._poll * growth) * jitter(0.9, 1)
+        return min(self._poll, self._poll if is_notified else FIRST_POLL * growth) * jitter(0.9, 1)
 
     def _until_due(self, next_due_at: str | None) -> float:
         """The time until the next job is due.
