@@ -2,33 +2,32 @@
 -- 16 kB and 200 values, and without secrets, whatever a handler reports. An error with causes also has fullMessage.
 -- p_redact: the keys that the type's policy lists.
 create or replace function jobforge.error_of(p_error jsonb, p_at timestamptz, p_redact text[]) returns jsonb
-language sql immutable as $$
-  with normal as (
-    select case jsonb_typeof(p_error)
-        when 'object' then p_error
-        when 'string' then jsonb_build_object('message', p_error)
-        when 'null' then '{}'::jsonb
-        else jsonb_strip_nulls(jsonb_build_object('details', p_error))
-      end as error
-  ), bounded as (
-    -- Masking may make texts longer, so they are cut again. No cut leaves a part of a secret: see jobforge.cut_text.
-    select case
-        when jobforge.is_small(error) then jobforge.redact(error, p_redact)
-        else jobforge.short_error(jobforge.redact(jobforge.short_error(error, 8000), p_redact), 2000)
-          || '{"truncated": true}'
-      end as error
-    from normal
-  )
-  select jsonb_build_object(
+language plpgsql immutable as $$
+declare
+  v_error jsonb := case jsonb_typeof(p_error)
+    when 'object' then p_error
+    when 'string' then jsonb_build_object('message', p_error)
+    when 'null' then '{}'
+    else jsonb_strip_nulls(jsonb_build_object('details', p_error))
+  end;
+begin
+  -- Masking may make texts longer, so they are cut again. No cut leaves a part of a secret: see jobforge.cut_text.
+  if not (p_redact = '{}' and jobforge.is_harmless(v_error)) then
+    v_error := case
+      when jobforge.is_small(v_error) then jobforge.redact(v_error, p_redact)
+      else jobforge.short_error(jobforge.redact(jobforge.short_error(v_error, 8000), p_redact), 2000)
+        || '{"truncated": true}'
+    end;
+  end if;
+  return jsonb_build_object(
       'message', 'The handler failed without saying why',
       'attemptedAt', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    || jsonb_strip_nulls(error - 'fullMessage')
-    || case when error ?| array['cause', 'errors']
+    || jsonb_strip_nulls(v_error - 'fullMessage')
+    || case when v_error ?| array['cause', 'errors']
         then jsonb_strip_nulls(jsonb_build_object(
-          'fullMessage', nullif(nullif(jobforge.full_message(error), ''), error ->> 'message')))
-        else '{}' end
-  from bounded
-$$;
+          'fullMessage', nullif(nullif(jobforge.full_message(v_error), ''), v_error ->> 'message')))
+        else '{}' end;
+end $$;
 
 -- Returns an error with the parts that are kept of a large one: name, message and stack, and of its causes and of the
 -- first three members of an AggregateError name and message. Texts have at most p_length characters, those of causes a

@@ -9,6 +9,16 @@ language sql immutable as $$
     '|credential|cookie)'
 $$;
 
+-- Returns whether a text, or the JSON of a text, may hold a secret. Every match of a rule of redact_text and every key
+-- that names a secret contain a match of this pattern. It takes a tenth of the time of the rules, and most errors hold
+-- nothing that any of them could begin with.
+create or replace function jobforge.may_hold_secret(p_text text) returns boolean
+language sql immutable as $$
+  select p_text ~* (
+    '-----BEGIN|://[^\s/"'']*@|authorization|bearer|eyJ|[spr]k[-_]|gh[pousr]_|github_pat_|glpat-|npm_|xox|AKIA|AIza'
+    '|passw(or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|cookie')
+$$;
+
 -- Returns a text with its secrets masked: private keys, credentials in URLs, Authorization headers and bearer tokens,
 -- tokens of a known form, and the values after key= or key: of keys that name a secret or that the type's policy lists
 -- (p_listed).
@@ -22,6 +32,9 @@ declare
     select string_agg(regexp_replace(l, '([^[:alnum:]_])', '\\\1', 'g'), '|') from unnest(p_listed) l where l <> '');
   v_text text := p_text;
 begin
+  if v_listed is null and not jobforge.may_hold_secret(p_text) then
+    return p_text;
+  end if;
   v_text := regexp_replace(v_text,
     '-----BEGIN [A-Z ]*PRIVATE KEY-----([^-]|-(?!----END))*(-----END [A-Z ]*PRIVATE KEY-----)?', '[redacted]', 'g');
   v_text := regexp_replace(v_text, '(://[^\s/:@"'']*):[^\s/"'']+@', '\1:[redacted]@', 'g');
@@ -70,6 +83,16 @@ begin
   return v_bytes between 0 and 400
     or (v_bytes between 0 and 16384
       and (select count(*) from jsonb_path_query(p_document, 'strict $.**{0 to 16}')) <= 200);
+end $$;
+
+-- Returns whether redact would return an object as it is, without looking at every value: it is short, its values are
+-- not nested, and nothing in it may hold a secret. That is the usual error.
+create or replace function jobforge.is_harmless(p_document jsonb) returns boolean
+language plpgsql immutable as $$
+begin
+  return jobforge.text_bytes(p_document) between 0 and 4000
+    and not jsonb_path_exists(p_document, 'strict $.* ? (@.type() == "object" || @.type() == "array")')
+    and not jobforge.may_hold_secret(p_document::text);
 end $$;
 
 -- Returns a JSON document with its secrets masked. Values of keys that the type's policy lists are masked whatever they
