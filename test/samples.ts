@@ -202,6 +202,7 @@ async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Pr
   await ask("get_job", of(jobs[5]));
   await ask("get_result", of(runs[0]?.id));
   await ask("list_attempts", of(runs[3]?.id));
+  await ask("list_logs", of(runs[3]?.id));
   for (const filters of [{}, { tags: ["x"] }, { created_after: "2001-01-01 00:00", error_contains: "\\s" }]) {
     await ask("list_jobs", { p_tenant_id: tenant, p_filters: filters });
     await ask("search_jobs", { p_filters: filters });

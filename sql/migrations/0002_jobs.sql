@@ -32,6 +32,7 @@ create type jobforge.new_job as (
 --   counts      false: a deferral uses up no attempt
 --   children    jobs to enqueue with a success
 --   next_run_at when the schedule of the run is due next, as its handler says
+--   logs        what the handler has logged: an array of lines, or {lines, dropped}
 create type jobforge.run_end as (
   ord          integer,
   id           uuid,
@@ -45,7 +46,8 @@ create type jobforge.run_end as (
   counts       boolean,
   cost_cents   integer,
   children     jobforge.new_job[],
-  next_run_at  timestamptz
+  next_run_at  timestamptz,
+  logs         jsonb
 );
 
 -- The result of settling one run.

@@ -6,7 +6,8 @@
 --   lease_ms     how long a worker may be silent before its run is lost
 --   audit_action the action that a success writes to the audit log
 --   max_priority a higher priority that a caller asks for counts as this one; null: any priority
---   redact       further keys whose values are masked in errors
+--   redact       further keys whose values are masked in errors and kept logs
+--   keep_logs    the runs whose logs are kept: none, those that failed, or all
 --   by_hand      the keys that an operator has set with jobforge_set_policy. Definitions do not replace these values
 --                until they change themselves: see functions/operate/sync_policies.sql
 create table jobforge.policies (
@@ -23,6 +24,7 @@ create table jobforge.policies (
   retention_days integer check (retention_days between 1 and 3650),
   max_priority   integer default 100 check (max_priority between -1000000 and 1000000),
   redact         text[] not null default '{}',
+  keep_logs      text collate "C" not null default 'off' check (keep_logs in ('off', 'failed', 'all')),
   by_hand        text[] not null default '{}',
   updated_at     timestamptz not null default clock_timestamp(),
   updated_by     text not null default session_user

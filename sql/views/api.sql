@@ -24,6 +24,10 @@ select result_id as id, id as job_id, tenant_id, result, artifact_ref, finished_
 from jobforge.archive
 where result_id is not null;
 
+create or replace view :"api_schema".jobforge_job_logs as
+select job_id, tenant_id, attempt_no::integer, lines, dropped
+from jobforge.job_logs;
+
 create or replace view :"api_schema".jobforge_connector_configs as
 select tenant_id, connector_type, config, created_at, updated_at
 from jobforge.connector_configs;
@@ -37,5 +41,6 @@ from jobforge.audit_log a;
 alter view :"api_schema".jobforge_jobs owner to jobforge_view;
 alter view :"api_schema".jobforge_job_attempts owner to jobforge_view;
 alter view :"api_schema".jobforge_job_results owner to jobforge_view;
+alter view :"api_schema".jobforge_job_logs owner to jobforge_view;
 alter view :"api_schema".jobforge_connector_configs owner to jobforge_view;
 alter view :"api_schema".jobforge_audit_log owner to jobforge_view;

@@ -73,6 +73,9 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
   const { items } = (await (await get("/v1/jobs?type=demo.broken")).json()) as { items: object[] };
   expect(items).toMatchObject([{ status: "dead", attempts: 3 }]);
 
+  // Logs are kept, unless the user says otherwise.
+  expect(await (await get("/v1/types/any.other/policy")).json()).toMatchObject({ keep_logs: "all" });
+
   // Another user of this machine does not know the token.
   for (const path of ["/", "/?token=guessed", "/v1/tokens", "/v1/jobs", "/rest/v1/jobforge_jobs", "/metrics"])
     expect((await fetch(url + path)).status, path).toBe(401);

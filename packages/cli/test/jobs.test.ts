@@ -229,6 +229,29 @@ describe("jobforge jobs show", () => {
     });
   });
 
+  test("shows what the handler logged, attempt by attempt", async ({ db }) => {
+    await db.query("select jobforge_set_policy('mail.send', '{\"keep_logs\": \"all\"}')");
+    const id = await enqueue(db, "mail.send");
+    const line = {
+      at: "2026-01-02T03:04:05.678Z",
+      level: "warn",
+      message: "Slow\u001b[2J",
+      fields: { ms: 7 },
+    };
+    await db.query("select jobforge_claim_jobs('w')");
+    await db.query("select jobforge_settle_jobs('w', $1)", [
+      JSON.stringify([{ id, attempt: 1, status: "succeeded", logs: { lines: [line], dropped: 3 } }]),
+    ]);
+    const { stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url });
+    const [, heading, text] = stdout.slice(stdout.indexOf("\nlog of attempt")).split("\n");
+    expect(heading).toBe("log of attempt 1 (3 earlier lines not kept)");
+    expect(text).toMatch(/^ {2}03:04:05\.678 warn {2}Slow\S* {"ms":7}$/);
+    expect(stdout).not.toContain("\u001b");
+    expect(await json(["jobs", "show", id], db.url)).toMatchObject({
+      logs: [{ attemptNo: 1, dropped: 3, lines: [{ level: "warn", fields: { ms: 7 } }] }],
+    });
+  });
+
   test("has colours in a terminal", async ({ db }) => {
     const id = await enqueue(db, "mail.send");
     const { stdout } = await run(["jobs", "show", id], { DATABASE_URL: db.url }, { terminal: {} });

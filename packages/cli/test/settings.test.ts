@@ -114,10 +114,14 @@ describe("jobforge policies", () => {
       timeoutMs: 120_000,
     });
     const more = ["--history", "90d", "--redact", "password,token", "--max-priority", "5", "--lease", "10m"];
-    const set = await run(["policies", "set", "mail.send", ...more, "--audit-action", "SENT"], env);
+    const set = await run(
+      ["policies", "set", "mail.send", ...more, "--audit-action", "SENT", "--keep-logs", "failed"],
+      env,
+    );
     expect(set).toMatchObject({ exitCode: 0, stderr: "" });
     expect(set.stdout).toMatch(/^retries +10 executions, 30s × 1\.5 each time$/m);
     expect(set.stdout).toMatch(/^history +90 days$/m);
+    expect(set.stdout).toMatch(/^logs +of failed runs$/m);
     expect(set.stdout).toMatch(/^redacted +password, token$/m);
     expect(await json(["policies", "show", "mail.send"], db.url)).toMatchObject({
       type: "mail.send",

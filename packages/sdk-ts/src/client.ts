@@ -26,8 +26,9 @@ import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
 import { UsageReports } from "./groups/usage.ts";
 import { Workers } from "./groups/workers.ts";
+import { listAttempts, listLogs } from "./jobs/attempts.ts";
 import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
-import type { Job, JobAttempt, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
+import type { Job, JobAttempt, JobLog, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
 import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
 import {
   type BulkFilters,
@@ -41,12 +42,11 @@ import {
 } from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
 import { knownOptions } from "./option-names.ts";
-import { fromRow, fromRows, toKeys } from "./rows.ts";
+import { fromRow, toKeys } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
-import { bounds } from "./words.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;
@@ -236,13 +236,12 @@ export class JobForgeClient {
 
   /** The attempts of a job, the first one first. */
   async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
-    const attempts: JobAttempt[] = [];
-    for (;;) {
-      const after = { p_after: attempts.at(-1)?.attemptNo };
-      const rows = await this.#ofJob<object[]>("jobforge_list_attempts", id, tenant, after);
-      attempts.push(...fromRows<JobAttempt>(rows));
-      if (rows.length < bounds.attempts.max) return attempts;
-    }
+    return await listAttempts((p_after) => this.#ofJob("jobforge_list_attempts", id, tenant, { p_after }));
+  }
+
+  /** What the handler logged in each attempt, if the policy of the type keeps logs (`keepLogs`). */
+  async logs(id: string, tenant: OfTenant): Promise<JobLog[]> {
+    return await listLogs((p_after) => this.#ofJob("jobforge_list_logs", id, tenant, { p_after }));
   }
 
   /**

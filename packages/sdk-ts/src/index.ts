@@ -11,7 +11,7 @@
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments/names.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
-export type { JobContext, JobLogger, RunConnection } from "./define/context.ts";
+export type { JobContext, JobLogger, LogMethod, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
 export type * from "./define/definition.ts";

@@ -63,6 +63,14 @@ export const attemptStatuses = [
 ] as const;
 export type AttemptStatus = (typeof attemptStatuses)[number];
 
+/** The runs whose logs are kept with their attempts: none, those that failed, or all. */
+export const keepLogsModes = ["off", "failed", "all"] as const;
+export type KeepLogs = (typeof keepLogsModes)[number];
+
+/** The levels of a line that a handler logs. */
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
 /** What an enqueue does when a live job has the same dedupe key. */
 export const dedupeModes = ["skip", "replace", "debounce"] as const;
 export type DedupeMode = (typeof dedupeModes)[number];
@@ -162,6 +170,12 @@ export const bounds = {
   pageSize: { min: 1, max: 1000, default: 100 },
   /** Attempts of a job that one call returns. */
   attempts: { min: 1, max: 200 },
+  /** Logs of a job that one call returns. */
+  logs: { min: 1, max: 20 },
+  /** Lines of a log that are kept. */
+  logLines: { min: 0, max: 200 },
+  /** Bytes of a log that are kept. */
+  logBytes: { min: 0, max: 65_536 },
   /** Jobs that one call of a bulk change can match. */
   bulkLimit: { min: 1, max: 10_000, default: 1000 },
   /** Groups that `jobs.deadGroups` returns. */

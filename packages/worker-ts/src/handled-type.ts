@@ -1,5 +1,5 @@
 /** A type that the worker handles: its handler, its cap, and what its policy adds. */
-import type { JobHandler } from "@jobforge/sdk-ts";
+import type { JobHandler, KeepLogs } from "@jobforge/sdk-ts";
 import { defaultTimeoutMs } from "./defaults.ts";
 import { Redactor } from "./reporting/redact.ts";
 
@@ -7,6 +7,7 @@ import { Redactor } from "./reporting/redact.ts";
 export interface TypePolicy {
   readonly timeout_ms: number | null;
   readonly redact?: readonly string[] | null;
+  readonly keep_logs?: KeepLogs | null;
 }
 
 export class HandledType {
@@ -20,6 +21,7 @@ export class HandledType {
   readonly isCapped: boolean;
   #policyTimeoutMs: number | undefined;
   #redactor: Redactor;
+  #keepLogs: KeepLogs | undefined;
 
   constructor(handler: JobHandler, cap: number | undefined, concurrency: number) {
     this.name = handler.definition.type;
@@ -50,11 +52,17 @@ export class HandledType {
     return this.#redactor;
   }
 
+  /** The runs whose logs are kept; undefined until the policy is known. */
+  get keepLogs(): KeepLogs | undefined {
+    return this.#keepLogs;
+  }
+
   /** Applies the type's policy. Returns whether the timeout has changed. */
   apply(policy: TypePolicy): boolean {
     const before = this.timeoutMs;
     this.#policyTimeoutMs = policy.timeout_ms ?? undefined;
     this.#redactor = new Redactor([...(this.handler.definition.redact ?? []), ...(policy.redact ?? [])]);
+    this.#keepLogs = policy.keep_logs ?? "off";
     return this.timeoutMs !== before;
   }
 }

@@ -1,10 +1,11 @@
--- Deletes what jobs have outside their own row: idempotency keys, large payloads and earlier attempts.
+-- Deletes what jobs have outside their own row: idempotency keys, large payloads, earlier attempts and logs.
 create or replace function jobforge.delete_side_rows(p_job_ids uuid[]) returns void
 language plpgsql as $$
 begin
   delete from jobforge.job_keys k where k.job_id = any (p_job_ids);
   delete from jobforge.payloads p where p.job_id = any (p_job_ids);
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+  delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
 end $$;
 
 -- The same for jobs of types that keep no history, except that their keys stay for the time of key_retention.
@@ -14,4 +15,5 @@ begin
   update jobforge.job_keys k set forget_at = p_now + jobforge.key_retention() where k.job_id = any (p_job_ids);
   delete from jobforge.payloads p where p.job_id = any (p_job_ids);
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
+  delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
 end $$;

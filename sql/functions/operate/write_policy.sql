@@ -16,7 +16,7 @@ language plpgsql stable as $$
 declare
   v_known constant text[] := array[
     'preset', 'base_ms', 'cap_ms', 'factor', 'jitter', 'max_attempts', 'timeout_ms', 'lease_ms', 'audit_action',
-    'keep_history', 'retention_days', 'max_priority', 'redact'];
+    'keep_history', 'retention_days', 'max_priority', 'redact', 'keep_logs'];
   v_unknown text;
 begin
   perform jobforge.require_printable(p_policy, 'policy');
@@ -63,10 +63,10 @@ begin
   insert into jobforge.policies select p_policy.*
   on conflict (type) do update
   set (base_ms, cap_ms, factor, jitter, max_attempts, timeout_ms, lease_ms, audit_action, keep_history, retention_days,
-      max_priority, redact, by_hand, updated_at, updated_by)
+      max_priority, redact, keep_logs, by_hand, updated_at, updated_by)
     = (excluded.base_ms, excluded.cap_ms, excluded.factor, excluded.jitter, excluded.max_attempts, excluded.timeout_ms,
       excluded.lease_ms, excluded.audit_action, excluded.keep_history, excluded.retention_days, excluded.max_priority,
-      excluded.redact, excluded.by_hand, excluded.updated_at, excluded.updated_by);
+      excluded.redact, excluded.keep_logs, excluded.by_hand, excluded.updated_at, excluded.updated_by);
 exception when check_violation or not_null_violation then
   get stacked diagnostics v_constraint = constraint_name, v_column = column_name;
   v_column := coalesce(nullif(v_column, ''), substring(v_constraint from '^policies_(.*)_check$'));

@@ -40,3 +40,24 @@ begin
   order by a.attempt_no
   limit 200;
 end $$;
+
+-- Returns what the handler of a job has logged, one row for each execution with a kept log, in order: the first 20
+-- after the attempt p_after; no row if the tenant has no such job. Logs are kept if the policy of the type says so.
+-- Who: the tenant itself, operators. Locks nothing.
+create or replace function :"api_schema".jobforge_list_logs(
+  p_job_id uuid, p_tenant_id uuid, p_after integer default 0
+)
+returns setof :"api_schema".jobforge_job_logs
+language plpgsql stable
+security definer
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return query
+  select l.job_id, l.tenant_id, l.attempt_no::integer, l.lines, l.dropped
+  from job_logs l
+  where l.job_id = p_job_id and l.tenant_id = p_tenant_id and l.attempt_no > coalesce(p_after, 0)
+  order by l.attempt_no
+  limit 20;
+end $$;

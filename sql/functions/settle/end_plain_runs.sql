@@ -24,9 +24,10 @@ begin
   return case when cardinality(v_types) < v_most and not '*' = any (v_types) then v_types end;
 end $$;
 
--- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, and no
--- type of p_special. The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok. The
--- caller leaves the others to the general path. Locks runs in id order; waits for nothing that an application can hold.
+-- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no logs,
+-- and no type of p_special. The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok.
+-- The caller leaves the others to the general path. Locks runs in id order; waits for nothing that an application can
+-- hold.
 create or replace function jobforge.end_plain_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_now timestamptz
 ) returns jobforge.run_outcome[]
@@ -35,7 +36,7 @@ declare
   v_ids uuid[] := array(
     select e.id
     from unnest(p_ends) e
-    where e.status = 'succeeded' and e.attempt is not null and e.children is null
+    where e.status = 'succeeded' and e.attempt is not null and e.children is null and e.logs is null
     order by e.id);
   v_keep_days constant integer := jobforge.shelf_for(null);
   v_outcomes jobforge.run_outcome[];

@@ -17,7 +17,7 @@
 --      free_dedupe_keys --> dedupe_keys               free_slots -------> queue (parked -> ready)
 --      keep_only_keys ----> job_keys                  enqueue_children -> queue (new), outbox
 --      end_scheduled_runs > schedules                 announce ---------> NOTIFY
---      note_all_pending --> pending_deltas
+--      note_all_pending --> pending_deltas            keep_logs --------> job_logs
 
 -- Ends runs. Plain successes take the short path of end_plain_runs. This is the only place where the end of a run
 -- becomes a state of its job. Removes from jobforge.runs the rows that pass the fence (under this worker, in this
@@ -251,6 +251,9 @@ begin
   end if;
   if v_deduped is not null then
     perform free_dedupe_keys(v_deduped);
+  end if;
+  if exists (select from unnest(p_ends) e where e.logs is not null) then
+    perform keep_logs(p_ends, v_outcomes, p_now);
   end if;
   if v_without_history is not null then
     perform keep_only_keys(v_without_history, p_now);

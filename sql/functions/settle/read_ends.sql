@@ -37,12 +37,14 @@ begin
         p_cost_cents => case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
         p_children => case when r.children is not null and r.status = 'succeeded' and x.problem is null
           then jobforge.read_children(r.children, p_now) end,
-        p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end))
+        p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end,
+        p_logs => r.logs))
     from rows from (jsonb_to_recordset(p_results) as (
       id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text,
-      run_at text, counts text, cost_cents text, children jsonb, next_run_at text)) with ordinality as r(
+      run_at text, counts text, cost_cents text, children jsonb, next_run_at text, logs jsonb))
+      with ordinality as r(
       id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children,
-      next_run_at, ord)
+      next_run_at, logs, ord)
     cross join lateral (
       select case when num_nonnulls(r.result, r.artifact_ref, r.children) > 0
         then jobforge.problem_with_end(

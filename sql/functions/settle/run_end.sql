@@ -15,10 +15,11 @@ create or replace function jobforge.run_end(
   p_counts boolean default null,
   p_cost_cents integer default null,
   p_children jobforge.new_job[] default null,
-  p_next_run_at timestamptz default null
+  p_next_run_at timestamptz default null,
+  p_logs jsonb default null
 ) returns jobforge.run_end
 language sql immutable parallel safe as $$
   select row(
     p_ord, p_id, p_attempt, p_status, p_error, p_result, p_artifact_ref, coalesce(p_retry, true), p_run_at,
-    coalesce(p_counts, true), p_cost_cents, p_children, p_next_run_at)::jobforge.run_end
+    coalesce(p_counts, true), p_cost_cents, p_children, p_next_run_at, p_logs)::jobforge.run_end
 $$;

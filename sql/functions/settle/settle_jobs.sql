@@ -1,12 +1,13 @@
 -- Ends the last batch of runs and claims the next, in one call and one commit.
 --   p_results [{id, attempt, status: succeeded|failed|deferred|released, error, result, artifact_ref, retry, retry_at,
---             run_at, counts, cost_cents, next_run_at, children: [{type, payload, ...}]}]
+--             run_at, counts, cost_cents, next_run_at, children: [{type, payload, ...}],
+--             logs: [{at, level, message, fields}]}]
 --   p_hint    the hint of the worker's last call, unread
 -- Returns {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. The outcome is ok; already
 -- when this worker has settled this run before, so a call may be repeated after a lost response; or stale when the
 -- fence refused it. An invalid result does not affect the others. A claim that fails undoes no settle; claim_error says
 -- why. A claim is bounded by bytes as well (claim_bytes): more is true when it left out jobs for that reason. Children
--- of a success are enqueued with it, once.
+-- of a success are enqueued with it, once. Logs are kept as the policy of the type says.
 -- Who: workers, operators; a role bound to a tenant settles and gets that tenant's jobs only. Locks runs in id order;
 -- waits for nothing that an application can hold. Claiming needs READ COMMITTED.
 create or replace function :"api_schema".jobforge_settle_jobs(
@@ -111,8 +112,9 @@ exception when statement_too_complex then
 end $$;
 
 -- Ends the runs of a JSON array and returns [{id, attempt, outcome, status}] in its order, as text. What is not an end
--- matches no job: a value that is not an object, and an end that may not be printed apart from its error, result and
--- children, which are checked where they are read. All texts of all ends are made at once, so the whole array counts.
+-- matches no job: a value that is not an object, and an end that may not be printed apart from its error, result,
+-- children and logs, which are checked where they are read. All texts of all ends are made at once, so the whole
+-- array counts.
 create or replace function jobforge.settle(p_worker_id text, p_tenant_id uuid, p_results jsonb, p_now timestamptz)
 returns text
 language plpgsql as $$
@@ -126,7 +128,7 @@ begin
     v_results := (
       select jsonb_agg(case
           when jsonb_typeof(e.item) <> 'object'
-            or jobforge.may_have_wide_number(e.item - array['error', 'result', 'children']) then '{}'
+            or jobforge.may_have_wide_number(e.item - array['error', 'result', 'children', 'logs']) then '{}'
           else e.item
         end order by e.ord)
       from jsonb_array_elements(p_results) with ordinality e(item, ord));

@@ -171,6 +171,18 @@ language sql immutable parallel safe as $$
   select 1048576
 $$;
 
+-- Returns how many lines of the log of a run are kept at most, and how many bytes: 64 kB. Workers have the same numbers
+-- (packages/worker-ts/src/reporting/kept-log.ts, python/src/jobforge/worker/reporting/kept_log.py).
+create or replace function jobforge.log_lines() returns integer
+language sql immutable parallel safe as $$
+  select 200
+$$;
+
+create or replace function jobforge.log_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 65536
+$$;
+
 -- Returns the largest payload that is stored in the row of its job.
 create or replace function jobforge.inline_bytes() returns integer
 language sql immutable parallel safe as $$

@@ -41,7 +41,8 @@ export function devCommand(program: Command, cli: Cli): void {
     details: [
       "Without DATABASE_URL, a real PostgreSQL is started, with its data in .jobforge.",
       `The worker runs the handlers of the path (default: ${usualFolders.map((name) => `./${name}`).join(" or ")})`,
-      "and restarts when a file changes. Ctrl-C stops everything.",
+      "and restarts when a file changes. The embedded database keeps the logs of all runs.",
+      "Ctrl-C stops everything.",
     ].join(" "),
     examples: ["jobforge dev", "jobforge dev ./src/handlers", "jobforge dev --demo"],
   })
@@ -82,6 +83,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
     version,
   });
   await using forge = new JobForge({ database: database.url, schema });
+  if (database.isEmbedded) await keepLogs(forge);
   await using server = await startServer(cli.process, database.url, schema, options.port);
   introduce(cli, database, server, say);
   if (signal.aborted) return exitCodes.ok;
@@ -106,6 +108,15 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   }
   say("stopping", "Stopping");
   return exitCodes.ok;
+}
+
+/**
+ * Keeps what handlers log, unless the user has set something else. Types that have a policy of their own keep theirs. A
+ * database that the user has given is left as it is.
+ */
+async function keepLogs(forge: JobForge): Promise<void> {
+  const { byHand } = await forge.policies.get("*");
+  if (!byHand.includes("keepLogs")) await forge.policies.set("*", { keepLogs: "all" });
 }
 
 /** Says where everything is, and what the user can do next. A given URL is not shown, because of its password. */

@@ -1,6 +1,8 @@
 /** `jobforge policies`: lists, shows, sets and resets how the jobs of a type are retried, leased and kept. */
 import {
   bounds,
+  type KeepLogs,
+  keepLogsModes,
   type Policy,
   type PolicyChanges,
   type RetryPreset,
@@ -49,6 +51,7 @@ interface SetOptions extends CommonOptions {
   readonly history?: number | "none";
   readonly maxPriority?: number | "none";
   readonly redact?: readonly string[];
+  readonly keepLogs?: KeepLogs;
   readonly auditAction?: string | "none";
 }
 
@@ -145,6 +148,9 @@ function withChanges(command: Command): Command {
     new Option("--redact <keys>", "payload keys that are not shown, separated by commas, or none").argParser(
       (given, before: readonly string[] | undefined) => (given === "none" ? [] : collect(given, before)),
     ),
+    new Option("--keep-logs <runs>", "the runs whose logs are kept with their attempts").choices(
+      keepLogsModes,
+    ),
     new Option(
       "--audit-action <name>",
       "write each success to the audit log, under this name, or none",
@@ -210,9 +216,9 @@ async function reset(cli: Cli, type: string, options: CommonOptions): Promise<nu
 }
 
 function changesOf(options: SetOptions): PolicyChanges {
-  const { preset, maxAttempts, base: baseMs, factor, jitter, redact, history } = options;
+  const { preset, maxAttempts, base: baseMs, factor, jitter, redact, keepLogs, history } = options;
   return {
-    ...{ preset, maxAttempts, baseMs, factor, jitter, redact },
+    ...{ preset, maxAttempts, baseMs, factor, jitter, redact, keepLogs },
     capMs: noneToNull(options.cap),
     timeoutMs: noneToNull(options.timeout),
     leaseMs: noneToNull(options.lease),

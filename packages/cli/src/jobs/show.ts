@@ -1,5 +1,5 @@
 /** `jobforge jobs show`: shows everything about one job. */
-import { failureTrace, type Job, type JobAttempt } from "@jobforge/sdk-ts";
+import { failureTrace, type Job, type JobAttempt, type JobLog } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import { type Fact, factLines, tenantFact, timeFact } from "../output/facts.ts";
@@ -9,6 +9,7 @@ import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
 import { ago, readTenant, span } from "../output/values.ts";
 import { findJob } from "./find.ts";
+import { logLines } from "./logs.ts";
 import { redactor } from "./redact.ts";
 
 interface ShowOptions extends CommonOptions {
@@ -18,7 +19,7 @@ interface ShowOptions extends CommonOptions {
 export function showCommand(jobs: Command, cli: Cli): void {
   onDatabase(
     addCommand(jobs, "show <id>", {
-      summary: "Show a job, its attempts and its result",
+      summary: "Show a job, its attempts, its logs and its result",
       examples: [
         "jobforge jobs show 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
         "jobforge jobs show 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10 --json",
@@ -36,14 +37,15 @@ async function show(cli: Cli, id: string, options: ShowOptions): Promise<undefin
     const job = await redactor(forge)(found);
     const tenant = { tenantId: job.tenantId };
     const attempts = await forge.attempts(id, tenant);
+    const logs = await forge.logs(id, tenant);
     const outcome = await forge.transport.call<{ result: unknown; artifact_ref: string | null } | null>(
       "jobforge_get_result",
       { p_job_id: id, p_tenant_id: job.tenantId },
     );
     const result = outcome?.result ?? undefined;
     const artifactRef = outcome?.artifact_ref ?? undefined;
-    output.result({ ...job, attemptList: attempts, result, artifactRef }, () =>
-      describe(output, { job, attempts, result, artifactRef }),
+    output.result({ ...job, attemptList: attempts, logs, result, artifactRef }, () =>
+      describe(output, { job, attempts, logs, result, artifactRef }),
     );
   });
 }
@@ -51,6 +53,7 @@ async function show(cli: Cli, id: string, options: ShowOptions): Promise<undefin
 interface Shown {
   readonly job: Job;
   readonly attempts: readonly JobAttempt[];
+  readonly logs: readonly JobLog[];
   readonly result: unknown;
   readonly artifactRef: string | undefined;
 }
@@ -73,7 +76,7 @@ const attemptColumns: readonly Column<JobAttempt>[] = [
   },
 ];
 
-function describe(output: Output, { job, attempts, result, artifactRef }: Shown): string {
+function describe(output: Output, { job, attempts, logs, result, artifactRef }: Shown): string {
   const { style } = output;
   const facts: readonly Fact[] = [
     ["type", plain(job.type)],
@@ -102,7 +105,7 @@ function describe(output: Output, { job, attempts, result, artifactRef }: Shown)
     ["cancel", job.cancelRequested && job.status === "running" ? "requested" : undefined],
   ];
   const table = attempts.length === 0 ? "" : `\n${output.table(attempts, attemptColumns)}`;
-  return `${job.id}\n${factLines(facts, style, ["status"])}${table}${traceOf(job, output)}`;
+  return `${job.id}\n${factLines(facts, style, ["status"])}${table}${logLines(logs, output)}${traceOf(job, output)}`;
 }
 
 /** The whole last error: its stack, and the stacks of its causes. Nothing if the message says it all. */

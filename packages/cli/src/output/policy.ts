@@ -20,6 +20,10 @@ export function historyOf({ keepHistory, retentionDays }: Policy): string {
   return keepHistory ? `${retentionDays ?? 30} days` : "none";
 }
 
+export function logsOf({ keepLogs }: Policy): string {
+  return { off: "not kept", failed: "of failed runs", all: "of all runs" }[keepLogs];
+}
+
 /** Returns one line per setting that every type has. */
 export function policyLines(policy: Policy): string[] {
   return [
@@ -27,5 +31,6 @@ export function policyLines(policy: Policy): string[] {
     `timeout   ${timeoutOf(policy)}`,
     `lease     ${policy.leaseMs === undefined ? "while its worker is alive" : span(policy.leaseMs)}`,
     `history   ${historyOf(policy)}`,
+    `logs      ${logsOf(policy)}`,
   ];
 }

@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { definitionAliases, retryAliases } from "../aliases.ts";
 import type { JobDefinitionOptions, RetryPolicy } from "../define/definition.ts";
 import type { PolicyChanges } from "../groups/policies.ts";
-import { bounds, retryPresetNames, retryPresets } from "../words.ts";
+import { bounds, keepLogsModes, retryPresetNames, retryPresets } from "../words.ts";
 import { checkDedupeMode, checkMaxAttempts, checkPriority } from "./enqueue.ts";
 import { checkType, inCode } from "./names.ts";
 import {
@@ -40,6 +40,10 @@ function checkPreset(value: unknown, field: string): void {
     checkOneOf(value, field, retryPresetNames);
 }
 
+function checkKeepLogs(value: unknown, field: string): void {
+  checkOneOf(value, field, keepLogsModes);
+}
+
 const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {
   ...retryChecks,
   preset: checkPreset,
@@ -50,6 +54,7 @@ const policyChecks: { readonly [K in keyof PolicyChanges]-?: Check } = {
   retentionDays: orNull(within(bounds.retentionDays)),
   maxPriority: orNull(checkPriority),
   redact: checkTags,
+  keepLogs: checkKeepLogs,
 };
 
 export function checkPolicy(changes: PolicyChanges): void {
@@ -74,6 +79,7 @@ const definitionChecks: { readonly [K in keyof DefinitionOptions]-?: Check } = {
   retentionDays: within(bounds.retentionDays),
   tags: checkTags,
   redact: checkTags,
+  keepLogs: checkKeepLogs,
   dedupe: checkFunction,
   dedupeMode: checkDedupeMode,
   subject: checkFunction,

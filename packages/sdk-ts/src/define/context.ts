@@ -2,11 +2,17 @@
 import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
 import type { RunSchedule } from "./schedule.ts";
 
+/** Writes a line: a message, or fields and a message. */
+export interface LogMethod {
+  (message: string): void;
+  (fields: object, message?: string): void;
+}
+
 export interface JobLogger {
-  debug(fields: object, message?: string): void;
-  info(fields: object, message?: string): void;
-  warn(fields: object, message?: string): void;
-  error(fields: object, message?: string): void;
+  readonly debug: LogMethod;
+  readonly info: LogMethod;
+  readonly warn: LogMethod;
+  readonly error: LogMethod;
 }
 
 export interface JobContext {

@@ -1,6 +1,6 @@
 /** A job definition: its type, input and output, and how it is retried. All other types derive from it. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { DedupeMode, RetryPreset } from "../words.ts";
+import type { DedupeMode, KeepLogs, RetryPreset } from "../words.ts";
 import type { JobContext } from "./context.ts";
 
 /** How failed runs are retried. The wait after the n-th failure is `min(capMs, baseMs * factor^(n-1))`. */
@@ -37,6 +37,8 @@ export interface JobDefinitionOptions<
   readonly retentionDays?: number | undefined;
   /** The names of payload keys that clients must not show or log. */
   readonly redact?: readonly string[] | undefined;
+  /** The runs whose logs are kept with their attempts. Default: `off`. */
+  readonly keepLogs?: KeepLogs | undefined;
   /** Every job of the type has these in addition to its own. */
   readonly tags?: readonly string[] | undefined;
   /** The dedupe key of an input. While a job with this key is queued or running, no second one is created. */

@@ -5,7 +5,7 @@ import { checkedPageSize, List, type PageOptions } from "../jobs/list.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, nameOf, toKeys } from "../rows.ts";
 import type { Transport } from "../transport/transport.ts";
-import type { RetryPreset } from "../words.ts";
+import type { KeepLogs, RetryPreset } from "../words.ts";
 
 /** How a type behaves. */
 export interface Policy {
@@ -24,6 +24,7 @@ export interface Policy {
   readonly retentionDays: number | undefined;
   readonly maxPriority: number | undefined;
   readonly redact: readonly string[];
+  readonly keepLogs: KeepLogs;
   /** The settings that an operator has made. Definitions do not replace them until they change themselves. */
   readonly byHand: readonly string[];
   readonly updatedAt: Date | undefined;
@@ -46,6 +47,7 @@ export interface PolicyChanges {
   readonly retentionDays?: number | null | undefined;
   readonly maxPriority?: number | null | undefined;
   readonly redact?: readonly string[] | undefined;
+  readonly keepLogs?: KeepLogs | undefined;
 }
 
 /** What `policies.reset` did. */

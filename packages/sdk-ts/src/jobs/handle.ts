@@ -2,7 +2,7 @@
 import type { JobForgeClient } from "../client.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import type { EnqueueOutcome } from "../words.ts";
-import type { Job, JobReason } from "./job.ts";
+import type { Job, JobLog, JobReason } from "./job.ts";
 import type { CancelResult, JobChanges, RescheduleOptions, RescheduleResult } from "./steer.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -40,6 +40,11 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
    */
   explain(): Promise<JobReason[] | undefined> {
     return this.#forge.explain(this.id, this);
+  }
+
+  /** What the handler logged in each attempt, if the policy of the type keeps logs. */
+  logs(): Promise<JobLog[]> {
+    return this.#forge.logs(this.id, this);
   }
 
   cancel(): Promise<CancelResult> {

@@ -1,6 +1,6 @@
 /** Jobs, their attempts, and the filters that select jobs. */
 import type { JobDefinition, JobInput } from "../define/definition.ts";
-import type { AttemptStatus, JobEndReason, JobStatus } from "../words.ts";
+import type { AttemptStatus, JobEndReason, JobStatus, LogLevel } from "../words.ts";
 
 /** A value after a round trip through JSON: a Date is a string, methods are gone. */
 export type Jsonified<T> = unknown extends T
@@ -93,6 +93,26 @@ export interface JobAttempt {
   readonly finishedAt: Date | undefined;
   readonly durationMs: number | undefined;
   readonly error: JobFailure | undefined;
+}
+
+/** What the handler of a job logged in one attempt. */
+export interface JobLog {
+  readonly jobId: string;
+  readonly tenantId: string;
+  readonly attemptNo: number;
+  /** The last lines, at most 200 and 64 kB. */
+  readonly lines: readonly LogLine[];
+  /** The number of earlier lines, which are not kept. */
+  readonly dropped: number;
+}
+
+export interface LogLine {
+  readonly at: Date;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Whether the message was cut, or large fields were left out. */
+  readonly truncated?: boolean;
 }
 
 /** The tenant of a job. */

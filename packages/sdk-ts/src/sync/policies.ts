@@ -90,7 +90,7 @@ export function policiesOf(jobs: readonly JobDefinition[]): Map<string, Record<s
 
 /** The policy settings of a definition, and nothing else. */
 export function policyOf(job: JobDefinition): PolicyChanges {
-  const { timeoutMs, leaseMs, auditAction, keepHistory, retentionDays, maxPriority, redact } = job;
+  const { timeoutMs, leaseMs, auditAction, keepHistory, retentionDays, maxPriority, redact, keepLogs } = job;
   return {
     ...retryOf(job),
     timeoutMs,
@@ -100,6 +100,7 @@ export function policyOf(job: JobDefinition): PolicyChanges {
     retentionDays,
     maxPriority,
     redact,
+    keepLogs,
   };
 }
 

@@ -52,6 +52,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_list_gates: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: {} },
   jobforge_list_jobs: { returns: "rows", callers: ["jobforge_operator", "jobforge_tenant"], parameters: { p_tenant_id: "uuid", p_filters: "jsonb" } },
   jobforge_list_limits: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: {} },
+  jobforge_list_logs: { returns: "rows", callers: ["jobforge_operator", "jobforge_tenant"], parameters: { p_job_id: "uuid", p_tenant_id: "uuid", p_after: "integer" } },
   jobforge_list_policies: { returns: "json", callers: ["jobforge_operator"], parameters: { p_filters: "jsonb" } },
   jobforge_list_schedule_runs: { returns: "rows", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text", p_filters: "jsonb", p_schedule_id: "uuid" } },
   jobforge_list_schedules: { returns: "rows", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_filters: "jsonb" } },

@@ -26,6 +26,7 @@ import {
   EnqueueHeaders,
   Job,
   JobChanges,
+  JobLog,
   JobQuery,
   JobResult,
   NewJob,
@@ -59,6 +60,7 @@ export function jobRoutes(api: Api): void {
   cancel(api);
   reschedule(api);
   attempts(api);
+  logs(api);
   result(api);
   explain(api);
 }
@@ -220,6 +222,30 @@ function attempts(api: Api): void {
       }),
     );
     return respondPage(rows, bounds.attempts.max);
+  });
+}
+
+function logs(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/jobs/{id}/logs",
+    operationId: "listLogs",
+    summary: "List what a job's handler logged, attempt by attempt",
+    description:
+      "Logs are kept if the policy of the type has `keep_logs`, and appear when the attempt has ended. Secrets are masked.",
+    tags,
+    request: { params: IdParameter, query: AttemptQuery },
+    responses: responses(pageOf(JobLog), "Logs of up to 20 attempts. Empty if the tenant has no such job"),
+  });
+  serve(api, route, async (c) => {
+    const { tenant_id, cursor } = c.req.valid("query");
+    const rows = await api.services.as(c, (session) =>
+      session.rows("jobforge_list_logs", {
+        ...jobOf({ ...c.req.valid("param"), tenant_id }, session),
+        p_after: cursor,
+      }),
+    );
+    return respondPage(rows, bounds.logs.max);
   });
 }
 

@@ -41,6 +41,23 @@ describe("jobs", () => {
     });
   });
 
+  test("have logs, which their tenant sees", async ({ app, db }) => {
+    await db.query("select jobforge_set_policy('a', '{\"keep_logs\": \"all\"}')");
+    const { body } = await app("/v1/jobs", { body: { type: "a" } });
+    await db.query("select id from jobforge_claim_jobs('w')");
+    const logs = [{ at: "2026-01-02T03:04:05.678Z", level: "warn", message: "slow", fields: { ms: 7 } }];
+    await db.query("select jobforge_settle_jobs('w', $1)", [
+      JSON.stringify([{ id: body["id"], attempt: 1, status: "succeeded", logs }]),
+    ]);
+    const path = `/v1/jobs/${body["id"]}/logs`;
+    expect(await app(path)).toMatchObject({
+      status: 200,
+      body: { items: [{ job_id: body["id"], attempt_no: 1, lines: logs, dropped: 0 }], cursor: null },
+    });
+    expect(await app(`${path}?cursor=1`)).toMatchObject({ status: 200, body: { items: [] } });
+    expect(await app(`${path}?tenant_id=${U}`)).toMatchObject({ status: 403 });
+  });
+
   test("have attempts and a result", async ({ app, db }) => {
     const { body } = await app("/v1/jobs", { body: { type: "a" } });
     await db.query("select id from jobforge_claim_jobs('w')");

@@ -10,12 +10,15 @@ import { ownFrame } from "../error-frames.ts";
 import { clean, describeError, isError, part } from "../errors.ts";
 import type { Run } from "../running/run.ts";
 import { humanOutput } from "./human.ts";
+import { KeptLog } from "./kept-log.ts";
 import { type Redactor, redactor } from "./redact.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
 
 /** The destination of log lines: pino, or any object with its four methods. */
-export type Logger = JobLogger & { isLevelEnabled?(level: string): boolean };
+export type Logger = Readonly<Record<Level, (fields: object, message?: string) => void>> & {
+  isLevelEnabled?(level: string): boolean;
+};
 
 const noJob = {
   trace_id: null,
@@ -74,14 +77,21 @@ export class WorkerLog {
   /** Writes a line about a run. `fields` cannot replace the fields of the run. */
   job(level: Level, run: Run, fields: object | undefined, message: string): void {
     try {
-      const own = this.#fieldsOfRun(run);
-      this.#sink[level](
-        fields === undefined ? own : { ...withoutLoggerFields(run.type.redactor.fields(fields)), ...own },
-        message,
-      );
+      this.#line(level, run, fields && run.type.redactor.fields(fields), message);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** Writes a line about a run, whose fields are masked already. */
+  #line(
+    level: Level,
+    run: Run,
+    masked: Readonly<Record<string, unknown>> | undefined,
+    message: string,
+  ): void {
+    const own = this.#fieldsOfRun(run);
+    this.#sink[level](masked === undefined ? own : { ...withoutLoggerFields(masked), ...own }, message);
   }
 
   /** Writes a line about a run that failed: what happened, with its causes, and where in the application's code. */
@@ -109,13 +119,27 @@ export class WorkerLog {
     };
   }
 
-  /** The logger for a handler. Its lines have the run's fields, and how long the run has taken so far. */
-  forRun(run: Run): JobLogger {
+  /**
+   * The logger for a handler. Its lines have the run's fields, and how long the run has taken so far. With `keeps`,
+   * lines are also kept for the attempt, if the policy of the type may want them: debug lines only if they are written.
+   */
+  forRun(run: Run, keeps: boolean): JobLogger {
     const at =
       (level: Level) =>
-      (first: unknown, message?: string): void => {
-        const line = lineOf(first, message);
-        this.job(level, run, line.fields, run.type.redactor.text(line.message));
+      (first: unknown, second?: string): void => {
+        try {
+          const { redactor: masking, keepLogs } = run.type;
+          const line = lineOf(first, second);
+          const fields = line.fields && masking.fields(line.fields);
+          const message = masking.text(line.message);
+          if (keeps && keepLogs !== "off" && (level !== "debug" || this.isEnabled(level))) {
+            run.keptLog ??= new KeptLog();
+            run.keptLog.add(level, fields, message);
+          }
+          this.#line(level, run, fields, message);
+        } catch (error) {
+          this.#failed(error);
+        }
       };
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }

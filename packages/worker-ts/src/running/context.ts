@@ -98,7 +98,7 @@ export class RunContext implements JobContext {
   }
 
   get log(): JobLogger {
-    this.#log ??= this.#services.log.forRun(this.#run);
+    this.#log ??= this.#services.log.forRun(this.#run, this.#services.backend.database !== undefined);
     return this.#log;
   }
 

@@ -2,6 +2,7 @@
 import { checkOutput, checkResult, maxPayloadBytes, resultForm, toStorableJson } from "@jobforge/sdk-ts";
 import type { RunEnd } from "../claiming/protocol.ts";
 import { describeError, JobAbortedError } from "../errors.ts";
+import { isSent } from "../reporting/kept-log.ts";
 import type { Run, Verdict } from "./run.ts";
 
 /** What the handler of a run returned, or what it threw. */
@@ -21,6 +22,7 @@ export function endRun(run: Run, verdict: Verdict): void {
   run.end = isPlain ? end : { ...end, cost_cents: run.costCents, next_run_at: run.nextRunAt };
   if (verdict.status === "succeeded" && isPlain && (verdict.result ?? verdict.children) === undefined) {
     run.endJson = `{"id":"${run.id}","attempt":${run.attempt},"status":"succeeded"}`;
+    addLog(run, verdict);
     return;
   }
   try {
@@ -34,6 +36,14 @@ export function endRun(run: Run, verdict: Verdict): void {
   }
   // The database would fail the job as well, but then only its row would say why.
   if (run.endJson.length * 3 > maxPayloadBytes && isOversized(verdict.result)) endRun(run, oversized);
+  else addLog(run, verdict);
+}
+
+/** Adds what the handler has logged to the end, unless the policy of the type does not want it. */
+function addLog(run: Run, { status }: Verdict): void {
+  const { keptLog, type } = run;
+  if (keptLog === undefined || !isSent(type.keepLogs, status)) return;
+  run.endJson = `${run.endJson.slice(0, -1)},"logs":${keptLog.json}}`;
 }
 
 const oversized: Verdict = {
@@ -51,6 +61,7 @@ function isOversized(result: unknown): boolean {
 export function endUnreadable(run: Run, error: unknown): void {
   run.costCents = undefined;
   run.nextRunAt = undefined;
+  run.keptLog = undefined;
   const message = `The end of the run was refused: ${describeError(error).message}`;
   endRun(run, { status: "failed", retry: false, error: { name: "InvalidResult", message } });
 }

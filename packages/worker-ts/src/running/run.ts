@@ -12,6 +12,7 @@
 import type { ClaimedJob, RunEnd, RunKey } from "../claiming/protocol.ts";
 import type { JobAbortedError } from "../errors.ts";
 import type { HandledType } from "../handled-type.ts";
+import type { KeptLog } from "../reporting/kept-log.ts";
 import type { RunTrace } from "../reporting/trace.ts";
 
 export type RunState = "waiting" | "running" | "ending" | "ended";
@@ -33,6 +34,8 @@ export class Run implements RunKey {
   nextRunAt: string | undefined;
   /** Children to enqueue on success. They are promises because a schema may check their input asynchronously. */
   children: Promise<unknown>[] | undefined;
+  /** What the handler has logged, if it may be kept with the attempt. */
+  keptLog: KeptLog | undefined;
   trace: RunTrace | undefined;
   #state: RunState = "waiting";
   #startedAt = 0;

@@ -1,6 +1,6 @@
 /** Jobs, and the filters that select them. */
 import { z } from "@hono/zod-openapi";
-import { attemptStatuses, bounds, dedupeModes, enqueueOutcomes } from "@jobforge/sdk-ts";
+import { attemptStatuses, bounds, dedupeModes, enqueueOutcomes, logLevels } from "@jobforge/sdk-ts";
 import {
   Count,
   Id,
@@ -75,6 +75,25 @@ export const Attempt = z
     error: Json,
   })
   .openapi("Attempt");
+
+const LogLine = z.looseObject({
+  at: Time,
+  level: z.enum(logLevels),
+  message: z.string(),
+  fields: z.looseObject({}).optional(),
+  truncated: z.boolean().optional(),
+});
+
+/** What the handler of a job logged in one attempt. */
+export const JobLog = z
+  .looseObject({
+    job_id: Id,
+    tenant_id: Id,
+    attempt_no: z.int().min(1),
+    lines: z.array(LogLine).max(bounds.logLines.max),
+    dropped: Count,
+  })
+  .openapi("JobLog");
 
 export const JobResult = z
   .looseObject({

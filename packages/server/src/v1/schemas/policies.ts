@@ -1,6 +1,6 @@
 /** How jobs of a type are retried, leased and kept. */
 import { z } from "@hono/zod-openapi";
-import { bounds, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
+import { bounds, keepLogsModes, type RetryPreset, retryPresets } from "@jobforge/sdk-ts";
 import { integerWithin, MaxAttempts, Priority, Time, Type, textWithin } from "./basic.ts";
 import { limitParameter } from "./parameters.ts";
 
@@ -22,6 +22,7 @@ export const Policy = z
     retention_days: z.int().nullable(),
     max_priority: z.int().nullable(),
     redact: z.array(z.string()),
+    keep_logs: z.enum(keepLogsModes),
     by_hand: z.array(z.string()),
     updated_at: Time,
     updated_by: z.string(),
@@ -43,6 +44,7 @@ export const PolicyChanges = z
     retention_days: integerWithin(bounds.retentionDays).nullish(),
     max_priority: Priority.nullish(),
     redact: z.array(z.string()).optional(),
+    keep_logs: z.enum(keepLogsModes).optional(),
   })
   .openapi("PolicyChanges");
 
