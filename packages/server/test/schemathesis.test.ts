@@ -44,7 +44,7 @@ async function findings(url: string, claims: Claims, phases: string): Promise<st
   }
 }
 
-describe.skipIf(schemathesis === undefined)("schemathesis", { timeout: 180_000 }, () => {
+describe.skipIf(schemathesis === undefined)("schemathesis", { timeout: 600_000 }, () => {
   test("finds no response to an operator that the document does not describe", async ({ db }) => {
     await using http = await startServer(db, { rateLimit: false });
     expect(await findings(http.url, { role: "jobforge_operator" }, "coverage,fuzzing")).toBe("");

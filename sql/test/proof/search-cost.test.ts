@@ -23,7 +23,7 @@ const lastTenant = tenant(20);
 const emptyTenant = tenant(99);
 
 /** A scan of the archive would read over 25,000 pages, and a scan in index order a million. */
-const fewBuffers = 5200;
+const fewBuffers = 6000;
 
 /** Filters, and the same conditions in plain SQL. Times are in days relative to the end of the last job. */
 const filters: readonly (readonly [Record<string, unknown>, string])[] = [
