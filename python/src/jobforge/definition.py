@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, Typed
 from .arguments import check_callable, check_one_of, check_range, refuse
 from .definition_checks import DefinitionOptions, checked_definition
 from .schema import AnySchema, Schema, schema_of
-from .words import BOUNDS, UNSET, DedupeMode, RetryPreset, Unset
+from .words import BOUNDS, UNSET, DedupeMode, KeepLogs, RetryPreset, Unset
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -78,6 +78,7 @@ class JobDefinition(Generic[In, Out]):
     max_priority: int | None = None
     audit_action: str | None = None
     keep_history: bool | None = None
+    keep_logs: KeepLogs | None = None
     retention_days: int | None = None
     redact: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
@@ -192,6 +193,7 @@ def define_job(
     max_priority: int | None = None,
     audit_action: str | None = None,
     keep_history: bool | None = None,
+    keep_logs: KeepLogs | None = None,
     retention_days: int | None = None,
     redact: Sequence[str] | None = None,
     tags: Sequence[str] | None = None,
@@ -206,6 +208,7 @@ def define_job(
     - `retry`: a preset or a `RetryPolicy`.
     - `timeout`: the longest time that a run may take, in seconds. Default: one hour. None: no limit.
     - `priority`, `tags`: of jobs that do not set their own. Tags are added to those of the job.
+    - `keep_logs`: the runs whose logs are kept with their attempts: `off`, `failed` or `all`.
     - `redact`: the names of payload keys that clients must not show or log.
     - `dedupe`: returns the dedupe key of an input. While a job with this key is queued or running, no second one is
       created. `dedupe_mode` says what an enqueue does then. Default: `skip`.
@@ -219,6 +222,7 @@ def define_job(
         "max_priority": max_priority,
         "audit_action": audit_action,
         "keep_history": keep_history,
+        "keep_logs": keep_logs,
         "retention_days": retention_days,
         "redact": redact,
         "tags": tags,

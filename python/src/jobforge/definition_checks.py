@@ -15,7 +15,7 @@ from .arguments import (
     milliseconds,
 )
 from .retry import retry_of
-from .words import BOUNDS, UNSET, DedupeMode
+from .words import BOUNDS, UNSET, DedupeMode, KeepLogs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ class DefinitionOptions(TypedDict):
     max_priority: Any
     audit_action: Any
     keep_history: Any
+    keep_logs: Any
     retention_days: Any
     redact: Any
     tags: Any
@@ -67,6 +68,7 @@ def checked_definition(type: object, options: DefinitionOptions) -> dict[str, An
             "audit_action", lambda value, name: check_text(value, name, BOUNDS["audit_action_bytes"])
         ),
         "keep_history": given("keep_history", check_bool),
+        "keep_logs": given("keep_logs", lambda value, name: check_one_of(value, name, KeepLogs)),
         "retention_days": given("retention_days", within("retention_days")),
         "redact": given("redact", lambda value, name: tuple(check_tags(value, name))),
         "tags": given("tags", lambda value, name: tuple(check_tags(value, name))),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .arguments import Duration
     from .context import JobContext
     from .retry import RetryPolicy
-    from .words import DedupeMode, RetryPreset, Unset
+    from .words import DedupeMode, KeepLogs, RetryPreset, Unset
 
 P = ParamSpec("P")
 Out = TypeVar("Out")
@@ -66,6 +66,7 @@ def job(
     max_priority: int | None = None,
     audit_action: str | None = None,
     keep_history: bool | None = None,
+    keep_logs: KeepLogs | None = None,
     retention_days: int | None = None,
     redact: Sequence[str] | None = None,
     tags: Sequence[str] | None = None,
@@ -92,6 +93,7 @@ def job(
             max_priority=max_priority,
             audit_action=audit_action,
             keep_history=keep_history,
+            keep_logs=keep_logs,
             retention_days=retention_days,
             redact=redact,
             tags=tags,

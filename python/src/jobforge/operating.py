@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from .rows import Record
 
 if TYPE_CHECKING:
-    from .words import GateScopeName, KeptBecause, LimitScopeName, WorkerStatus
+    from .words import GateScopeName, KeepLogs, KeptBecause, LimitScopeName, WorkerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ class Policy(Record):
     lease: float | None
     audit_action: str | None
     keep_history: bool
+    keep_logs: KeepLogs
     retention_days: int | None
     max_priority: int | None
     redact: list[str]

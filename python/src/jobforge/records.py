@@ -89,6 +89,37 @@ class JobAttempt(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class LogLine(Record):
+    """A line that a handler logged."""
+
+    at: datetime
+    level: str
+    message: str
+    fields: Mapping[str, Any] | None = None
+    truncated: bool = False
+    """Whether the message was cut, or large fields were left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLog(Record):
+    """What the handler of a job logged in one attempt."""
+
+    job_id: str
+    tenant: str
+    attempt_no: int
+    lines: list[LogLine]
+    """The last lines, at most 200 and 64 kB."""
+    dropped: int
+    """The number of earlier lines, which are not kept."""
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        lines = [LogLine.from_row(line) for line in row["lines"]]
+        # Without arguments, super() does not find the class that slots have replaced.
+        return super(JobLog, cls).from_row({**row, "lines": lines})
+
+
+@dataclass(frozen=True, slots=True)
 class JobReason(Record):
     """Why a job is not running now, or how it finished."""
 

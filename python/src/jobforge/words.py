@@ -24,6 +24,7 @@ JobStatus = Literal["queued", "running", "succeeded", "failed", "dead", "cancele
 JobEndReason = Literal["done", "refused", "failed", "exhausted", "crashed", "canceled", "expired"]
 AttemptStatus = Literal["running", "succeeded", "failed", "lost", "deferred", "released", "canceled"]
 DedupeMode = Literal["skip", "replace", "debounce"]
+KeepLogs = Literal["off", "failed", "all"]
 EnqueueOutcome = Literal["created", "existing", "replaced"]
 BulkChange = Literal["cancel", "reschedule", "purge"]
 GateScopeName = Literal["all", "type", "tenant"]
@@ -53,6 +54,9 @@ BOUNDS: Final = MappingProxyType(
     {
         "page_size": Bounds(1, 1000, 100),
         "attempts": Bounds(1, 200),
+        "logs": Bounds(1, 20),
+        "log_lines": Bounds(0, 200),
+        "log_bytes": Bounds(0, 65_536),
         "bulk_limit": Bounds(1, 10_000, 1000),
         "dead_groups": Bounds(1, 1000, 50),
         "claim_limit": Bounds(1, 1000, 1),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..operating import PolicySync, ScheduleSync
     from ..operations.filters import JobFilters
     from ..operations.prepare import PreparedJob
-    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobReason, RescheduleResult
+    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobLog, JobReason, RescheduleResult
     from ..schedule import ScheduleDefinition
     from ..signals import AsyncDoneSignals
     from ..transport.base import AsyncTransport
@@ -185,6 +185,10 @@ class AsyncClient:
     async def attempts(self, id: str, *, tenant: Tenant) -> builtins.list[JobAttempt]:
         """The attempts of a job, the first one first."""
         return await self._runner.do(calls.attempts(id, tenant))
+
+    async def logs(self, id: str, *, tenant: Tenant) -> builtins.list[JobLog]:
+        """What the handler logged in each attempt, if the policy of the type keeps logs (`keep_logs`)."""
+        return await self._runner.do(calls.logs(id, tenant))
 
     async def explain(self, id: str, *, tenant: Tenant) -> builtins.list[JobReason] | None:
         """Why a job is not running now, or how it finished; None if there is no such job.

@@ -149,7 +149,8 @@ class AsyncPolicies(AsyncGroup):
         """Sets how a type behaves, or with `*` every type without a policy of its own. What is not given stays.
 
         Settings: `preset`, `base`, `cap`, `factor`, `jitter`, `max_attempts`, `timeout`, `lease`, `audit_action`,
-        `keep_history`, `retention_days`, `max_priority`, `redact`. Durations are seconds. None removes a setting.
+        `keep_history`, `keep_logs`, `retention_days`, `max_priority`, `redact`. Durations are seconds. None removes a
+        setting.
         """
         return await self._runner.run(operate.set_policy(type, changes))
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..operating import PolicySync, ScheduleSync
     from ..operations.filters import JobFilters
     from ..operations.prepare import PreparedJob
-    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobReason, RescheduleResult
+    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobLog, JobReason, RescheduleResult
     from ..schedule import ScheduleDefinition
     from ..signals import DoneSignals
     from ..transport.base import Transport
@@ -181,6 +181,10 @@ class Client:
     def attempts(self, id: str, *, tenant: Tenant) -> builtins.list[JobAttempt]:
         """The attempts of a job, the first one first."""
         return self._runner.do(calls.attempts(id, tenant))
+
+    def logs(self, id: str, *, tenant: Tenant) -> builtins.list[JobLog]:
+        """What the handler logged in each attempt, if the policy of the type keeps logs (`keep_logs`)."""
+        return self._runner.do(calls.logs(id, tenant))
 
     def explain(self, id: str, *, tenant: Tenant) -> builtins.list[JobReason] | None:
         """Why a job is not running now, or how it finished; None if there is no such job.

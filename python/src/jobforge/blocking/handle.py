@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ..arguments import Duration
     from ..definition import JobDefinition
-    from ..records import CancelResult, Job, JobAttempt, JobReason, RescheduleResult
+    from ..records import CancelResult, Job, JobAttempt, JobLog, JobReason, RescheduleResult
     from ..words import EnqueueOutcome
     from .client import Client
 
@@ -44,6 +44,10 @@ class JobHandle(Generic[Out]):
     def attempts(self) -> list[JobAttempt]:
         """The attempts of the job, the first one first."""
         return self._client.attempts(self.id, tenant=self.tenant)
+
+    def logs(self) -> list[JobLog]:
+        """What the handler logged in each attempt, if the policy of the type keeps logs."""
+        return self._client.logs(self.id, tenant=self.tenant)
 
     def explain(self) -> list[JobReason] | None:
         """Why the job is not running now, or how it finished; None if there is no such job."""

@@ -15,6 +15,7 @@ from ..records import (
     Job,
     JobAttempt,
     JobCount,
+    JobLog,
     JobReason,
     RescheduleResult,
 )
@@ -84,6 +85,22 @@ def attempts(id: object, tenant: object) -> Steps[list[JobAttempt]]:
         found.extend(rows)
         if len(rows) < BOUNDS["attempts"].max:
             return found
+
+
+def logs(id: object, tenant: object) -> Steps[list[JobLog]]:
+    """What the handler logged in each attempt, the first one first."""
+    args = reference(id, tenant)
+    found: list[JobLog] = []
+    while True:
+        after = found[-1].attempt_no if found else UNSET
+        rows = yield from ask(Call("jobforge_list_logs", {**args, "p_after": after}, _logs))
+        found.extend(rows)
+        if len(rows) < BOUNDS["logs"].max:
+            return found
+
+
+def _logs(rows: Sequence[Mapping[str, Any]]) -> list[JobLog]:
+    return from_rows(JobLog, rows)
 
 
 def _attempts(rows: Sequence[Mapping[str, Any]]) -> list[JobAttempt]:

@@ -32,7 +32,7 @@ from ..operating import (
 from ..retry import check_preset
 from ..rows import from_rows
 from ..suggest import check_known
-from ..words import BOUNDS, UNSET, AuditEntityType, Bounds, Dimension, UsagePeriod
+from ..words import BOUNDS, UNSET, AuditEntityType, Bounds, Dimension, KeepLogs, UsagePeriod
 from .call import Call, Steps, ask, given, nothing, whole
 from .filters import checked_page_size
 from .limits import INTERVAL_BYTES
@@ -56,6 +56,7 @@ _POLICY_KEYS: Final[Mapping[str, tuple[str, Any]]] = {
     "lease": ("lease_ms", lambda value, field: milliseconds(value, field, BOUNDS["lease_ms"])),
     "audit_action": ("audit_action", lambda value, field: check_text(value, field, BOUNDS["audit_action_bytes"])),
     "keep_history": ("keep_history", check_bool),
+    "keep_logs": ("keep_logs", lambda value, field: check_one_of(value, field, KeepLogs)),
     "retention_days": ("retention_days", lambda value, field: check_range(value, field, BOUNDS["retention_days"])),
     "max_priority": ("max_priority", lambda value, field: check_range(value, field, BOUNDS["priority"])),
     "redact": ("redact", check_tags),

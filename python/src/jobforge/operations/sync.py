@@ -101,7 +101,7 @@ def policy_of(job: JobDefinition[Any, Any]) -> dict[str, object]:
     keys: dict[str, object] = {} if job.retry is None else job.retry.keys()
     if job.timeout_ms is not UNSET:
         keys["timeout_ms"] = job.timeout_ms
-    for name in ("lease_ms", "audit_action", "keep_history", "retention_days", "max_priority"):
+    for name in ("lease_ms", "audit_action", "keep_history", "keep_logs", "retention_days", "max_priority"):
         value = getattr(job, name)
         if value is not None:
             keys[name] = value

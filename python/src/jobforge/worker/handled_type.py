@@ -26,6 +26,7 @@ class HandledType:
         "cap",
         "handler",
         "is_capped",
+        "keep_logs",
         "name",
         "name_json",
         "redactor",
@@ -45,6 +46,8 @@ class HandledType:
         # Masks the keys that the definition lists, and those of the policy once it is known.
         self.redactor = Redactor(handler.definition.redact or ())
         self._policy_timeout: float | None = None
+        # The runs whose logs are kept; None until the policy is known.
+        self.keep_logs: str | None = None
 
     @property
     def timeout(self) -> float | None:
@@ -75,6 +78,7 @@ class HandledType:
         timeout_ms = policy.get("timeout_ms")
         self._policy_timeout = None if timeout_ms is None else timeout_ms / 1000
         self.redactor = Redactor([*(self.handler.definition.redact or ()), *(policy.get("redact") or ())])
+        self.keep_logs = policy.get("keep_logs") or "off"
         return self.timeout != before
 
 

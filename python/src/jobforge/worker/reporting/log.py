@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...failure import failure_line, failure_trace
 from ..error_frames import own_frame
 from ..errors import clean, describe_error
+from .kept_log import KeptLog
 from .redact import Redactor, redactor
 from .sinks import JsonSink, Level, Sink
 
@@ -80,6 +81,15 @@ class WorkerLog:
                 own = {name: value for name, value in masked.items() if name not in _LOGGER_FIELDS} | own
             self._sink.write(level, own, message)
         except Exception as error:  # noqa: BLE001 - the logger is the application's
+            self._failed(error)
+
+    def keep(self, level: Level, run: Run, fields: Mapping[str, Any], message: str) -> None:
+        """Keeps a line for the attempt."""
+        try:
+            kept = run.kept_log or KeptLog()
+            run.kept_log = kept
+            kept.add(level, run.type.redactor.fields(fields) if fields else None, message)
+        except Exception as error:  # noqa: BLE001 - fields may be anything
             self._failed(error)
 
     def failure(self, level: Level, run: Run, error: RunError | None, message: str, *, stack: bool = True) -> None:
@@ -159,8 +169,14 @@ class RunLog:
         self._write("error", message, fields)
 
     def _write(self, level: Level, message: str, fields: Mapping[str, Any]) -> None:
-        if self._log.is_enabled(level):
-            text = self._run.type.redactor.text(clean(str(message)))
+        is_enabled = self._log.is_enabled(level)
+        is_kept = self._run.type.keep_logs != "off" and (is_enabled or level != "debug")
+        if not (is_enabled or is_kept):
+            return
+        text = self._run.type.redactor.text(clean(str(message)))
+        if is_kept:
+            self._log.keep(level, self._run, fields, text)
+        if is_enabled:
             self._log.job(level, self._run, fields or None, text)
 
 

@@ -11,6 +11,7 @@ from ...jsontext import dumps, storable, to_storable_json
 from ...schema import AnySchema
 from ...words import MAX_PAYLOAD_BYTES
 from ..errors import describe_error
+from ..reporting.kept_log import is_sent
 
 if TYPE_CHECKING:
     from ..claiming.protocol import Verdict
@@ -53,7 +54,7 @@ def end_run(run: Run, verdict: Verdict) -> None:
     is_plain = run.cost_cents is None and run.next_run_at is None
     if is_plain and verdict["status"] == "succeeded" and len(verdict) == 1:
         run.end = verdict
-        run.end_json = f'{{"id":"{run.id}","attempt":{run.attempt},"status":"succeeded"}}'
+        run.end_json = _with_log(run, verdict, f'{{"id":"{run.id}","attempt":{run.attempt},"status":"succeeded"}}')
         return
     end: Verdict = {"id": run.id, "attempt": run.attempt, **verdict}
     if run.cost_cents is not None:
@@ -70,7 +71,14 @@ def end_run(run: Run, verdict: Verdict) -> None:
         end_run(run, _OVERSIZED)
         return
     run.end = end
-    run.end_json = text
+    run.end_json = _with_log(run, verdict, text)
+
+
+def _with_log(run: Run, verdict: Verdict, text: str) -> str:
+    """Adds what the handler has logged to the end, unless the policy of the type does not want it."""
+    if run.kept_log is None or not is_sent(run.type.keep_logs, verdict["status"]):
+        return text
+    return f'{text[:-1]},"logs":{run.kept_log.json()}}}'
 
 
 def _end_json(end: Verdict) -> str:
@@ -94,6 +102,7 @@ def end_unreadable(run: Run, error: BaseException) -> None:
     """Replaces an end that the database cannot read by one that it can."""
     run.cost_cents = None
     run.next_run_at = None
+    run.kept_log = None
     message = f"The end of the run was refused: {describe_error(error)['message']}"
     end_run(run, {"status": "failed", "retry": False, "error": {"name": "InvalidResult", "message": message}})
 

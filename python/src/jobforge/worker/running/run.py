@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...errors import JobAborted
     from ..claiming.protocol import ClaimedJob, RunError, Verdict
     from ..handled_type import HandledType
+    from ..reporting.kept_log import KeptLog
     from ..reporting.trace import RunTrace
 
 RunState = Literal["waiting", "running", "ending", "ended"]
@@ -38,6 +39,7 @@ class Run:
         "end_json",
         "id",
         "job",
+        "kept_log",
         "next_run_at",
         "refused",
         "result",
@@ -63,6 +65,8 @@ class Run:
         # What `defer()`, `fail()` or `retry_after()` asked for.
         self.verdict: Verdict | None = None
         self.cost_cents: int | None = None
+        # What the handler has logged, if it may be kept with the attempt.
+        self.kept_log: KeptLog | None = None
         # The next time of the schedule, as the handler set it.
         self.next_run_at: str | None = None
         # Children to enqueue on success, as JSON.
