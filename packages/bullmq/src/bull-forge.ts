@@ -8,7 +8,6 @@ import {
   type JobOutput,
   type NewJob,
   NotCancelableError,
-  NotSupportedError,
   type PreparedJob,
   prepareJob,
   prepareJobs,
@@ -25,6 +24,7 @@ import { type NewBullJob, newBullJob } from "./document.ts";
 import { requireLayout } from "./layout.ts";
 import { type BullForgeOptions, forgeSettings } from "./options.ts";
 import { Queues } from "./queues.ts";
+import { requireSupported } from "./support.ts";
 
 /** Names a job: Redis finds it by its type and its tenant's group. */
 export interface BullReference<D extends JobDefinition = JobDefinition> {
@@ -45,12 +45,14 @@ export class BullForge implements AsyncDisposable {
   /** How long a worker that falls silent keeps its jobs. */
   readonly leaseMs: number;
   readonly #ready: () => Promise<void>;
+  readonly #byLease = new Map<number, Queues>();
 
   constructor(options: BullForgeOptions) {
     const { redis, layout, leaseMs } = forgeSettings(options);
     this.leaseMs = leaseMs;
     this.connection = openConnection(redis);
     this.queues = new Queues(this.connection, layout, { leaseMs });
+    this.#byLease.set(leaseMs, this.queues);
     let checked: Promise<void> | undefined;
     this.#ready = () => {
       checked ??= requireLayout(this.connection.client, layout);
@@ -60,6 +62,15 @@ export class BullForge implements AsyncDisposable {
       });
       return checked;
     };
+  }
+
+  /** The same queues for workers and adapters whose claims last longer or shorter. */
+  queuesWithLease(leaseMs: number = this.leaseMs): Queues {
+    const known = this.#byLease.get(leaseMs);
+    if (known !== undefined) return known;
+    const made = new Queues(this.connection, this.queues.layout, { leaseMs });
+    this.#byLease.set(leaseMs, made);
+    return made;
   }
 
   /** Resolves when Redis has responded and its number of groups is that of this client. */
@@ -165,13 +176,4 @@ function requireReference<D extends JobDefinition>(reference: BullReference<D>):
       hint: "Redis finds a job by its type and its tenant.",
     });
   return reference;
-}
-
-/** What a definition asks for and Redis would leave out without a word. */
-export function requireSupported({ type, auditAction }: JobDefinition): void {
-  if (auditAction !== undefined)
-    throw new NotSupportedError(`${type} has an auditAction, and Redis keeps no audit log`, {
-      field: "auditAction",
-      hint: "Leave it out and write the entry in the handler, or keep this type on Postgres.",
-    });
 }

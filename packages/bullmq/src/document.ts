@@ -1,14 +1,9 @@
 /** A job as it is stored: what BullMQ keeps in its own options, and the document with the rest. */
 import { randomUUID } from "node:crypto";
-import {
-  bounds,
-  InvalidArgumentError,
-  NotSupportedError,
-  type PreparedJob,
-  retryPresets,
-} from "@jobforge/sdk-ts";
+import { bounds, InvalidArgumentError, type PreparedJob, retryPresets } from "@jobforge/sdk-ts";
 import { idOfKey } from "./layout.ts";
 import type { StoredJob } from "./queues.ts";
+import { refuseConcurrencyKey } from "./support.ts";
 
 /** The data of a BullMQ job. */
 export interface JobDocument {
@@ -83,14 +78,7 @@ export function newBullJob(
 ): NewBullJob {
   const { tenantId, type } = prepared;
   const keys = prepared.keys as Keys;
-  if (keys.concurrency_key !== undefined)
-    throw new NotSupportedError(
-      "concurrencyKey is not supported on Redis: jobs with one key would run at once",
-      {
-        field: "concurrencyKey",
-        hint: "Leave it out and limit the worker with maxPerType, or keep this type on Postgres.",
-      },
-    );
+  refuseConcurrencyKey(keys.concurrency_key);
   const delayMs = delayOf(keys);
   requireUnexpired(keys, delayMs);
   const priority = Math.min(keys.priority ?? 0, maxPriority ?? bounds.priority.max);

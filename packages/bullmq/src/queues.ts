@@ -8,6 +8,8 @@ export interface BullQueue {
   readonly type: string;
   readonly group: number;
   readonly store: IQueueBackend;
+  /** How long a worker that falls silent keeps a job of this queue. */
+  readonly leaseMs: number;
   /** The hash of a job. */
   jobKey(id: string): string;
   /** The key whose value is the token of the worker that runs the job. */
@@ -28,12 +30,14 @@ const neverByBullMq = 2_147_483_647;
 export class Queues {
   readonly layout: Layout;
   readonly #connection: Connection;
+  readonly #leaseMs: number;
   readonly #root: IQueueBackend;
   readonly #queues = new Map<string, BullQueue>();
 
   constructor(connection: Connection, layout: Layout, { leaseMs }: LockOptions) {
     this.layout = layout;
     this.#connection = connection;
+    this.#leaseMs = leaseMs;
     const options = {
       connection: connection.client,
       prefix: groupPrefix(layout, 0),
@@ -60,7 +64,8 @@ export class Queues {
     if (queue === undefined) {
       const store = this.#root.forQueue(queueName(type), groupPrefix(this.layout, group));
       const jobKey = (id: string): string => store.toKey(id);
-      queue = { type, group, store, jobKey, lockKey: (id) => `${jobKey(id)}:lock` };
+      const lockKey = (id: string): string => `${jobKey(id)}:lock`;
+      queue = { type, group, store, leaseMs: this.#leaseMs, jobKey, lockKey };
       this.#queues.set(name, queue);
     }
     return queue;

@@ -315,4 +315,30 @@ describe.each(stores)("on %s", (_, open, needsRedis) => {
     expect(await ticking.tick({ limit: 5 })).toMatchObject({ claimed: 5, succeeded: 5 });
     expect(await ticking.tick({ limit: 5 })).toMatchObject({ claimed: 2, succeeded: 2 });
   });
+
+  test("a tick runs all that is due, whatever becomes of the runs and however small its calls are", async ({
+    db,
+  }) => {
+    const { client, worker } = await open(db);
+    const mixed = defineJob({
+      type: "mixed",
+      input: z.object({ n: z.number() }),
+      retry: { baseMs: 3_600_000 },
+    });
+    await client.enqueueMany(
+      Array.from({ length: 40 }, (_each, n) => ({ job: mixed, input: { n } })),
+      { tenantId: T },
+    );
+    const ticking = worker({
+      concurrency: 4,
+      batchSize: 3,
+      handlers: [
+        mixed.handle(async ({ n }, { defer }) => {
+          if (n % 4 === 1) throw new Error("later");
+          if (n % 4 === 2) defer({ inMs: 3_600_000 });
+        }),
+      ],
+    });
+    expect(await ticking.tick()).toMatchObject({ claimed: 40, succeeded: 20, retried: 10, deferred: 10 });
+  });
 });

@@ -3,7 +3,7 @@
  * down in the same way on every store. `Kernel` implements this interface on Postgres; `@jobforge/bullmq` implements
  * it on Redis.
  */
-import type { JobDefinition, Listener, Transport } from "@jobforge/sdk-ts";
+import type { EnqueueOptions, JobDefinition, Listener, Transport } from "@jobforge/sdk-ts";
 import type { ClaimRequest, HeartbeatResponse, RunEnd, RunKey, SettleResponse } from "./claiming/protocol.ts";
 import type { TypePolicy } from "./handled-type.ts";
 import type { DatabaseClock } from "./presence/clock.ts";
@@ -37,6 +37,9 @@ export interface Backend {
 
   /** Notifies the worker until the listener is closed. Absent if the worker must poll. */
   readonly listen?: ((events: WakeEvents) => Promise<Listener>) | undefined;
+
+  /** Refuses a child that the store cannot keep as its definition and options ask. Absent if it can keep all. */
+  checkChild?(job: JobDefinition, options: Partial<EnqueueOptions>): void;
 
   /** What only a database has. */
   readonly database?: DatabaseParts | undefined;

@@ -18,7 +18,7 @@ import {
 import type { RunEnd } from "@jobforge/worker-ts/runtime";
 import type { BullForge } from "../bull-forge.ts";
 import { newBullJob } from "../document.ts";
-import { Queues } from "../queues.ts";
+import type { Queues } from "../queues.ts";
 import { Claims } from "../worker/claims.ts";
 import { endRun } from "../worker/endings.ts";
 import type { BullRun } from "../worker/held.ts";
@@ -45,7 +45,7 @@ export class BullJobQueue implements StageQueue {
   constructor(forge: BullForge, { leaseMs = 300_000 }: BullJobQueueOptions = {}) {
     this.#forge = forge;
     this.#leaseMs = leaseMs;
-    this.#queues = new Queues(forge.connection, forge.queues.layout, { leaseMs });
+    this.#queues = forge.queuesWithLease(leaseMs);
   }
 
   async enqueue(job: NewQueueJob, { parent, delaySeconds = 0 }: StageOptions = {}): Promise<void> {

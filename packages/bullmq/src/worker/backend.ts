@@ -1,5 +1,11 @@
 /** A worker's jobs in Redis: claims, ends, heartbeats and progress, on BullMQ's queues. */
-import { checkResult, type JobDefinition, JobNotHeldError, toStorableJson } from "@jobforge/sdk-ts";
+import {
+  checkResult,
+  type EnqueueOptions,
+  type JobDefinition,
+  JobNotHeldError,
+  toStorableJson,
+} from "@jobforge/sdk-ts";
 import {
   type Backend,
   type BackendWorker,
@@ -14,6 +20,7 @@ import {
 import type { BullForge } from "../bull-forge.ts";
 import type { BullQueue } from "../queues.ts";
 import { cancelField, writeField } from "../scripts.ts";
+import { refuseConcurrencyKey, requireSupported } from "../support.ts";
 import { childrenOf } from "./children.ts";
 import { type Claimed, Claims, toClaimed } from "./claims.ts";
 import { endRun } from "./endings.ts";
@@ -25,35 +32,51 @@ import { Markers } from "./wake.ts";
 const settleTimeoutMs = 30_000;
 const callTimeoutMs = 10_000;
 
+/** A call of the worker, and what it has claimed so far. */
+interface Call {
+  readonly request: ClaimRequest | undefined;
+  claimed: Claimed[];
+}
+
 export class BullBackend implements Backend {
   readonly workerId: string;
   readonly types: readonly string[];
   readonly clock: DatabaseClock = new DatabaseClock();
   readonly #forge: BullForge;
-  readonly #leaseMs: number;
   readonly #queues: readonly BullQueue[];
   readonly #definitions: ReadonlyMap<string, JobDefinition>;
   readonly #claims: Claims;
   readonly #runs = new BullRuns();
   /** What became of ends whose call has failed otherwise. The worker sends them again. */
   readonly #replies = new WeakMap<EndedRun, SettledRun>();
-  /** Claims that no response has returned, because their call has failed or was late. */
-  readonly #claimed: Claimed[] = [];
+  /** Claims of calls that have failed or were late. The next response to a claim returns them. */
+  readonly #unreturned: Claimed[] = [];
   #markers: Markers | undefined;
 
-  constructor(forge: BullForge, leaseMs: number, { id, definitions }: BackendWorker) {
+  constructor(forge: BullForge, { id, definitions }: BackendWorker) {
     this.workerId = id;
     this.types = definitions.map(({ type }) => type);
     this.#forge = forge;
-    this.#leaseMs = leaseMs;
-    this.#queues = forge.queues.all(this.types);
+    this.#queues = definitions.flatMap(({ type, leaseMs }) => forge.queuesWithLease(leaseMs).all([type]));
     this.#definitions = new Map(definitions.map((definition) => [definition.type, definition]));
     this.#claims = new Claims(forge.connection.client, id, this.#queues, this.#definitions);
   }
 
   async settle(ends: readonly EndedRun[], request?: ClaimRequest): Promise<SettleResponse> {
-    const settled = await withinTime(settleTimeoutMs, this.#settle(ends, request));
-    return this.#respond(settled);
+    // Calls overlap. Each returns its own claims, because the worker takes one that returns less for the last one.
+    const call: Call = { request, claimed: [] };
+    try {
+      const settled = await withinTime(settleTimeoutMs, this.#settle(ends, call));
+      return respond(settled, [
+        ...(request === undefined ? [] : this.#unreturned.splice(0)),
+        ...call.claimed,
+      ]);
+    } catch (error) {
+      this.#unreturned.push(...call.claimed);
+      // A call that is late may still claim something.
+      call.claimed = this.#unreturned;
+      throw error;
+    }
   }
 
   async heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatResponse> {
@@ -77,6 +100,11 @@ export class BullBackend implements Backend {
     return { cancel_requested: written === "canceled" };
   }
 
+  checkChild(job: JobDefinition, { concurrencyKey }: Partial<EnqueueOptions>): void {
+    requireSupported(job);
+    refuseConcurrencyKey(concurrencyKey);
+  }
+
   readonly listen: NonNullable<Backend["listen"]> = async (events) => {
     this.#markers = new Markers({
       queues: this.#queues,
@@ -87,17 +115,21 @@ export class BullBackend implements Backend {
     return this.#markers;
   };
 
-  async #settle(ends: readonly EndedRun[], request: ClaimRequest | undefined): Promise<SettledRun[]> {
+  async #settle(ends: readonly EndedRun[], call: Call): Promise<SettledRun[]> {
     await this.#forge.ready();
+    const { request } = call;
     let left = request?.limit ?? 0;
     const replies = ends.map((end) => {
       const run = end.end && this.#runs.find(end.end);
       const fetchNext = run !== undefined && left > 0 && this.#mayFetch(run.queue, request);
       if (fetchNext) left -= 1;
-      return this.#end(end, run, fetchNext);
+      return this.#end(end, run, fetchNext ? call : undefined);
     });
     const settled = await Promise.all(replies);
-    if (left > 0 && request !== undefined) this.#keepClaim(await this.#claims.claim(left, request.types));
+    // The end of a run that is retried takes no job along, so the room for it is still there.
+    left = (request?.limit ?? 0) - call.claimed.reduce((sum, { runs }) => sum + runs.length, 0);
+    if (left > 0 && request !== undefined)
+      this.#keepClaim(call, await this.#claims.claim(left, request.types));
     return settled;
   }
 
@@ -112,7 +144,8 @@ export class BullBackend implements Backend {
     return (request?.types.includes(queue.type) ?? false) && this.#claims.isOnlySource(queue);
   }
 
-  async #end(ended: EndedRun, run: BullRun | undefined, fetchNext: boolean): Promise<SettledRun> {
+  /** Ends a run. The next job of its queue is claimed for the call, if there is one. */
+  async #end(ended: EndedRun, run: BullRun | undefined, next: Call | undefined): Promise<SettledRun> {
     const known = this.#replies.get(ended);
     if (known !== undefined) return known;
     const { end } = ended;
@@ -122,30 +155,17 @@ export class BullBackend implements Backend {
       await this.#forge.add(childrenOf(run, end.children, this.#definitions));
     const definition = this.#definitions.get(run.queue.type);
     const { client } = this.#forge.connection;
-    const { reply, next } = await endRun(client, run, end, { definition, fetchNext });
-    this.#replies.set(ended, reply);
+    const ending = await endRun(client, run, end, { definition, fetchNext: next !== undefined });
+    this.#replies.set(ended, ending.reply);
     this.#runs.delete(run);
-    if (fetchNext && next !== undefined)
-      this.#keepClaim(await this.#claims.accept(run.queue, run.token, next));
-    return reply;
+    if (next !== undefined && ending.next !== undefined)
+      this.#keepClaim(next, await this.#claims.accept(run.queue, run.token, ending.next));
+    return ending.reply;
   }
 
-  #keepClaim(claim: Claimed): void {
-    this.#claimed.push(claim);
+  #keepClaim({ claimed }: Call, claim: Claimed): void {
+    claimed.push(claim);
     for (const run of claim.runs) this.#runs.add(run);
-  }
-
-  #respond(settled: readonly SettledRun[]): SettleResponse {
-    const claims = this.#claimed.splice(0);
-    const due = claims.map(({ nextDueAt }) => nextDueAt).filter((time) => time !== undefined);
-    return {
-      settled,
-      jobs: claims.flatMap(({ runs }) => runs.map(toClaimed)),
-      hint: undefined,
-      next_due_at: due.length === 0 ? null : new Date(Math.min(...due)).toISOString(),
-      now: new Date().toISOString(),
-      ...(claims.some(({ more }) => more) ? { more: true } : {}),
-    };
   }
 
   /** Extends the locks of the runs. Returns those that are lost, and those that were canceled. */
@@ -159,7 +179,7 @@ export class BullBackend implements Backend {
       [...byQueue].map(async ([queue, some]) => {
         const ids = some.map(({ id }) => id);
         const tokens = some.map(({ token }) => token);
-        const failed = await queue.store.extendLocks(ids, tokens, this.#leaseMs);
+        const failed = await queue.store.extendLocks(ids, tokens, queue.leaseMs);
         const flags = await Promise.all(ids.map((id) => client.hexists(queue.jobKey(id), cancelField)));
         for (const [place, run] of some.entries()) {
           if (failed.includes(run.id)) lost.push(run);
@@ -172,4 +192,16 @@ export class BullBackend implements Backend {
     );
     return [lost, canceled];
   }
+}
+
+function respond(settled: readonly SettledRun[], claims: readonly Claimed[]): SettleResponse {
+  const due = claims.map(({ nextDueAt }) => nextDueAt).filter((time) => time !== undefined);
+  return {
+    settled,
+    jobs: claims.flatMap(({ runs }) => runs.map(toClaimed)),
+    hint: undefined,
+    next_due_at: due.length === 0 ? null : new Date(Math.min(...due)).toISOString(),
+    now: new Date().toISOString(),
+    ...(claims.some(({ more }) => more) ? { more: true } : {}),
+  };
 }

@@ -1,8 +1,9 @@
 /** Workers on Redis. They take the handlers of `createWorker` and run them with the same runtime. */
-import { NotSupportedError } from "@jobforge/sdk-ts";
+import { InvalidArgumentError, type JobHandler, NotSupportedError } from "@jobforge/sdk-ts";
 import type { Worker, WorkerOptions } from "@jobforge/worker-ts";
 import { createWorkerOn } from "@jobforge/worker-ts/runtime";
-import { type BullForge, requireSupported } from "../bull-forge.ts";
+import type { BullForge } from "../bull-forge.ts";
+import { requireSupported } from "../support.ts";
 import { BullBackend } from "./backend.ts";
 
 /** The options of `createWorker`, without those that only Postgres has. */
@@ -19,12 +20,22 @@ export function createBullWorker(forge: BullForge, options: BullWorkerOptions): 
   for (const [name, reason] of Object.entries(unsupported))
     if ((options as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined)
       throw new NotSupportedError(`${name} is not supported on Redis: ${reason}`, { field: name });
-  const { leaseMs } = forge;
-  const { heartbeatMs = Math.min(10_000, Math.max(100, Math.floor(leaseMs / 3))), ...others } = options;
-  const worker = createWorkerOn((about) => new BullBackend(forge, leaseMs, about), {
-    ...others,
-    heartbeatMs,
-  });
+  const leaseMs = shortestLease(forge, options);
+  const { heartbeatMs = Math.min(10_000, Math.max(100, Math.floor(leaseMs / 3))) } = options ?? {};
+  const worker = createWorkerOn((about) => new BullBackend(forge, about), { ...options, heartbeatMs });
+  // The runtime has checked the other options by now.
+  if (heartbeatMs > leaseMs / 2)
+    throw new InvalidArgumentError(
+      `Invalid argument: heartbeatMs is ${heartbeatMs}, but a claim lasts only ${leaseMs} ms without one`,
+      { field: "heartbeatMs", hint: `Pass at most ${Math.floor(leaseMs / 2)}, or a longer leaseMs.` },
+    );
   for (const { definition } of options.handlers) requireSupported(definition);
   return worker;
+}
+
+/** The shortest lease of the handled types. Heartbeats must come more often. */
+function shortestLease({ leaseMs }: BullForge, options: BullWorkerOptions): number {
+  const handlers: unknown = options?.handlers;
+  if (!Array.isArray(handlers)) return leaseMs;
+  return Math.min(...handlers.map((handler: Partial<JobHandler>) => handler?.definition?.leaseMs ?? leaseMs));
 }

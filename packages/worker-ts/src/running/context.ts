@@ -148,6 +148,10 @@ export class RunContext implements JobContext {
   get nextRun(): JobContext["nextRun"] {
     return (when) => {
       const run = this.#running("nextRun()");
+      if (this.#services.backend.database === undefined)
+        throw new NotSupportedError("nextRun() is not supported: schedules are only in Postgres", {
+          hint: "Enqueue the next job with runAt, or keep this type on Postgres.",
+        });
       run.nextRunAt = this.#timeOf(when);
     };
   }
@@ -163,6 +167,7 @@ export class RunContext implements JobContext {
   get enqueue(): JobContext["enqueue"] {
     return (job, input, options = {}) => {
       const run = this.#running("enqueue()");
+      this.#services.backend.checkChild?.(job, options);
       const child = childJson(job, input, {
         traceparent: this.traceparent,
         ...options,
