@@ -1,4 +1,4 @@
-"""Puts the SQL of the kernel into the package, so that Python users can migrate without Node."""
+"""Puts files that all languages share into the package: the SQL of the kernel, and what connectors refuse."""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,11 @@ FOLDERS = ("functions", "migrations", "security", "setup", "views")
 FILES = ("api.json", "apply-order.txt")
 
 
-class SqlHook(BuildHookInterface):  # type: ignore[misc, type-arg]
-    """Adds `jobforge/sql/` to the wheel, and `sql/` to the source distribution from which a wheel can be built."""
+class SharedFiles(BuildHookInterface):  # type: ignore[misc, type-arg]
+    """Adds `jobforge/sql/` and `jobforge/data/` to the wheel.
+
+    They are `sql/` and `data/` in the source distribution, from which a wheel can be built.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         del version
@@ -19,3 +22,7 @@ class SqlHook(BuildHookInterface):  # type: ignore[misc, type-arg]
         target = "jobforge/sql" if self.target_name == "wheel" else "sql"
         for name in (*FOLDERS, *FILES):
             build_data["force_include"][str(source / name)] = f"{target}/{name}"
+        is_checkout = source != root / "sql"
+        data = root.parent / "conformance" if is_checkout else root / "data"
+        folder = "jobforge/data" if self.target_name == "wheel" else "data"
+        build_data["force_include"][str(data / "egress.json")] = f"{folder}/egress.json"

@@ -54,10 +54,16 @@ def test_the_wheel_has_types_and_the_sql_of_the_kernel(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert wheel.name.endswith("-py3-none-any.whl")
     assert {"jobforge/py.typed", "jobforge/sql/api.json", "jobforge/sql/apply-order.txt"} <= names
+    assert "jobforge/data/egress.json" in names
     sql = {path.relative_to(ROOT.parent).as_posix() for path in (ROOT.parent / "sql").rglob("*.sql")}
     shipped = {name.removeprefix("jobforge/") for name in names if name.endswith(".sql")}
     assert shipped == {name for name in sql if "/test/" not in name and "/node_modules/" not in name}
     assert not any("test" in name.split("/")[1:2] for name in names)
+
+
+def test_the_connectors_find_their_table_of_addresses(python: Path) -> None:
+    code = "from jobforge.connectors.egress.policy import egress_policy as p; print(p().addresses.allow('10.0.0.1'))"
+    assert run(python, "-c", code).strip() == "False"
 
 
 def test_nothing_native_comes_along(python: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, Required, TypedDict
 from uuid import UUID
 
 import pytest
@@ -143,3 +143,21 @@ def test_a_function_must_take_the_context_and_named_arguments() -> None:
 
         @job("a")
         def many(context: JobContext, *args: int) -> None: ...
+
+
+class Marked(TypedDict):
+    name: str
+    note: NotRequired[str]
+
+
+class MarkedOptions(TypedDict, total=False):
+    name: Required[str]
+    note: str
+
+
+@pytest.mark.parametrize("kind", [Marked, MarkedOptions])
+def test_marks_of_a_typed_dict_hold_in_a_module_whose_annotations_are_texts(kind: type) -> None:
+    schema = schema_of(kind, "input")
+    assert schema.load({"name": "x"}, "payload") == {"name": "x"}
+    with pytest.raises(InvalidValueError, match=r"payload\.name: is required"):
+        schema.load({"note": "x"}, "payload")

@@ -128,8 +128,10 @@ class JobContext(Protocol[Resources]):
         """Ends the job as failed, without retries. Never returns."""
         ...
 
-    def retry_after(self, when: Duration | datetime, message: str | None = None) -> NoReturn:
+    def retry_after(self, when: Duration | datetime, reason: str | BaseException | None = None) -> NoReturn:
         """Fails this run and retries the job at the given time instead of the time that the policy says.
+
+        `reason` is the error of the run, or its message.
 
         If the job is a run of a schedule that does not retry its runs, it fails, and the next run is due at that time.
         Never returns.

@@ -220,8 +220,12 @@ class _Fields:
 
     @classmethod
     def of_typed_dict(cls, kind: Any, field: str) -> _Fields:
-        made = cls(dict, kind.__required_keys__)
         hints = get_type_hints(kind, include_extras=True)
+        # Python does not see these marks in a module with `from __future__ import annotations`.
+        origins = {name: get_origin(hint) for name, hint in hints.items()}
+        optional = {name for name, origin in origins.items() if origin is typing.NotRequired}
+        marked = {name for name, origin in origins.items() if origin is typing.Required}
+        made = cls(dict, frozenset(kind.__required_keys__ - optional | marked))
         made._readers = {name: reader_of(hint, f"{field}.{name}") for name, hint in hints.items()}
         return made
 

@@ -178,7 +178,8 @@ class RecordingContext:
         self._call.how, self._call.message, self._call.details = "failed", message, details
         raise _Over
 
-    def retry_after(self, when: Duration | datetime, message: str | None = None) -> NoReturn:
+    def retry_after(self, when: Duration | datetime, reason: str | BaseException | None = None) -> NoReturn:
+        message = None if reason is None else str(reason)
         self._call.how, self._call.when, self._call.message = "retried", when, message
         raise _Over
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import JobAborted, JobForgeError
 from ..failure import cut_text
+from ..jsontext import to_storable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_NAME: Final = 200
 MAX_STACK: Final = 4000
+# The most that `details` of an error may take as JSON.
+MAX_DETAILS: Final = 4000
 MAX_MESSAGE: Final = 4000
 MAX_MEMBERS: Final = 5
 MAX_DEPTH: Final = 6
@@ -57,7 +61,7 @@ class RemoteError(Exception):
 
 
 def describe_error(thrown: BaseException) -> RunError:
-    """An error as JSON: name, message, stack, and code, cause and members if there are any.
+    """An error as JSON: name, message, stack, and code, details, cause and members if there are any.
 
     Handles whatever was raised: an error that cannot be described must not keep its run from ending.
     """
@@ -85,6 +89,8 @@ class _Description:
         code = _code(error)
         if code is not None:
             described["code"] = code
+        if is_outer:
+            described.update(_details(error))
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if cause is not None and self._may_describe(cause, depth + 1):
             described["cause"] = self.of(cause, depth + 1)
@@ -159,6 +165,18 @@ def _code(error: BaseException) -> str | int | None:
     except Exception:  # noqa: BLE001 - a property of the error may raise anything
         return None
     return code if isinstance(code, str | int) and not isinstance(code, bool) else None
+
+
+def _details(error: BaseException) -> dict[str, Any]:
+    """The `details` of an error, if they are a dict as `job.fail()` takes it, and if they can be stored."""
+    try:
+        details = getattr(error, "details", None)
+        if not isinstance(details, dict):
+            return {}
+        text = to_storable_json(details, "details").text
+        return {} if len(text) > MAX_DETAILS else {"details": json.loads(text)}
+    except Exception:  # noqa: BLE001 - a property of the error may raise anything
+        return {}
 
 
 def clean(text: str) -> str:

@@ -11,7 +11,7 @@ from ...errors import JobForgeError
 from ...operations.prepare import new_job, prepare_job
 from ...records import RunSchedule
 from ...words import UNSET
-from ..errors import RunOver, clean
+from ..errors import RunOver, clean, describe_error
 from ..reporting.log import RunLog, WorkerLog
 from ..reporting.trace import plain_traceparent
 
@@ -173,12 +173,15 @@ class RunContext:
             error["details"] = details
         self.leave({"status": "failed", "retry": False, "error": error}, "fail()")
 
-    def retry_after(self, when: Duration | datetime, message: str | None = None) -> NoReturn:
+    def retry_after(self, when: Duration | datetime, reason: str | BaseException | None = None) -> NoReturn:
         retry_at = self._time_of(when)
         # This time replaces one that next_run() has set before.
         self.run.next_run_at = None
-        text = "The handler asked for a retry" if message is None else clean(str(message))
-        error = {"name": "RetryAfter", "message": text}
+        if isinstance(reason, BaseException):
+            error = describe_error(reason)
+        else:
+            text = "The handler asked for a retry" if reason is None else clean(str(reason))
+            error = {"name": "RetryAfter", "message": text}
         self.leave({"status": "failed", "retry_at": retry_at, "error": error}, "retry_after()")
 
     def next_run(self, when: Duration | datetime) -> None:

@@ -1,0 +1,1 @@
+"""Large contents outside of the database."""

@@ -1,0 +1,1 @@
+"""What connectors may reach, and requests that are checked on the way."""

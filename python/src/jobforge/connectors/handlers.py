@@ -1,0 +1,56 @@
+"""Creates the handlers of the connectors for a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .artifacts.file_store import FileStore
+from .artifacts.store import ArtifactStore
+from .configuration import Configurations
+from .http.handler import http_handler
+from .reports.built_in import built_in_reports
+from .reports.define_report import ReportDefinition
+from .reports.handler import report_handler
+from .secrets.provider import EnvironmentSecrets, SecretProvider
+from .secrets.secrets import Secrets
+from .surroundings import EgressSource, Policies, Surroundings
+from .webhooks.handler import webhook_handler
+from .webhooks.keys import WebhookOptions
+
+if TYPE_CHECKING:
+    from ..aio.forge import AsyncJobForge
+    from ..definition import JobHandler
+
+
+def connectors(
+    forge: AsyncJobForge,
+    *,
+    egress: EgressSource | None = None,
+    secrets: SecretProvider | None = None,
+    artifacts: ArtifactStore | None = None,
+    webhooks: WebhookOptions | None = None,
+    reports: Sequence[ReportDefinition] = (),
+    reader: AsyncJobForge | None = None,
+) -> list[JobHandler[Any, Any]]:
+    """The handlers of all connectors: `Worker(forge, handlers=connectors(forge))`.
+
+    - `forge`: the client of the worker. It reads the configurations of tenants.
+    - `egress`: what may be reached in addition to public addresses. Default: nothing.
+    - `secrets`: default: environment variables. See `EnvironmentSecrets`.
+    - `artifacts`: default: files in `.jobforge/artifacts`.
+    - `webhooks`: endpoints and keys of webhooks.
+    - `reports`: reports in addition to the built-in ones. See `define_report`.
+    - `reader`: reads usage and dead jobs for the built-in reports, which a worker's login may not. Default: `forge`.
+    """
+    around = Surroundings(
+        secrets=Secrets(secrets or EnvironmentSecrets()),
+        configurations=Configurations(forge),
+        artifacts=artifacts or FileStore(".jobforge/artifacts"),
+        policies=Policies({} if egress is None else egress),
+    )
+    return [
+        http_handler(around),
+        webhook_handler(around, webhooks or WebhookOptions()),
+        report_handler(around.artifacts, [*built_in_reports(reader or forge), *reports]),
+    ]

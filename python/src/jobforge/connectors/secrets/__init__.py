@@ -1,0 +1,1 @@
+"""References to secrets, and what removes their values from results."""

@@ -1,0 +1,1 @@
+"""The connector `connector.webhook.deliver`."""
