@@ -1,4 +1,4 @@
-"""Checks documents that people write: payloads, configurations and policies. Keys that no client knows are errors."""
+"""Checks documents that people write: payloads, configurations and policies. Unknown keys are errors."""
 
 from __future__ import annotations
 
