@@ -1,7 +1,4 @@
-"""Connector jobs in a worker: secrets, authorization, configurations, artifacts and reports.
-
-What both languages share, such as the table of retries, is in `conformance/scenarios/connectors`.
-"""
+"""Connector jobs in a worker: secrets, authorization, configurations, artifacts and reports."""
 
 from __future__ import annotations
 
