@@ -16,6 +16,8 @@ declare
   v_wanted jobforge.candidate[] := v_asked;
   v_scope text;
   v_step record;
+  -- The buckets whose locks this transaction holds.
+  v_mine bigint[] := '{}';
 begin
   full_types := '{}';
   foreach v_scope in array array['key', 'type_tenant', 'type', 'tenant'] loop
@@ -28,10 +30,11 @@ begin
     v_wanted := v_step.admitted;
     again_at := least(again_at, v_step.again_at);
     full_types := full_types || v_step.full_types;
+    v_mine := v_mine || v_step.mine;
   end loop;
   v_wanted := v_wanted[:p_most];
   if p_rules.rated and cardinality(v_wanted) > 0 then
-    perform jobforge.spend_tokens(v_wanted, p_now);
+    perform jobforge.spend_tokens(v_wanted, v_mine, p_now);
   end if;
   places := array(select c.place from unnest(v_wanted) c);
   passed_over := cardinality(p_places) - cardinality(places);
@@ -66,10 +69,11 @@ begin
       j.tenant_id, j.nth);
 end $$;
 
--- Does the same for the buckets of one scope: keys, types of tenants, or types.
+-- Does the same for the buckets of one scope: keys, types of tenants, or types. Returns in mine the buckets that it has
+-- decided about.
 create or replace function jobforge.admit_to(
   p_scope text, p_wanted jobforge.candidate[], p_now timestamptz,
-  out admitted jobforge.candidate[], out full_types text[], out again_at timestamptz
+  out admitted jobforge.candidate[], out full_types text[], out mine bigint[], out again_at timestamptz
 )
 language plpgsql
 set enable_hashjoin = on as $$
@@ -83,10 +87,12 @@ declare
 begin
   admitted := p_wanted;
   full_types := '{}';
+  mine := '{}';
   if cardinality(v_buckets) = 0 then
     return;
   end if;
   v_rooms := jobforge.rooms_in(p_scope, v_buckets, p_wanted, p_now);
+  mine := jobforge.decided_by(v_buckets, v_rooms);
   with room as materialized (
     -- Parts that the scope does not have are empty, so that they are equal for every job.
     select b.no::integer, coalesce(b.type, '') as type, coalesce(b.tenant_id, jobforge.global_tenant()) as tenant_id,

@@ -2,10 +2,11 @@
 -- jobs of many types. One after the other, jobs that the second limit refuses would use up the room of the first: the
 -- jobs of a tenant at its limit would fill a type, and the jobs of a full type would fill a tenant. Goes through the
 -- jobs in their order and admits each that has room in both, up to p_most. Parks the jobs whose tenant has no room
--- left. So a job is parked in a tenant's bucket only if the bucket is full. Never waits.
+-- left. So a job is parked in a tenant's bucket only if the bucket is full. Returns in mine the buckets that it has
+-- decided about. Never waits.
 create or replace function jobforge.admit_to_types_and_tenants(
   p_wanted jobforge.candidate[], p_most integer, p_now timestamptz,
-  out admitted jobforge.candidate[], out full_types text[], out again_at timestamptz
+  out admitted jobforge.candidate[], out full_types text[], out mine bigint[], out again_at timestamptz
 )
 language plpgsql
 set enable_hashjoin = on as $$
@@ -43,6 +44,7 @@ begin
   v_verdict := jobforge.judge(v_type_of, v_tenant_of, v_type_rooms, v_tenant_rooms, p_most);
   admitted := jobforge.numbered(p_wanted, v_verdict.fitting);
   full_types := array(select (v_types[n]).type from unnest(v_verdict.full_types) n);
+  mine := jobforge.decided_by(v_types || v_tenants, v_type_rooms || v_tenant_rooms);
   again_at := jobforge.next_room_at(v_type_rooms || v_tenant_rooms);
   perform jobforge.park(
     array(select c.id from unnest(jobforge.numbered(p_wanted, v_verdict.parking)) c), v_verdict.parking_in, v_tenants,

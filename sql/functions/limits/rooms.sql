@@ -56,3 +56,11 @@ language plpgsql immutable as $$
 begin
   return (select min(r.next_at) from unnest(p_rooms) r);
 end $$;
+
+-- Returns the ids of the buckets that this transaction decides about. p_rooms are what rooms_in has returned for them.
+create or replace function jobforge.decided_by(p_buckets jobforge.bucket[], p_rooms jobforge.room[]) returns bigint[]
+language plpgsql immutable as $$
+begin
+  return array(
+    select (p_buckets[n]).id from generate_subscripts(p_buckets, 1) n where (p_rooms[n]).mine);
+end $$;

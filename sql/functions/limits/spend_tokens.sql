@@ -1,7 +1,11 @@
--- Takes a token for each job from every bucket with a rate that it belongs to. The caller holds the buckets' locks. Of
--- two buckets with the same id, the one that spends more counts. A role that is bound to a tenant appends what it takes
--- from the bucket of a type, because that row is shared by all tenants.
-create or replace function jobforge.spend_tokens(p_jobs jobforge.candidate[], p_now timestamptz) returns void
+-- Takes a token for each job from every bucket of p_mine with a rate that it belongs to. The caller holds the locks of
+-- these buckets. A limit that was set after the claim began is not among them: another transaction may hold its rows,
+-- and two claims that waited for each other would deadlock. The limit counts from the next claim on. Of two buckets
+-- with the same id, the one that spends more counts. A role that is bound to a tenant appends what it takes from the
+-- bucket of a type, because that row is shared by all tenants. Never waits.
+create or replace function jobforge.spend_tokens(
+  p_jobs jobforge.candidate[], p_mine bigint[], p_now timestamptz
+) returns void
 language plpgsql
 set enable_hashjoin = on as $$
 declare
@@ -15,10 +19,10 @@ begin
     select b.id, b.set_at, p_now, (select count(*) from unnest(p_jobs) c where c.type = b.type),
       jobforge.token_time(b.rate, b.per)
     from jobforge.buckets_of('type', v_slots) b
-    where b.rate is not null;
+    where b.rate is not null and b.id = any (p_mine);
   elsif exists (select from jobforge.type_starts) then
     perform jobforge.fold_starts(array(
-      select b.id from jobforge.buckets_of('type', v_slots) b where b.rate is not null));
+      select b.id from jobforge.buckets_of('type', v_slots) b where b.rate is not null and b.id = any (p_mine)));
   end if;
   with spent as materialized (
     select b.id, b.set_at, jobforge.token_time(b.rate, b.per) as each, count(*) as starts
@@ -36,7 +40,7 @@ begin
       on c.counts_by = b.scope and c.type = coalesce(b.type, '')
         and c.tenant_id = coalesce(b.tenant_id, jobforge.global_tenant())
         and c.concurrency_key = coalesce(b.concurrency_key, '')
-    where b.rate is not null
+    where b.rate is not null and b.id = any (p_mine)
     group by b.id, b.scope, b.type, b.tenant_id, b.concurrency_key, b.set_at, b.rate, b.per
   )
   insert into jobforge.limit_rates as r (bucket, empty_until, set_at)

@@ -15,6 +15,7 @@ import {
 } from "../support/kernel.ts";
 import { removeLimit, type Scope, setLimit, statesOf } from "../support/limits.ts";
 import { listen } from "../support/listen.ts";
+import { startCall } from "../support/pending-call.ts";
 import { idsOf, settle, success } from "../support/settle.ts";
 
 const k = (job: NewJob = {}): NewJob => ({ concurrency_key: "k", ...job });
@@ -142,4 +143,27 @@ test("thousands of jobs without room are parked in a few calls, each of which as
     expect(calls).toBeLessThan(10);
   }
   expect(await statesOf(db)).toEqual({ running: 1, parked: 5999 });
+});
+
+test("a rate that is set while a claim decides makes it wait for no other claim", async ({ db }) => {
+  await setLimit(db, "key", "k", { rate: 1, per: "1 minute" });
+  const [first] = await enqueueAll(db, [k(), k()]);
+  const other = await enqueue(db, { type: "b" });
+  // The claim parks the second job before it takes the token of the first. The trigger holds it there.
+  await db.query(`
+    create function public.hold() returns trigger language plpgsql as $$
+    begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
+    create trigger hold before update on jobforge.queue for each row execute function public.hold()`);
+  const holder = await db.connect();
+  await holder.query("select pg_advisory_lock(1)");
+  const deciding = await startCall(db, async (worker) => {
+    await worker.query("set lock_timeout = '10s'");
+    expect(await claimIds(worker, "w1", { types: ["a"] })).toEqual([first]);
+  });
+  await setLimit(db, "tenant", "*", { rate: 10, per: "1 minute" });
+  const open = await db.connect();
+  await open.query("begin");
+  expect(await claimIds(open, "w2", { types: ["b"] })).toEqual([other.id]);
+  await holder.query("select pg_advisory_unlock(1)");
+  expect(await deciding.code).toBe("ok");
 });
