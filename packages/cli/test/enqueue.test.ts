@@ -71,6 +71,12 @@ describe("jobforge enqueue", () => {
     expect(JSON.parse(stdout)).toEqual({ n: 1 });
   });
 
+  test("--timeout is refused with the option that does it", async ({ db }) => {
+    const result = await run(["enqueue", "a", "--wait", "--timeout", "2s"], { DATABASE_URL: db.url });
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--wait 2s") });
+    expect(await db.query("select id from jobforge_jobs")).toEqual([]);
+  });
+
   test("--wait ends with 1 if the job failed or did not finish in time", async ({ db }) => {
     const args = ["enqueue", "a", "--idempotency-key", "k"];
     await run(args, { DATABASE_URL: db.url });

@@ -15,6 +15,7 @@ describe("jobforge limits", () => {
     [["--key", "account-1"], "key account-1", "Concurrency key account-1"],
   ])("set, list and delete the limit of %j", async ([scope, stored, text], { db }) => {
     const env = { DATABASE_URL: db.url };
+    await run(["enqueue", "mail.send", "--tenant", T], env);
     expect(await run(["limits", "set", ...scope, "--max-running", "5"], env)).toEqual({
       exitCode: 0,
       stdout: `${text}: at most 5 running at once.\n`,
@@ -31,6 +32,18 @@ describe("jobforge limits", () => {
     });
     expect(await run(["limits", "delete", ...scope], env)).toMatchObject({ exitCode: 4, stdout: "" });
     expect(await run(["limits", "list"], env)).toMatchObject({ stdout: "No limits.\n" });
+  });
+
+  test.for<readonly [scope: string[], remark: string]>([
+    [["--type", "mail.sned"], "No job, schedule, policy or worker has the type mail.sned."],
+    [["--tenant", U], `The tenant ${U} has no jobs, schedules or settings.`],
+    [["--type", "mail.send", "--tenant", U], "Check both names."],
+  ])("a limit of %j, which nothing has, is set with a remark", async ([scope, remark], { db }) => {
+    const env = { DATABASE_URL: db.url };
+    await run(["enqueue", "mail.send", "--tenant", T], env);
+    const { exitCode, stderr } = await run(["limits", "set", ...scope, "--max-running", "5"], env);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining(remark) });
+    expect((await json(["limits", "list"], db.url))["items"]).toHaveLength(1);
   });
 
   test("a limit may be a rate, and is replaced as a whole", async ({ db }) => {

@@ -28,7 +28,7 @@ export type { ConnectorReference, Connectors } from "./groups/connectors.ts";
 export type { ChangedGate, Gate, GateScope, Gates, PauseOptions } from "./groups/gates.ts";
 export type { Health, Installation } from "./groups/installation.ts";
 export type { AllJobs, CountOptions, DeadGroup, DeadGroupOptions, JobCount } from "./groups/jobs.ts";
-export type { Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
+export type { ChangedLimit, Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
 export type { Policies, Policy, PolicyChanges, PolicyReset } from "./groups/policies.ts";
 export type {
   ClaimedRun,

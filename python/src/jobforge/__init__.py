@@ -54,6 +54,7 @@ from .jsontext import JsonText
 from .operating import (
     AuditEntry,
     ChangedGate,
+    ChangedLimit,
     Difference,
     Gate,
     Limit,
@@ -110,6 +111,7 @@ __all__ = [
     "BulkResult",
     "CancelResult",
     "ChangedGate",
+    "ChangedLimit",
     "ClaimedRun",
     "Client",
     "ConnectionError",

@@ -76,6 +76,14 @@ class Limit(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedLimit(Limit):
+    """A limit that was just set."""
+
+    known: bool
+    """False if no job, schedule, policy, worker or setting has this type or tenant."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy(Record):
     """How a type behaves. Durations are in seconds."""
 

@@ -45,6 +45,19 @@ begin
   return left(p_key, -length(v_tenant)) || coalesce(jobforge.uuid_or_null(v_tenant)::text, v_tenant);
 end $$;
 
+-- Returns false if a limit names a type or a tenant that nothing has. Defaults and concurrency keys are always known:
+-- no list of keys exists before their first job.
+create or replace function jobforge.limit_is_known(p_scope text, p_key text) returns boolean
+language sql stable as $$
+  select case p_scope
+    when 'type' then p_key = '*' or jobforge.knows_type(p_key)
+    when 'tenant' then p_key = '*' or jobforge.knows_tenant(p_key::uuid)
+    when 'type_tenant' then p_key = '*' or (jobforge.knows_type(regexp_replace(p_key, ':[^:]*$', ''))
+      and (p_key like '%:*' or jobforge.knows_tenant(right(p_key, 36)::uuid)))
+    else true
+  end
+$$;
+
 -- Records who changed a limit, requests a check of the jobs it parked, and wakes idle workers.
 create or replace function jobforge.limit_changed(p_action text, p_scope text, p_key text, p_meta jsonb,
   p_now timestamptz) returns void
@@ -62,7 +75,8 @@ end $$;
 -- Limits how many jobs run at once (p_max_running), how many start in a period (p_rate in each p_per, up to p_burst
 -- at once; default p_rate), or both. The limit counts for each type, tenant, type of a tenant or concurrency key
 -- separately. The key '*' is the default for those without their own limit. With neither number the key has no limit,
--- whatever the default is. Replaces the existing limit. Running jobs continue. Returns the limit.
+-- whatever the default is. Replaces the existing limit. Running jobs continue. Returns the limit and known (false if
+-- nothing has this type or tenant yet), so that a typing error shows.
 -- Who: operators. JF002 for an invalid scope, key or number. Operators wait for each other; no other caller waits for
 -- them.
 create or replace function :"api_schema".jobforge_set_limit(
@@ -108,7 +122,7 @@ begin
   perform limit_changed('LIMIT_SET', p_scope, v_key,
     jsonb_strip_nulls(jsonb_build_object('max_running', p_max_running, 'rate', p_rate, 'per', p_per,
       'burst', v_new.burst)), v_now);
-  return limit_document(v_new);
+  return limit_document(v_new) || jsonb_build_object('known', limit_is_known(p_scope, v_key));
 end $$;
 
 -- Removes a limit. The jobs it held back start as soon as nothing else holds them back. Returns {scope, key,

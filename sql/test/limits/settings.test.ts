@@ -44,6 +44,23 @@ test.for(wrong)("a limit with %s is refused", async ([, scope, key, limit, field
   expect(await db.query("select * from jobforge_list_limits()")).toEqual([]);
 });
 
+test.for([
+  ["type", "a", true],
+  ["type", "b", false],
+  ["type", "*", true],
+  ["tenant", T, true],
+  ["tenant", U, false],
+  ["type_tenant", `a:${T}`, true],
+  ["type_tenant", `a:${U}`, false],
+  ["type_tenant", `b:${T}`, false],
+  ["type_tenant", "a:*", true],
+  ["type_tenant", "b:*", false],
+  ["key", "anything", true],
+] as const)("a limit of %s %s is known: %s", async ([scope, key, known], { db }) => {
+  await enqueueAll(db, [{ type: "a" }]);
+  expect(await setLimit(db, scope, key, { max: 1 })).toMatchObject({ known });
+});
+
 test("a limit is returned, listed, replaced and removed, and the audit log has the actor", async ({ db }) => {
   const set = await setLimit(db, "type_tenant", `a:b:${T.toUpperCase()}`, {
     max: 3,

@@ -8,7 +8,7 @@ import {
   type JobForge,
   WaitTimeoutError,
 } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   action,
   addCommand,
@@ -85,6 +85,11 @@ export function enqueueCommand(program: Command, cli: Cli): void {
       "--wait [span]",
       "wait until it is finished, up to this time span (default: 60s), and show its result",
       readSpan,
+    )
+    .addOption(
+      new Option("--timeout <span>").hideHelp().argParser((given) => {
+        throw new UsageError(`--timeout is not an option. Pass the time to --wait: --wait ${given}.`);
+      }),
     )
     .action(
       action(cli, (type: string, payload: string | undefined, options: EnqueueOptions) =>

@@ -15,6 +15,7 @@ import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import { confirm } from "../output/confirm.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
+import { unknownTenant, unknownType } from "../output/unknown.ts";
 import { ago, count, estimate, readTenant, readTime } from "../output/values.ts";
 
 interface GateOptions extends CommonOptions {
@@ -100,16 +101,9 @@ async function pause(cli: Cli, options: GateOptions): Promise<number> {
       return `${described(gate)} is paused${until}.\n`;
     });
     if (gate.wasPaused) output.remark("It was paused before; its reason and its end are replaced.");
-    if (!gate.known) output.remark(unknown(gate));
+    if (!gate.known) output.remark(gate.scope === "type" ? unknownType(gate.key) : unknownTenant(gate.key));
     return exitCodes.ok;
   });
-}
-
-/** Pausing what is not known is often a typing error, but it may also precede the first job. */
-function unknown(gate: ChangedGate): string {
-  return gate.scope === "type"
-    ? `No job, schedule, policy or worker has the type ${plain(gate.key)}. See jobforge types list.`
-    : `The tenant ${gate.key} has no jobs, schedules or settings.`;
 }
 
 async function resume(cli: Cli, options: GateOptions): Promise<number> {

@@ -15,6 +15,7 @@ import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
 import type { PagingOptions } from "../output/output.ts";
 import type { Column } from "../output/table.ts";
 import { plain } from "../output/terminal.ts";
+import { unknownTenant, unknownType } from "../output/unknown.ts";
 import { ago, readSpan, readTenant, readText, span, wholeNumber } from "../output/values.ts";
 
 interface ScopeOptions extends CommonOptions {
@@ -134,6 +135,7 @@ async function set(cli: Cli, options: SetOptions): Promise<number> {
   return await connected(cli, options, async ({ forge }, output) => {
     const limit = await forge.limits.set(scope, { maxRunning, rate, per, burst });
     output.result(limit, () => `${described(scope)}: ${inWords(limit, options.per)}.\n`);
+    if (!limit.known) output.remark(unknown(scope));
     return exitCodes.ok;
   });
 }
@@ -173,6 +175,13 @@ function described({ type, tenantId, key }: LimitScope): string {
           ...(tenantId === undefined ? [] : [each("tenant", tenantId)]),
         ].join(" of ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+/** The kernel does not say which of the two is unknown. */
+function unknown({ type, tenantId }: LimitScope): string {
+  if (type === undefined || type === "*") return unknownTenant(tenantId ?? "");
+  if (tenantId === undefined || tenantId === "*") return unknownType(type);
+  return `Check both names. ${unknownType(type)} Or the tenant ${tenantId} has no jobs, schedules or settings.`;
 }
 
 function inWords(limit: Limit, perMs: number | undefined): string {

@@ -39,6 +39,12 @@ export interface Limit extends LimitOptions {
   readonly tenantLabel: string | undefined;
 }
 
+/** A limit that was just set. */
+export interface ChangedLimit extends Limit {
+  /** False if no job, schedule, policy, worker or setting has this type or tenant. */
+  readonly known: boolean;
+}
+
 const intervalBytes = { min: 1, max: 100 };
 
 /** Setting and removing are for operators. */
@@ -53,7 +59,7 @@ export class Limits {
    * Sets a limit and replaces an earlier one. Without any number, it exempts the key from the default. Running jobs go
    * on.
    */
-  async set(scope: LimitScope, options: LimitOptions): Promise<Limit> {
+  async set(scope: LimitScope, options: LimitOptions): Promise<ChangedLimit> {
     const which = limitArguments(scope);
     const { maxRunning, rate, per, burst } = knownOptions(options, "limit");
     if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", bounds.maxRunning);
@@ -67,7 +73,7 @@ export class Limits {
       p_per: per,
       p_burst: burst,
     });
-    return fromRow<Limit>(limit);
+    return fromRow<ChangedLimit>(limit);
   }
 
   /** The limit of exactly this scope; undefined if there is none. Also for readers. */

@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { type Api, body, responses, servePage, serveValue } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
-import { Limit, LimitQuery, NewLimit, RemovedLimit } from "./schemas/limits.ts";
+import { ChangedLimit, Limit, LimitQuery, NewLimit, RemovedLimit } from "./schemas/limits.ts";
 
 const path = "/v1/limits";
 const tags = ["Limits"];
@@ -26,7 +26,7 @@ export function limitRoutes(api: Api): void {
       "Replaces an existing limit. Without numbers, the key has no limit in this scope, not even the default one.",
     tags,
     request: { body: body(NewLimit) },
-    responses: responses(Limit, "The limit"),
+    responses: responses(ChangedLimit, "The limit"),
   });
   serveValue(api, set, "jobforge_set_limit", "limit", (c) => {
     const { scope, key, max_running, rate, per, burst } = c.req.valid("json");

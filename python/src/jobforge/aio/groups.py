@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..operating import (
         AuditEntry,
         ChangedGate,
+        ChangedLimit,
         Gate,
         Limit,
         LiveCount,
@@ -116,7 +117,7 @@ class AsyncLimits(AsyncGroup):
         rate: int | None = None,
         per: str | None = None,
         burst: int | None = None,
-    ) -> Limit:
+    ) -> ChangedLimit:
         """Sets a limit and replaces an earlier one. Without any number, it exempts the key from the default.
 
         `rate` jobs may start in each `per`, such as `1 minute`, and `burst` at once after a quiet time.

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..arguments import check_range, check_tenant, check_text, check_time, check_type, refuse
-from ..operating import ChangedGate, Gate, Limit
+from ..operating import ChangedGate, ChangedLimit, Gate, Limit
 from ..rows import from_rows
 from ..words import BOUNDS, Bounds
 from .call import Call, given
@@ -68,7 +68,7 @@ def _refuse_limit_scope() -> Any:
 
 def set_limit(
     scope: Sequence[object], max_running: int | None, rate: int | None, per: str | None, burst: int | None
-) -> Call[Limit]:
+) -> Call[ChangedLimit]:
     """Sets a limit and replaces an earlier one."""
     args = {
         **_limit_scope(*scope),
@@ -77,7 +77,7 @@ def set_limit(
         "p_per": given(per, "per", check_text, INTERVAL_BYTES),
         "p_burst": given(burst, "burst", check_range, BOUNDS["rate"]),
     }
-    return Call("jobforge_set_limit", args, Limit.from_row)
+    return Call("jobforge_set_limit", args, ChangedLimit.from_row)
 
 
 def get_limit(scope: Sequence[object]) -> Call[Limit | None]:

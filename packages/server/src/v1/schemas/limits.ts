@@ -31,6 +31,12 @@ export const Limit = z
   })
   .openapi("Limit");
 
+export const ChangedLimit = Limit.extend({
+  known: z
+    .boolean()
+    .openapi({ description: "False if no job, schedule, policy, worker or setting has this type or tenant" }),
+});
+
 const Rate = integerWithin(bounds.rate);
 
 export const NewLimit = z
