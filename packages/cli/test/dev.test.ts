@@ -1,6 +1,7 @@
 /** Tests of jobforge dev and npm start: one command starts everything, and nothing is left when it ends. */
 import { spawnSync } from "node:child_process";
-import { createServer } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { findEmbedded } from "@jobforge/embedded";
 import { describe, expect, onTestFinished } from "vitest";
@@ -160,6 +161,7 @@ test("without handlers it says so and keeps the database running; --json prints 
     "migrated",
     "ready",
     "server",
+    "connectors",
     "no_handlers",
     "stopping",
   ]);
@@ -168,6 +170,39 @@ test("without handlers it says so and keeps the database running; --json prints 
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:(?!4470$)\d+$/),
     token: expect.stringMatching(/^[\w-]{32}$/),
   });
+});
+
+test("runs the connectors, which may reach this machine, with and without handlers", async ({ db }) => {
+  const server = createHttpServer((_, response) => response.end("pong"));
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
+  );
+  onTestFinished(() => void server.close());
+  const payload = JSON.stringify({ url: `http://127.0.0.1:${port}/` });
+  const request = ["enqueue", "connector.http.request", payload, "--wait"];
+  for (const files of [
+    {},
+    {
+      "handlers/it.js": `export const it = (await import("@jobforge/sdk-ts")).defineJob({ type: "it" }).handle(() => 1);`,
+    },
+  ]) {
+    await using project = await projectFolder(files);
+    const dev = startJobforge(["dev", "--port", "0"], { cwd: project.path, env: { DATABASE_URL: db.url } });
+    await dev.printed("Running the connectors: they may also call this machine");
+    expect(await json(request, db.url)).toMatchObject({ result: { status: 200, body: "pong" } });
+    dev.process.kill("SIGTERM");
+    expect(await dev.ended).toEqual({ code: 0, signal: null });
+  }
+  await using project = await projectFolder({});
+  const strict = startJobforge(["dev", "--port", "0"], {
+    cwd: project.path,
+    env: { DATABASE_URL: db.url, JOBFORGE_EGRESS: "public" },
+  });
+  await strict.printed("Running the connectors: they reach public addresses only");
+  const refused = await run([...request, "--json"], { DATABASE_URL: db.url });
+  expect(refused.stdout + refused.stderr).toContain("blocked_address");
+  strict.process.kill("SIGTERM");
+  expect(await strict.ended).toEqual({ code: 0, signal: null });
 });
 
 test("a given database is named, and its password is not shown", async ({ db }) => {

@@ -1,8 +1,11 @@
 /** Tests of jobforge worker and jobforge tick: they run the handlers of files and folders, in separate processes. */
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { TestDatabase } from "@jobforge/testing";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { startJobforge } from "./child.ts";
 import { type Folder, projectFolder, repository, temporaryFolder } from "./files.ts";
 import { json, run, T, test } from "./support.ts";
@@ -72,6 +75,63 @@ describe("jobforge worker", () => {
     // Outside a terminal its log is JSON.
     for (const line of worker.stdout().trim().split("\n"))
       expect(JSON.parse(line)).toHaveProperty("worker_id", "w1");
+  });
+
+  test("--connectors calls other systems with the policy and the secrets of its environment", async ({
+    db,
+  }) => {
+    await using project = await projectFolder({
+      "policy.json": JSON.stringify({
+        allow_cidrs: ["127.0.0.1/32"],
+        secrets: { TOKEN: { hosts: ["127.0.0.1"] } },
+      }),
+    });
+    const received: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      received.push(request.headers.authorization);
+      response.end("pong");
+    });
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
+    );
+    onTestFinished(() => void server.close());
+    const payload = { url: `http://127.0.0.1:${port}/`, auth: { bearer: { $secret: "TOKEN" } } };
+    const args = ["worker", "--connectors", "--id", "w1"];
+    const worker = startJobforge(args, {
+      cwd: project.path,
+      env: {
+        DATABASE_URL: db.url,
+        JOBFORGE_EGRESS_POLICY: "policy.json",
+        [`JOBFORGE_SECRET_${T.replaceAll("-", "").toUpperCase()}_TOKEN`]: "t0ken",
+      },
+    });
+    const done = await finished(db, await enqueue(db, "connector.http.request", payload));
+    expect(done).toMatchObject({ status: "succeeded", result: { status: 200, body: "pong" } });
+    expect(received).toEqual(["Bearer t0ken"]);
+    const large = {
+      rows: Array.from({ length: 5000 }, (_, n) => ({ n, text: "x".repeat(20) })),
+      format: ["csv"],
+    };
+    const report = await finished(db, await enqueue(db, "connector.report.generate", large));
+    const { artifact_ref: ref } = report.result as { artifact_ref: string };
+    const path = join(project.path, ".jobforge/artifacts", ref.slice("artifact:".length));
+    expect((await readFile(path, "utf8")).split("\r\n").length).toBeGreaterThanOrEqual(5001);
+    worker.process.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, signal: null });
+    // Without the policy, the same request is refused.
+    const strict = startJobforge(args, { cwd: project.path, env: { DATABASE_URL: db.url } });
+    expect(await finished(db, await enqueue(db, "connector.http.request", payload))).toMatchObject({
+      status: "failed",
+    });
+    expect(received).toHaveLength(1);
+    strict.process.kill("SIGTERM");
+    expect(await strict.ended).toEqual({ code: 0, signal: null });
+    const wrong = startJobforge(args, {
+      cwd: project.path,
+      env: { DATABASE_URL: db.url, JOBFORGE_EGRESS: "all" },
+    });
+    expect(await wrong.ended).toMatchObject({ code: 2 });
+    expect(wrong.stderr()).toContain("JOBFORGE_EGRESS must be public or loopback, not all.");
   });
 
   test("serves its health and metrics on its own port", async ({ db }) => {

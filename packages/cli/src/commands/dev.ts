@@ -1,7 +1,7 @@
 /** `jobforge dev`: runs everything on one laptop with one command. Ctrl-C stops everything. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { JobForge } from "@jobforge/sdk-ts";
+import { JobForge, type JobHandler } from "@jobforge/sdk-ts";
 import { migrate } from "@jobforge/sql";
 import { createWorker, type RunEnded, type RunFailed, type Worker } from "@jobforge/worker-ts";
 import type { Command } from "commander";
@@ -13,6 +13,7 @@ import { enqueueMix, jobsOfMix, mixEnded } from "../demo/mix.ts";
 import { type DevDatabase, openDatabase } from "../dev/database.ts";
 import { type DevServer, startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
+import { loadConnectors } from "../handlers/connectors.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { describeEnd, runWatched } from "../handlers/watch.ts";
 import { asTyped } from "../invocation.ts";
@@ -41,7 +42,8 @@ export function devCommand(program: Command, cli: Cli): void {
     details: [
       "Without DATABASE_URL, a real PostgreSQL is started, with its data in .jobforge.",
       `The worker runs the handlers of the path (default: ${usualFolders.map((name) => `./${name}`).join(" or ")})`,
-      "and restarts when a file changes. The embedded database keeps the logs of all runs.",
+      "and restarts when a file changes. It also runs the connectors, which may reach this machine.",
+      "The embedded database keeps the logs of all runs.",
       "Ctrl-C stops everything.",
     ].join(" "),
     examples: ["jobforge dev", "jobforge dev ./src/handlers", "jobforge dev --demo"],
@@ -87,18 +89,20 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   await using server = await startServer(cli.process, database.url, schema, options.port);
   introduce(cli, database, server, say);
   if (signal.aborted) return exitCodes.ok;
-  if (options.demo) await runDemo(cli, forge, output, signal);
+  const env = withLoopback(cli.process.env);
+  sayConnectors(env, say);
+  if (options.demo) await runDemo(cli, forge, await loadConnectors(forge, env, cwd), output, signal);
   else if (folder === undefined) {
     say("no_handlers", `No handlers: there is no folder ${usualFolders.join(" or ")} here. Pass a path.`);
-    await untilAborted(signal);
+    await runConnectors(cli, forge, await loadConnectors(forge, env, cwd), signal);
   } else {
     say("worker", `Running the handlers in ${folder}. The worker restarts when a file changes`);
     await runWatched({
       args: [
-        ...["worker", folder, "--skip-broken", "--grace", "5s", "--api-schema", schema],
+        ...["worker", folder, "--connectors", "--skip-broken", "--grace", "5s", "--api-schema", schema],
         ...(options.json ? ["--json"] : []),
       ],
-      env: { LOG_STACKS: "1", ...cli.process.env, DATABASE_URL: database.url },
+      env: { LOG_STACKS: "1", ...env, DATABASE_URL: database.url },
       cwd,
       path: folder,
       signal,
@@ -117,6 +121,22 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
 async function keepLogs(forge: JobForge): Promise<void> {
   const { byHand } = await forge.policies.get("*");
   if (!byHand.includes("keepLogs")) await forge.policies.set("*", { keepLogs: "all" });
+}
+
+type Environment = Cli["process"]["env"];
+
+/** The other system of a developer usually runs on the same machine. */
+function withLoopback(env: Environment): Environment {
+  return { ...env, JOBFORGE_EGRESS: env["JOBFORGE_EGRESS"] || "loopback" };
+}
+
+function sayConnectors(env: Environment, say: Say): void {
+  const egress = env["JOBFORGE_EGRESS"];
+  const reach =
+    egress === "loopback"
+      ? "they may also call this machine (JOBFORGE_EGRESS=public forbids it)"
+      : "they reach public addresses only";
+  say("connectors", `Running the connectors: ${reach}`, { egress });
 }
 
 /** Says where everything is, and what the user can do next. A given URL is not shown, because of its password. */
@@ -141,8 +161,14 @@ async function handlersFolder(path: string | undefined, cwd: string): Promise<st
 }
 
 /** Runs the demo: a worker in this process and a mix of jobs. Then shows how the jobs finished. */
-async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortSignal): Promise<void> {
-  await using worker = demoWorker(cli, forge, output);
+async function runDemo(
+  cli: Cli,
+  forge: JobForge,
+  connectors: readonly JobHandler[],
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
+  await using worker = demoWorker(cli, forge, connectors, output);
   const mix = await enqueueMix(forge);
   await worker.start();
   await mixEnded(forge, mix, signal);
@@ -154,12 +180,25 @@ async function runDemo(cli: Cli, forge: JobForge, output: Output, signal: AbortS
   await untilAborted(signal);
 }
 
-function demoWorker(cli: Cli, forge: JobForge, output: Output): Worker {
+/** A project without handlers can still enqueue jobs of the connectors. */
+async function runConnectors(
+  cli: Cli,
+  forge: JobForge,
+  handlers: readonly JobHandler[],
+  signal: AbortSignal,
+): Promise<void> {
+  const logger = jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" });
+  await using worker = createWorker(forge, { handlers, graceMs: 5000, logger });
+  await worker.start();
+  await untilAborted(signal);
+}
+
+function demoWorker(cli: Cli, forge: JobForge, connectors: readonly JobHandler[], output: Output): Worker {
   const { style } = output;
   const ended = (run: RunEnded | RunFailed, mark: string, text: string): void =>
     output.line({ event: "run", ...run }, `  ${mark} ${run.type} attempt ${run.attempt}: ${text}`);
   return createWorker(forge, {
-    handlers: demoHandlers,
+    handlers: [...demoHandlers, ...connectors],
     graceMs: 5000,
     logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn", jobs: false }),
     hooks: {

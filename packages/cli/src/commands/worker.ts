@@ -140,7 +140,7 @@ async function work(cli: Cli, path: string | undefined, options: WorkerCommandOp
   const handlers = await watchedLoad(async () => {
     const own = path === undefined ? [] : await loadHandlers(path, cwd, loading);
     return ofTypes(
-      options.connectors ? [...own, ...(await loadConnectors(forge, cli, cwd))] : own,
+      options.connectors ? [...own, ...(await loadConnectors(forge, cli.process.env, cwd))] : own,
       options.types,
     );
   });

@@ -2,18 +2,24 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { JobForge, JobHandler } from "@jobforge/sdk-ts";
-import type { Cli } from "../command.ts";
-import { CommandError } from "../failures.ts";
+import { CommandError, UsageError } from "../failures.ts";
+import type { CliProcess } from "../process.ts";
 
 /**
  * JOBFORGE_EGRESS_POLICY is the file of the operator's policy, JOBFORGE_EGRESS=loopback allows this machine for
- * development, and JOBFORGE_SECRETS_FILE has secrets in addition to those of the environment.
+ * development (`public` does not), and JOBFORGE_SECRETS_FILE has secrets in addition to those of the environment.
  */
-export async function loadConnectors(forge: JobForge, cli: Cli, cwd: string): Promise<JobHandler[]> {
+export async function loadConnectors(
+  forge: JobForge,
+  env: CliProcess["env"],
+  cwd: string,
+): Promise<JobHandler[]> {
   const { connectors, environmentSecrets, fileSecrets, fileStore, firstOf, loopbackEgress } = await import(
     "@jobforge/connectors"
   );
-  const { env } = cli.process;
+  const egress = env["JOBFORGE_EGRESS"] || "public";
+  if (egress !== "public" && egress !== "loopback")
+    throw new UsageError(`JOBFORGE_EGRESS must be public or loopback, not ${egress}.`);
   const policyFile = env["JOBFORGE_EGRESS_POLICY"];
   const secretsFile = env["JOBFORGE_SECRETS_FILE"];
   const ofEnvironment = environmentSecrets(env);
@@ -21,7 +27,7 @@ export async function loadConnectors(forge: JobForge, cli: Cli, cwd: string): Pr
     return connectors({
       forge,
       egress: {
-        ...(env["JOBFORGE_EGRESS"] === "loopback" ? loopbackEgress : {}),
+        ...(egress === "loopback" ? loopbackEgress : {}),
         ...(policyFile ? JSON.parse(await readFile(resolve(cwd, policyFile), "utf8")) : {}),
       },
       secrets: secretsFile ? firstOf(ofEnvironment, fileSecrets(resolve(cwd, secretsFile))) : ofEnvironment,
