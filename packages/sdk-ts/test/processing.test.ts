@@ -1,4 +1,4 @@
-/** The queue of the processing-jobs design, on JobForge, in memory and on Redis (scenarios 38, 39, 56, 59). */
+/** The queue of the processing-jobs design, on JobForge, in memory and on Redis (scenarios 38, 39, 56, 57, 59). */
 import { describe, expect } from "vitest";
 import { U } from "../../../sql/test/support/kernel.ts";
 import { test } from "../../../test/database.ts";
@@ -112,6 +112,38 @@ describe.each(rigs)("a queue on %s", (_, open) => {
       'analyze {"after":"transcribe_poll"}',
     ]);
     expect((await states()).every((state) => state.endsWith("done"))).toBe(true);
+  });
+
+  test("a stage that runs again finds its artifact, adds no second row, removes its input, and succeeds", async ({
+    db,
+  }) => {
+    const { queue, travel, states } = await open(db);
+    const files = new Set(["raw/a.wav"]);
+    const rows: string[] = [];
+    let made = 0;
+    // As the design says: a path that follows from the call, and a row that is inserted once.
+    const extract = async (running: QueueJob): Promise<void> => {
+      const path = `audio/${running.call_id}.ogg`;
+      if (!files.has(path)) {
+        made += 1;
+        files.add(path);
+      }
+      if (!rows.includes(path)) rows.push(path);
+      // The process fails once, after the artifact exists and before the input is removed.
+      if (running.attempts === 0) throw new Error("no connection to the storage");
+      files.delete("raw/a.wav");
+    };
+    await queue.enqueue(job);
+    expect(await step(queue, extract)).toBe(true);
+    expect([...files]).toEqual(["raw/a.wav", `audio/${call}.ogg`]);
+    await travel(60);
+    expect(await step(queue, extract)).toBe(true);
+    expect({ files: [...files], rows, made }).toEqual({
+      files: [`audio/${call}.ogg`],
+      rows: [`audio/${call}.ogg`],
+      made: 1,
+    });
+    expect(await states()).toEqual(["extract_audio done"]);
   });
 
   test("accepts the error of a stage with any characters", async ({ db }) => {
