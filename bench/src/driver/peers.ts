@@ -38,6 +38,9 @@ const river = { table: "river_job" };
 /** JobForge deletes succeeded jobs, as some peers do. */
 export const withoutHistory = "jobforge without history";
 
+/** JobForge's handlers on BullMQ, to be compared with plain BullMQ. */
+export const onRedis = "jobforge on redis";
+
 export const jobforge: Peer = {
   name: "jobforge",
   store: "postgres",
@@ -79,7 +82,7 @@ export const peers: readonly Peer[] = [
   },
   { ...onNode("bullmq on redis", "bullmq.js"), store: "redis" },
   {
-    name: "jobforge on redis",
+    name: onRedis,
     store: "redis",
     settings: ["best"],
     launch: async () => ({

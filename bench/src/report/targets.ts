@@ -1,6 +1,6 @@
 /** The targets, as ratios within one run, and whether a run meets them. */
 import type { CounterName } from "../driver/costs.ts";
-import { withoutHistory } from "../driver/peers.ts";
+import { onRedis, withoutHistory } from "../driver/peers.ts";
 import type { Result, RunResults } from "../driver/run.ts";
 import { costOf, figureOf } from "./statistics.ts";
 
@@ -101,6 +101,9 @@ export const targets: readonly Target[] = [
   faster("burn-down with history", "burn-down-1", "river", 1.8),
   faster("burn-down with history", "burn-down-1", "pg-boss", 1.6),
   faster("burn-down with history", "burn-down-1", "graphile-worker", 1),
+  faster("our handlers on BullMQ, burn-down", "burn-down-1", "bullmq on redis", 0.85, onRedis),
+  faster("our handlers on BullMQ, handlers of 10 ms", "sleep-10ms", "bullmq on redis", 0.85, onRedis),
+  faster("our handlers on BullMQ, bulk enqueue", "enqueue-bulk", "bullmq on redis", 0.85, onRedis),
   {
     text: "8 processes, server time per job: at most 1.4× one process",
     wanted: 1.4,
