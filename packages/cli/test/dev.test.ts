@@ -200,7 +200,7 @@ test("runs the connectors, which may reach this machine, with and without handle
   });
   await strict.printed("Running the connectors: they reach public addresses only");
   const refused = await run([...request, "--json"], { DATABASE_URL: db.url });
-  expect(refused.stdout + refused.stderr).toContain("blocked_address");
+  expect(refused.stdout + refused.stderr).toContain("The address of the host is not public.");
   strict.process.kill("SIGTERM");
   expect(await strict.ended).toEqual({ code: 0, signal: null });
 });
