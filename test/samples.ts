@@ -33,6 +33,7 @@ export async function callSamples(call: CallSample, role: string): Promise<Sampl
   const runs = await work(ask);
   await steer(ask, jobs, runs);
   await schedules(ask);
+  await workflows(ask);
   await read(ask, jobs, runs);
   await tearDown(ask);
   return results;
@@ -194,6 +195,42 @@ async function schedules(ask: Ask): Promise<void> {
   await ask("delete_schedules", { p_tenant_id: tenant, p_filters: { enabled: false, key_prefix: "c" } });
   await ask("cron_next", { p_expression: "0 3 * * *", p_timezone: "America/New_York", p_after: exact });
   await ask("cron_runs", { p_expression: "*/7 1 1 * *", p_timezone: "UTC", p_after: exact, p_count: 3 });
+}
+
+async function workflows(ask: Ask): Promise<void> {
+  const steps = [
+    { name: "first", type: "step", payload: { of: { $input: "x" } }, tags: ["t"] },
+    { name: "each", type: "step", map: { over: [1] }, payload: { $item: [] }, needs: ["first"] },
+    { name: "wait", signal: { name: "go", timeout_ms: 60_000 } },
+    { name: "group", steps: [{ name: "inner", type: "step" }], output: { $result: "inner" } },
+    { name: "last", type: "step", needs: [{ step: "first", policy: "compensate" }] },
+  ];
+  const options = { idempotency_key: "k", deadline: later, output: { a: 1 } };
+  const { id } = await ask<{ id: string }>("start_workflow", {
+    p_tenant_id: tenant,
+    p_name: "flow",
+    p_steps: steps,
+    p_input: { x: 1.5 },
+    p_options: options,
+  });
+  const of = { p_workflow_id: id, p_tenant_id: tenant };
+  const signal = { p_tenant_id: tenant, p_target_id: id, p_name: "go", p_key: "once" };
+  await ask("start_workflows", {
+    p_tenant_id: tenant,
+    p_workflows: [
+      { name: "flow", steps: [{ name: "a", type: "step" }], input: { y: 1 }, options: { priority: 2 } },
+    ],
+  });
+  const [run] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["step"] });
+  await ask("complete_job", { p_job_id: run?.id, ...worker, p_status: "succeeded", p_result: { n: 0.1 } });
+  await ask("send_signal", { ...signal, p_payload: { by: "me" } });
+  await ask("get_workflow", of);
+  await ask("list_workflows", {
+    p_tenant_id: tenant,
+    p_filters: { status: ["running"], created_before: later },
+  });
+  await ask("list_steps", { ...of, p_filters: { kind: "job", limit: 10 } });
+  await ask("cancel_workflow", { ...of, p_reason: "a test" });
 }
 
 async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Promise<void> {

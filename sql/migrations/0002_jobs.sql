@@ -121,6 +121,8 @@ create domain jobforge.attempt_number as integer
 --   dedupe_key    has a row in jobforge.dedupe_keys as long as the job is queued or runs
 --   scheduled_for the due time that a run of a schedule is for
 --   parked_in     the bucket that had no room for the job. It means something only while the job is parked
+--   step_id       the step of a workflow that the job runs (0009_workflows.sql)
+--   keep_days     for how many days the finished job is kept, because its workflow is; null: as the policy says
 create table jobforge.queue (
   id              uuid primary key,
   seq             bigint generated always as identity,
@@ -153,6 +155,8 @@ create table jobforge.queue (
   schedule_id     uuid,
   scheduled_for   timestamptz,
   parked_in       bigint,
+  step_id         uuid,
+  keep_days       integer,
   -- Checked instead of generated: every update would parse the expression of a generated column again for each row.
   constraint lane_is_the_tenants check (lane = uuid_hash_extended(tenant_id, 0)),
   constraint uncounted_runs_are_attempts check (uncounted <= attempts),
@@ -226,6 +230,8 @@ create table jobforge.runs (
   cost_cents      integer,
   schedule_id     uuid,
   scheduled_for   timestamptz,
+  step_id         uuid,
+  keep_days       integer,
   counted         boolean not null,
   bound           boolean not null
 ) with (

@@ -26,6 +26,7 @@ create domain jobforge.archive_branch as text collate "C"
 --   last_run  how the run ended that finished the job; null when no run did, because the job was canceled or expired in
 --             the queue
 --   payload   null when the payload is in jobforge.payloads
+--   step_id   the step of a workflow that the job ran
 --   keep_days the shelf: for how many days the job is kept
 create table jobforge.archive (
   id              uuid not null,
@@ -62,6 +63,7 @@ create table jobforge.archive (
   cost_cents      integer,
   schedule_id     uuid,
   scheduled_for   timestamptz,
+  step_id         uuid,
   keep_days       jobforge.shelf_days not null,
   constraint a_run_has_a_worker check (last_run is null or (worker_id is not null and started_at is not null)),
   constraint a_result_has_an_id check (result_id is not null or (result is null and artifact_ref is null))

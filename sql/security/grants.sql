@@ -80,6 +80,15 @@ language sql stable as $$
     ('jobforge_count_live', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_report_usage', 'api', '{jobforge_tenant,jobforge_reader,jobforge_operator}'),
     ('jobforge_explain_job', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_start_workflow', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_start_workflows', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_cancel_workflow', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_send_signal', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
+    ('jobforge_get_workflow', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_list_workflows', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_list_steps', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_workflows', 'view', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_steps', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_jobs', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_job_attempts', 'view', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_job_logs', 'view', '{jobforge_tenant,jobforge_operator}'),
@@ -107,7 +116,9 @@ language sql stable as $$
     ('schedules', 'table', '{jobforge_view}'),
     ('schedule_ends', 'table', '{jobforge_view}'),
     ('usage', 'table', '{jobforge_view}'),
-    ('tenants', 'table', '{jobforge_view}')
+    ('tenants', 'table', '{jobforge_view}'),
+    ('workflows', 'table', '{jobforge_view}'),
+    ('steps', 'table', '{jobforge_view}')
 $$;
 
 -- Every object of JobForge that rights can be granted on, with the grantees that it should have and those that it has.

@@ -11,7 +11,7 @@ select
   q.failures, q.losses, q.max_attempts, q.budget, q.run_at, q.created_at, q.updated_at, q.expires_at, q.started_at,
   null::timestamptz as heartbeat_at, null::jobforge.worker_name as worker_id, q.payload, q.idempotency_key,
   q.dedupe_key, q.concurrency_key, q.subject, q.tags, q.traceparent, q.progress, q.error, q.cost_cents, q.schedule_id,
-  q.scheduled_for, q.parked_in, false as counted, false as bound
+  q.scheduled_for, q.parked_in, false as counted, false as bound, q.step_id, q.keep_days
 from jobforge.queue q
 union all
 select
@@ -19,7 +19,7 @@ select
   r.attempts::integer, r.uncounted, r.failures, r.losses, r.max_attempts, r.budget, r.run_at, r.created_at,
   r.updated_at, r.expires_at, r.started_at, r.heartbeat_at, r.worker_id, r.payload, r.idempotency_key, r.dedupe_key,
   r.concurrency_key, r.subject, r.tags, r.traceparent, r.progress, r.error, r.cost_cents, r.schedule_id,
-  r.scheduled_for, null::bigint, r.counted, r.bound
+  r.scheduled_for, null::bigint, r.counted, r.bound, r.step_id, r.keep_days
 from jobforge.runs r;
 
 -- Queued and running jobs. The database copies the text of live_rows, because a view that reads another view is locked
@@ -65,7 +65,10 @@ select
   j.scheduled_for,
   case when j.schedule_id is not null
     then (select s.key::text from jobforge.schedules s where s.id = j.schedule_id) end as schedule_key,
-  (select t.label from jobforge.tenants t where t.tenant_id = j.tenant_id) as tenant_label
+  (select t.label from jobforge.tenants t where t.tenant_id = j.tenant_id) as tenant_label,
+  j.step_id,
+  case when j.step_id is not null
+    then (select s.workflow_id from jobforge.steps s where s.id = j.step_id) end as workflow_id
 from (%s) j
 $view$, rtrim(pg_get_viewdef('jobforge.live_rows'::regclass), ';'));
 end $$;
@@ -109,7 +112,10 @@ select
   f.scheduled_for,
   case when f.schedule_id is not null
     then (select s.key::text from jobforge.schedules s where s.id = f.schedule_id) end as schedule_key,
-  (select t.label from jobforge.tenants t where t.tenant_id = f.tenant_id) as tenant_label
+  (select t.label from jobforge.tenants t where t.tenant_id = f.tenant_id) as tenant_label,
+  f.step_id,
+  case when f.step_id is not null
+    then (select s.workflow_id from jobforge.steps s where s.id = f.step_id) end as workflow_id
 from jobforge.archive f;
 
 -- All jobs.

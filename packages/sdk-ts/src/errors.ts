@@ -148,6 +148,22 @@ export class ScheduleNotFoundError extends JobForgeError {
   }
 }
 
+/** JF011: the tenant has no such workflow, or the workflow has ended. */
+export class WorkflowNotRunningError extends JobForgeError {
+  override readonly name: string = "WorkflowNotRunningError";
+  constructor(message = "Workflow not found or has ended", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF011", kind: "workflow_ended" });
+  }
+}
+
+/** JF014: too many steps, needs or signals. */
+export class WorkflowLimitExceededError extends JobForgeError {
+  override readonly name: string = "WorkflowLimitExceededError";
+  constructor(message = "Limit of the workflow exceeded", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF014", kind: "workflow_limit_exceeded" });
+  }
+}
+
 /** 42501: the caller is not allowed to do this, or not for this tenant. */
 export class ForbiddenError extends JobForgeError {
   override readonly name: string = "ForbiddenError";

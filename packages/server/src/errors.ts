@@ -88,6 +88,8 @@ const kernelStatuses: Readonly<Record<string, number>> = {
   JF007: 429,
   JF008: 413,
   JF010: 404,
+  JF011: 409,
+  JF014: 413,
 };
 
 /** An error as a response: status, body and headers. */

@@ -47,6 +47,8 @@ from .errors import (
     TenantRequiredError,
     TimeoutError,
     WaitTimeoutError,
+    WorkflowLimitExceededError,
+    WorkflowNotRunningError,
 )
 from .failure import failure_line, failure_trace
 from .function_job import FunctionJob, job
@@ -186,6 +188,8 @@ __all__ = [
     "Usage",
     "WaitTimeoutError",
     "WorkerInfo",
+    "WorkflowLimitExceededError",
+    "WorkflowNotRunningError",
     "__version__",
     "define_job",
     "define_schedule",

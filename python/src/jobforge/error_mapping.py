@@ -25,6 +25,8 @@ from .errors import (
     ScheduleNotFoundError,
     TenantRequiredError,
     TimeoutError,
+    WorkflowLimitExceededError,
+    WorkflowNotRunningError,
 )
 from .transport.functions import api_functions
 
@@ -50,6 +52,8 @@ _CLASSES: Final[dict[str, type[JobForgeError]]] = {
     "JF008": PayloadTooLargeError,
     "JF009": InvalidScheduleError,
     "JF010": ScheduleNotFoundError,
+    "JF011": WorkflowNotRunningError,
+    "JF014": WorkflowLimitExceededError,
     "42501": ForbiddenError,
     "42883": NotInstalledError,
     "3F000": NotInstalledError,

@@ -179,6 +179,20 @@ class ScheduleNotFoundError(JobForgeError):
     usual_kind = "schedule_not_found"
 
 
+class WorkflowNotRunningError(JobForgeError):
+    """JF011: the tenant has no such workflow, or the workflow has ended."""
+
+    usual_code = "JF011"
+    usual_kind = "workflow_ended"
+
+
+class WorkflowLimitExceededError(JobForgeError):
+    """JF014: too many steps, needs or signals."""
+
+    usual_code = "JF014"
+    usual_kind = "workflow_limit_exceeded"
+
+
 class ForbiddenError(JobForgeError):
     """42501: the caller is not allowed to do this, or not for this tenant."""
 

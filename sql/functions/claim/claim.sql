@@ -1,5 +1,5 @@
--- How a claim works. Numbers are the sections of jobforge.claim; every step is a function in this folder, in limits/ or
--- in schedules/.
+-- How a claim works. Numbers are the sections of jobforge.claim; every step is a function in this folder, in limits/,
+-- in schedules/ or in workflows/.
 --
 --     jobforge_claim_jobs                  jobforge_settle_jobs, jobforge_settle_jobs_text
 --              |                                              | settle_and_claim
@@ -8,7 +8,8 @@
 --              +----------------------> claim <---------------+
 --                                         |
 --      hint of the last call ---> 1  read_hint
---      gates, limits -----------> 2  open_types, unpark_due      queue: parked  -> ready
+--      workflows, gates, limits > 2  do_wakeups                  queue: new step
+--                                    open_types, unpark_due      queue: parked  -> ready
 --      schedules ---------------> 3  make_ready: promote         queue: waiting -> ready
 --                                                fire            queue: new run of a schedule, ready
 --                                 4  take, from the streams of the hint
@@ -80,6 +81,7 @@ declare
   v_open text[];
   v_full text[] := '{}';
   v_again_at timestamptz;
+  v_wakeup_at timestamptz;
   v_promoted record;
   v_search boolean := true;
   v_found record;
@@ -108,6 +110,15 @@ begin
   end if;
 
   -- 2. Choose the types -----------------------------------------------------------------------------------------------
+  -- Wakeups of workflows enqueue jobs, maybe of a new type.
+  v_wakeup_at := next_wakeup(p_tenant_id);
+  if v_wakeup_at <= p_now then
+    if do_wakeups(p_tenant_id, p_now, 100) > 0 then
+      v_hint.streams := null;
+      v_hint.types := null;
+    end if;
+    v_wakeup_at := next_wakeup(p_tenant_id);
+  end if;
   -- Types that a gate pauses, or whose limit is full, are left out.
   v_open := open_types(coalesce(p_types, v_hint.types), p_now, p_tenant_id);
   -- A role bound to a tenant gets no list of types: it could read the hint, and the types are those of every tenant.
@@ -220,7 +231,7 @@ begin
   end loop;
 
   -- 6. Remember -------------------------------------------------------------------------------------------------------
-  due := v_promoted.due;
+  due := least(v_promoted.due, v_wakeup_at);
   if v_rules.limited then
     due := least(due, v_again_at, next_unpark_at());
   end if;

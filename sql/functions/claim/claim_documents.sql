@@ -48,7 +48,7 @@ begin
       jobforge.run_document(j.id, j.tenant_id, j.type,
         coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)), j.rank, j.attempts,
         j.max_attempts, j.run_at, j.created_at, j.schedule_id, j.scheduled_for, j.subject, j.traceparent, j.tags,
-        j.progress) as document
+        j.progress, j.step_id) as document
     from unnest(v_places) c(place)
     cross join lateral (select * from jobforge.runs j where j.ctid = c.place limit 1) j
     offset 0
@@ -59,7 +59,7 @@ end $$;
 create or replace function jobforge.run_document(
   p_id uuid, p_tenant_id uuid, p_type text, p_payload jsonb, p_rank integer, p_attempts integer, p_max_attempts integer,
   p_run_at timestamptz, p_created_at timestamptz, p_schedule_id uuid, p_scheduled_for timestamptz, p_subject text,
-  p_traceparent text, p_tags text[], p_progress jsonb
+  p_traceparent text, p_tags text[], p_progress jsonb, p_step_id uuid
 ) returns text
 language sql stable as $$
   select concat('{"id":"', p_id, '","tenant_id":"', p_tenant_id, '","type":', to_json(p_type),
@@ -68,6 +68,7 @@ language sql stable as $$
     ',"run_at":', to_json(p_run_at), ',"created_at":', to_json(p_created_at),
     ',"trace_id":"', jobforge.trace_id(p_id, p_attempts), '"',
     case when p_schedule_id is not null then jobforge.schedule_of_run(p_schedule_id, p_scheduled_for) end,
+    case when p_step_id is not null then jobforge.step_of_run(p_step_id) end,
     case when num_nonnulls(p_subject, p_progress, p_traceparent) = 0 and p_tags = '{}' then '}'
       else ',' || substr((jsonb_strip_nulls(jsonb_build_object('subject', p_subject, 'traceparent', p_traceparent))
         || jsonb_build_object('tags', p_tags, 'progress', p_progress))::text, 2)
@@ -86,4 +87,14 @@ begin
         'error', s.last_error, 'consecutive_failures', s.consecutive_failures)::text end)
     from jobforge.all_schedules s
     where s.id = p_schedule_id));
+end $$;
+
+-- Returns what the handler of a step learns about its workflow: members of a JSON object, each after a comma.
+create or replace function jobforge.step_of_run(p_step_id uuid) returns text
+language plpgsql stable as $$
+begin
+  return (
+    select concat(',"step_id":"', s.id, '","step":', to_json(s.path), ',"workflow_id":"', s.workflow_id, '"')
+    from jobforge.steps s
+    where s.id = p_step_id);
 end $$;

@@ -72,12 +72,13 @@ begin
       insert into runs (
         id, seq, tenant_id, type, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at, created_at,
         updated_at, expires_at, started_at, worker_id, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-        tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, counted, bound)
+        tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, step_id, keep_days,
+        counted, bound)
       select
         t.id, t.seq, t.tenant_id, t.type, t.rank, t.attempts + 1, t.uncounted, t.failures, t.losses, t.max_attempts,
         t.budget, t.run_at, t.created_at, p_now, t.expires_at, p_now, p_worker_id, t.payload, t.idempotency_key,
         t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents,
-        t.schedule_id, t.scheduled_for, false, false
+        t.schedule_id, t.scheduled_for, t.step_id, t.keep_days, false, false
       from taken t
       returning runs.ctid as place, runs.*
     )
@@ -86,7 +87,7 @@ begin
     from (
       select s.place, s.run_at, s.seq,
         run_document(s.id, s.tenant_id, s.type, s.payload, s.rank, s.attempts, s.max_attempts, s.run_at, s.created_at,
-          s.schedule_id, s.scheduled_for, s.subject, s.traceparent, s.tags, s.progress) as document
+          s.schedule_id, s.scheduled_for, s.subject, s.traceparent, s.tags, s.progress, s.step_id) as document
       from started s
       offset 0
     ) d;
@@ -104,9 +105,9 @@ begin
     and (exists (select from queue j where j.state = 'ready' and j.type = p_type) or maintain_jobs(p_now, 1000, false));
 end $$;
 
--- Returns when the next waiting job or schedule of a type becomes due, infinity if nothing waits, and -infinity if the
--- short path does not serve a claim: a gate, a limit, a weight, a cancel request or the end of a scheduled run concerns
--- claims.
+-- Returns when the next waiting job or schedule of a type, or a wakeup of a workflow, becomes due, infinity if nothing
+-- waits, and -infinity if the short path does not serve a claim: a gate, a limit, a weight, a cancel request or the end
+-- of a scheduled run concerns claims.
 create or replace function jobforge.plain_due(p_type text) returns timestamptz
 language plpgsql stable as $$
 begin
@@ -131,6 +132,7 @@ begin
           from jobforge.schedules s
           where s.type = p_type and s.due_at is not null
           order by s.due_at
-          limit 1), 'infinity'))
+          limit 1), 'infinity'),
+        coalesce((select w.due_at from jobforge.wakeups w order by w.due_at, w.id limit 1), 'infinity'))
     end);
 end $$;

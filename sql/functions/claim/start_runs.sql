@@ -19,12 +19,13 @@ begin
     insert into jobforge.runs (
       id, seq, tenant_id, type, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at, created_at,
       updated_at, expires_at, started_at, worker_id, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, counted, bound)
+      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, step_id, keep_days,
+      counted, bound)
     select
       t.id, t.seq, t.tenant_id, t.type, t.rank, t.attempts + 1, t.uncounted, t.failures, t.losses, t.max_attempts,
       t.budget, t.run_at, t.created_at, p_now, t.expires_at, p_now, p_worker_id, t.payload, t.idempotency_key,
       t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents,
-      t.schedule_id, t.scheduled_for, p_counted, v_bound
+      t.schedule_id, t.scheduled_for, t.step_id, t.keep_days, p_counted, v_bound
     from taken t
     returning ctid
   )

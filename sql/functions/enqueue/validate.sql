@@ -12,6 +12,7 @@ language sql stable as $$
     when p_job.type is null or btrim(p_job.type) = '' then array['type', 'type must not be empty']
     when length(p_job.type) > 200 then array['type', 'type is longer than 200 characters']
     when p_job.type = '*' then array['type', 'type "*" is the name of the default policy']
+    when p_job.type like 'workflow:%' then array['type', 'types that begin with "workflow:" are for workflows']
     when not jobforge.is_type(p_job.type)
       then array['type', jobforge.type_rule(), jobforge.type_hint()]
     when not coalesce(p_job.max_attempts, 1) between 1 and 100000

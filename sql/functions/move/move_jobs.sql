@@ -1,6 +1,6 @@
 -- Moves queued jobs to another store and back, one step of a batch at a time. p_step is one of these:
 --   count    returns {jobs, left}: how many queued jobs of the types can be moved, and how many cannot, because they
---            are runs of schedules or have a concurrency key
+--            are runs of schedules or steps of workflows, or have a concurrency key
 --   take     takes up to p_limit queued jobs out of the queue. Returns the documents of all that are taken and not sent
 --   send     p_jobs are ids: the other store has them, but does not run them yet
 --   sent     returns the documents of up to p_limit jobs that are sent
@@ -73,8 +73,11 @@ $$;
 create or replace function jobforge.count_movable(p_types text[]) returns jsonb
 language sql stable as $$
   select jsonb_build_object(
-    'jobs', count(*) filter (where j.schedule_id is null and j.concurrency_key is null),
-    'left', count(*) filter (where j.schedule_id is not null or j.concurrency_key is not null))
+    'jobs', count(*) filter (where m.movable),
+    'left', count(*) filter (where not m.movable))
   from jobforge.queue j
+  cross join lateral (
+    select num_nonnulls(j.schedule_id, j.concurrency_key, j.step_id) = 0 as movable
+  ) m
   where j.type = any (p_types)
 $$;

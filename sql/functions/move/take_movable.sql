@@ -1,6 +1,7 @@
--- Takes up to p_limit queued jobs of the types out of the queue and makes them moves. Runs of schedules and jobs with a
--- concurrency key stay, because only this database keeps their promises. Idempotency keys stay for their retention, so
--- an enqueue with the same key finds the job that left. Rows that another transaction holds are left for the next call.
+-- Takes up to p_limit queued jobs of the types out of the queue and makes them moves. Runs of schedules, jobs with a
+-- concurrency key and steps of workflows stay, because only this database keeps their promises. Idempotency keys stay
+-- for their retention, so an enqueue with the same key finds the job that left. Rows that another transaction holds are
+-- left for the next call.
 create or replace function jobforge.take_movable(p_types text[], p_limit integer, p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -15,6 +16,7 @@ begin
     where j.type = any (p_types)
       and j.schedule_id is null
       and j.concurrency_key is null
+      and j.step_id is null
     limit p_limit
     for update skip locked
   ), taken as (

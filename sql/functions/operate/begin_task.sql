@@ -57,6 +57,7 @@ language plpgsql as $$
 begin
   case p_step
     when 'apply_cancel_requests' then return jobforge.apply_cancel_requests(p_now, p_limit);
+    when 'do_wakeups' then return jobforge.do_wakeups(null, p_now, least(p_limit, 100));
     when 'reclaim' then return jobforge.reclaim(p_now, p_limit);
     when 'expire' then return jobforge.expire(p_now, p_limit);
     when 'empty_outbox' then return jobforge.empty_outbox(p_now, p_limit);

@@ -147,9 +147,9 @@ begin
   end loop;
 end $$;
 
--- Keeps work flowing: lost leases, expired jobs, and cancel requests, children and ends of scheduled runs that fell
--- between two calls. Runs at most every five seconds unless forced. Each step fails alone. Returns true if a job
--- returned to the queue or left it.
+-- Keeps work flowing: wakeups of workflows, lost leases, expired jobs, and cancel requests, children and ends of
+-- scheduled runs that fell between two calls. Runs at most every five seconds unless forced. Each step fails alone.
+-- Returns true if a job returned to the queue or left it.
 create or replace function jobforge.maintain_jobs(p_now timestamptz, p_limit integer, p_force boolean) returns boolean
 language plpgsql as $$
 begin
@@ -157,5 +157,5 @@ begin
     return false;
   end if;
   return coalesce(jobforge.run_steps('jobs',
-    '{apply_cancel_requests, reclaim, expire, empty_outbox, fold_ends}', p_now, p_limit) > 0, false);
+    '{do_wakeups, apply_cancel_requests, reclaim, expire, empty_outbox, fold_ends}', p_now, p_limit) > 0, false);
 end $$;

@@ -25,9 +25,9 @@ begin
 end $$;
 
 -- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no logs,
--- and no type of p_special. The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok.
--- The caller leaves the others to the general path. Locks runs in id order; waits for nothing that an application can
--- hold.
+-- no step of a workflow, and no type of p_special. The fence is that of end_runs. Returns the outcomes of the runs that
+-- it has ended, all ok. The caller leaves the others to the general path. Locks runs in id order; waits for nothing
+-- that an application can hold.
 create or replace function jobforge.end_plain_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_now timestamptz
 ) returns jobforge.run_outcome[]
@@ -52,6 +52,7 @@ begin
       and (p_tenant_id is null or (j.tenant_id = p_tenant_id and j.bound))
       and j.schedule_id is null
       and j.dedupe_key is null
+      and j.step_id is null
       and j.type <> all (p_special)
       and (j.id, j.attempts) in (select e.id, e.attempt from unnest(p_ends) e)
     returning j.*
@@ -65,13 +66,14 @@ begin
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
-      keep_days, schedule_id, scheduled_for)
+      keep_days, schedule_id, scheduled_for, step_id)
     select
       t.id, t.seq, t.tenant_id, t.type, 'succeeded', 'done', 'succeeded', t.rank, t.attempts, t.uncounted, t.failures,
       t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at, p_now, t.expires_at, t.worker_id, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, null,
       case when t.result is not null or t.artifact_ref is not null then jobforge.new_id() end, t.result,
-      t.artifact_ref, jobforge.add_cost(t.cost_cents, t.cost), v_keep_days, t.schedule_id, t.scheduled_for
+      t.artifact_ref, jobforge.add_cost(t.cost_cents, t.cost), v_keep_days, t.schedule_id, t.scheduled_for,
+      t.step_id
     from ended t
   ), metered as (
     insert into jobforge.usage_deltas (

@@ -18,6 +18,7 @@
 --      keep_only_keys ----> job_keys                  enqueue_children -> queue (new), outbox
 --      end_scheduled_runs > schedules                 announce ---------> NOTIFY
 --      note_all_pending --> pending_deltas            keep_logs --------> job_logs
+--      end_steps ---------> workflows: see workflows/advance.sql
 
 -- Ends runs. Plain successes take the short path of end_plain_runs. This is the only place where the end of a run
 -- becomes a state of its job. Removes from jobforge.runs the rows that pass the fence (under this worker, in this
@@ -45,6 +46,7 @@ declare
   v_without_history uuid[];
   v_deduped live_key[];
   v_scheduled schedule_end[];
+  v_steps step_end[];
   v_slots slot[];
   v_limited boolean;
 begin
@@ -88,8 +90,8 @@ begin
     -- reads come first, because Postgres unpacks a row only as far as it is read.
     select
       verdict(e.ended, x.cancel, e.retry and not x.schedule_goes_on, e.counts, x.exhausted, t.losses) as verdict,
-      e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.schedule_goes_on, (p.policy).keep_history,
-      (p.policy).audit_action, e.ended in ('failed', 'lost') as failed_or_lost,
+      e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.schedule_goes_on,
+      (p.policy).keep_history or t.keep_days is not null as keep_history, (p.policy).audit_action, e.ended in ('failed', 'lost') as failed_or_lost,
       coalesce(e.next_at, case e.ended
         when 'failed' then p_now + backoff(p.policy, t.failures + 1)
         else t.run_at
@@ -100,7 +102,7 @@ begin
       e.artifact_ref, e.retry, t.scheduled_for,
       coalesce(e.next_run_at, case when x.schedule_goes_on and e.ended = 'failed' then e.next_at end) as next_run_at,
       add_cost(t.cost_cents, e.cost) as cost_cents,
-      shelf_for((p.policy).retention_days) as keep_days,
+      shelf_for(coalesce(t.keep_days, (p.policy).retention_days)) as keep_days, t.step_id, t.keep_days as asked_days,
       -- A success clears the error. A run that was released or deferred keeps the job's earlier error.
       case
         when e.ended = 'succeeded' then null
@@ -128,7 +130,7 @@ begin
     insert into queue (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, failures, losses, max_attempts, budget, run_at,
       created_at, updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
+      tags, traceparent, progress, error, cost_cents, schedule_id, scheduled_for, step_id, keep_days)
     overriding system value
     select
       t.id, t.seq, t.tenant_id, lane_of(t.tenant_id), t.type, queued_state(t.again_at, p_now), t.rank, t.attempts,
@@ -137,7 +139,7 @@ begin
       case t.ended when 'lost' then t.losses + 1 when 'released' then t.losses else 0 end,
       t.max_attempts, t.budget, t.again_at, t.created_at, p_now, t.expires_at, t.started_at, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress,
-      t.last_error, t.cost_cents, t.schedule_id, t.scheduled_for
+      t.last_error, t.cost_cents, t.schedule_id, t.scheduled_for, t.step_id, t.asked_days
     from judged t
     where t.verdict = 'queued'
   ), attempted as (
@@ -158,14 +160,14 @@ begin
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
-      keep_days, schedule_id, scheduled_for)
+      keep_days, schedule_id, scheduled_for, step_id)
     select
       t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.ended, t.rank,
       t.attempts, t.uncounted, t.failures + t.failed_or_lost::int, t.max_attempts, t.budget, t.run_at, t.created_at,
       t.started_at, p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key,
       t.subject, t.tags, t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
-      t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for
+      t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for, t.step_id
     from judged t
     where t.verdict <> 'queued'
       and (t.keep_history or t.verdict = 'dead' or (t.verdict = 'failed' and not t.schedule_goes_on))
@@ -213,10 +215,14 @@ begin
         coalesce(t.last_error ->> 'fullMessage', t.last_error ->> 'message'), t.next_run_at, t.next_run_at is not null)::schedule_end)
       from judged t
       where t.schedule_id is not null and t.verdict <> 'queued'),
+    (select array_agg(row(t.step_id, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.result, t.last_error,
+        t.cost_cents)::step_end)
+      from judged t
+      where t.step_id is not null and t.verdict <> 'queued'),
     case when v_limited then
       (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
     end
-  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_slots
+  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_slots
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
@@ -273,6 +279,9 @@ begin
     perform free_slots(v_slots, p_now);
   end if;
   perform enqueue_children(p_ends, v_outcomes, p_now);
+  if v_steps is not null then
+    perform end_steps(v_steps, p_now);
+  end if;
   perform announce(v_outcomes, p_now);
   return v_plain || v_outcomes;
 end $$;

@@ -7,6 +7,7 @@ declare
   v_without_history uuid[];
   v_deduped jobforge.live_key[];
   v_scheduled jobforge.schedule_end[];
+  v_steps jobforge.step_end[];
   v_slots jobforge.slot[];
 begin
   if cardinality(p_job_ids) = 0 then
@@ -24,7 +25,8 @@ begin
     where c.job_id = t.id
   ), judged as materialized (
     -- The rows with what their policies say about the archive.
-    select t.*, p.keep_history, jobforge.shelf_for(p.retention_days) as keep_days
+    select t.*, p.keep_history or t.keep_days is not null as keep_history,
+      jobforge.shelf_for(coalesce(t.keep_days, p.retention_days)) as shelf
     from taken t
     cross join lateral jobforge.policy_of(t.type) p
   ), archived as (
@@ -32,12 +34,12 @@ begin
     insert into jobforge.archive (
       id, seq, tenant_id, type, status, reason, rank, attempts, uncounted, failures, max_attempts, budget, run_at,
       created_at, started_at, finished_at, expires_at, payload, idempotency_key, dedupe_key, concurrency_key, subject,
-      tags, traceparent, progress, error, cost_cents, keep_days, schedule_id, scheduled_for)
+      tags, traceparent, progress, error, cost_cents, keep_days, schedule_id, scheduled_for, step_id)
     select
       t.id, t.seq, t.tenant_id, t.type, 'canceled', p_reason, t.rank, t.attempts, t.uncounted, t.failures,
       t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at, p_now, t.expires_at, t.payload, t.idempotency_key,
-      t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents, t.keep_days,
-      t.schedule_id, t.scheduled_for
+      t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, t.error, t.cost_cents, t.shelf,
+      t.schedule_id, t.scheduled_for, t.step_id
     from judged t
     where t.keep_history
   )
@@ -48,8 +50,10 @@ begin
     array_agg(
       row(t.schedule_id, t.tenant_id, t.scheduled_for, p_now, 'canceled', null, null, false)::jobforge.schedule_end)
       filter (where t.schedule_id is not null),
+    array_agg(row(t.step_id, 'canceled', p_reason, null, t.error, t.cost_cents)::jobforge.step_end)
+      filter (where t.step_id is not null),
     array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot)
-  into v_finished, v_without_history, v_deduped, v_scheduled, v_slots
+  into v_finished, v_without_history, v_deduped, v_scheduled, v_steps, v_slots
   from judged t;
   perform jobforge.leave_slots(v_slots, p_now);
   if v_deduped is not null then
@@ -62,6 +66,9 @@ begin
     perform jobforge.end_scheduled_runs(v_scheduled, p_now);
   end if;
   perform jobforge.note_all_pending(array(select o.tenant_id from unnest(v_finished) o), -1);
+  if v_steps is not null then
+    perform jobforge.end_steps(v_steps, p_now);
+  end if;
   perform jobforge.announce(v_finished, p_now);
   return coalesce(cardinality(v_finished), 0);
 end $$;

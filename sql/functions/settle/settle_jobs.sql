@@ -89,8 +89,8 @@ begin
     v_claim_error := json_build_object('code', sqlstate, 'message', sqlerrm);
   end;
   if p_claim_limit = 0 or v_claim_error is not null then
-    select '[]' as jobs, v_hint as hint, next_due(open_types(p_types, v_now, v_tenant_id), v_tenant_id) as due,
-      false as more
+    select '[]' as jobs, v_hint as hint, false as more,
+      least(next_due(open_types(p_types, v_now, v_tenant_id), v_tenant_id), next_wakeup(v_tenant_id)) as due
     into v_claimed;
   end if;
   response := concat('{"settled":', v_settled, ',"jobs":', v_claimed.jobs, ',"hint":', coalesce(v_claimed.hint, 'null'),

@@ -29,3 +29,17 @@ language sql as $$
   select jobforge.fail('JF003', 'Job not found or not locked by worker', 'not_held', null,
     format('Job %s: the lease was lost, the job is finished, or another worker holds it. Drop the result.', p_job_id))
 $$;
+
+-- Raises JF011: there is no such workflow, or it has ended.
+create or replace function jobforge.fail_workflow_ended() returns void
+language sql as $$
+  select jobforge.fail('JF011', 'Workflow not found or has ended', 'workflow_ended', 'workflow_id',
+    'Only workflows of the tenant that are running can do this. Start a new one, or retry it if it has failed.')
+$$;
+
+-- Raises JF014: a workflow may not be as large as this.
+create or replace function jobforge.fail_workflow_limit(p_field text, p_message text) returns void
+language sql as $$
+  select jobforge.fail('JF014', 'Limit of the workflow exceeded: ' || p_message, 'workflow_limit_exceeded', p_field,
+    'Use a map for many equal steps, split the workflow, or let a step start another one.')
+$$;

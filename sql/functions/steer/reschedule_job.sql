@@ -104,7 +104,7 @@ begin
     insert into jobforge.queue (
       id, seq, tenant_id, lane, type, state, rank, attempts, uncounted, max_attempts, budget, run_at, created_at,
       updated_at, expires_at, started_at, payload, idempotency_key, dedupe_key, concurrency_key, subject, tags,
-      traceparent, progress, error, cost_cents, schedule_id, scheduled_for)
+      traceparent, progress, error, cost_cents, schedule_id, scheduled_for, step_id, keep_days)
     overriding system value
     select
       d.id, d.seq, d.tenant_id, jobforge.lane_of(d.tenant_id), d.type,
@@ -113,7 +113,7 @@ begin
       p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
       d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error,
         d.cost_cents,
-      d.schedule_id, d.scheduled_for
+      d.schedule_id, d.scheduled_for, d.step_id, case when d.step_id is not null then d.keep_days end
     from dead d
     where d.dedupe_key is null or d.id in (select k.job_id from keyed k)
     returning queue.id, queue.type, queue.max_attempts

@@ -68,19 +68,20 @@ begin
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or (j.tenant_id = v_bound and j.bound)))),
-    'next_due_at', next_due(v_types, v_bound),
+    'next_due_at', least(next_due(v_types, v_bound), next_wakeup(v_bound)),
     'ready', case when v_bound is null then may_claim(v_types, v_now) end,
     'now', v_now);
 end $$;
 
--- Returns whether a claim of the types may find a job: one is ready, or a claim has to check a bucket first, which may
--- make one ready.
+-- Returns whether a claim of the types may find a job: one is ready, or a claim has to check a bucket or a workflow
+-- first, which may make one ready.
 create or replace function jobforge.may_claim(p_types text[], p_now timestamptz) returns boolean
 language sql stable as $$
   select exists (
     select from unnest(p_types) t(type)
     cross join lateral (select from jobforge.queue j where j.state = 'ready' and j.type = t.type limit 1) j
   ) or exists (select from jobforge.unpark_requests r where r.due_at <= p_now)
+    or exists (select from jobforge.wakeups w where w.due_at <= p_now)
 $$;
 
 -- Returns the types that a worker has handlers for, as it reports them, without texts that cannot be types; null for

@@ -19,7 +19,7 @@ interface Exception {
   readonly because: string;
 }
 
-const newJobs = /^functions\/(enqueue|schedules)\//;
+const newJobs = /^functions\/(enqueue|schedules|workflows)\//;
 
 const exceptions: readonly Exception[] = [
   {
@@ -43,20 +43,26 @@ const exceptions: readonly Exception[] = [
   {
     table: "queue",
     columns: ["seq"],
-    in: /^functions\/(enqueue\/enqueue_new|schedules\/)/,
+    in: /^functions\/(enqueue\/enqueue_new|schedules\/|workflows\/)/,
     because: "the identity numbers jobs that are inserted in the order of their call",
   },
   {
     table: "queue",
     columns: ["idempotency_key", "dedupe_key"],
-    in: /^functions\/(enqueue\/enqueue_new|schedules\/)/,
+    in: /^functions\/(enqueue\/enqueue_new|schedules\/|workflows\/)/,
     because: "these inserts are for jobs without keys",
   },
   {
     table: "queue",
     columns: ["schedule_id", "scheduled_for"],
-    in: /^functions\/enqueue\//,
-    because: "a job that a caller enqueues is no run of a schedule",
+    in: /^functions\/(enqueue|workflows)\//,
+    because: "a job that a caller or a workflow enqueues is no run of a schedule",
+  },
+  {
+    table: "queue",
+    columns: ["step_id", "keep_days"],
+    in: /^functions\/(enqueue|schedules)\//,
+    because: "only workflows start the jobs of their steps",
   },
   {
     table: "queue",
@@ -78,7 +84,7 @@ const exceptions: readonly Exception[] = [
   },
   {
     table: "live_rows",
-    columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted", "bound"],
+    columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted", "bound", "keep_days"],
     in: /^views\/jobs/,
     because: "only the kernel uses these columns",
   },
@@ -190,7 +196,9 @@ test("the inserts are found: jobs are enqueued, scheduled, claimed, settled and 
     insertsInSources()
       .filter((place) => place.table === table)
       .map((place) => place.file.split("/")[1] ?? "");
-  expect(new Set(folders("queue"))).toEqual(new Set(["enqueue", "schedules", "settle", "steer"]));
+  expect(new Set(folders("queue"))).toEqual(
+    new Set(["enqueue", "schedules", "settle", "steer", "workflows"]),
+  );
   expect(new Set(folders("runs"))).toEqual(new Set(["claim"]));
   expect(new Set(folders("archive"))).toEqual(new Set(["settle"]));
 });

@@ -29,6 +29,8 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   schedule_run_status: ["'dead'"],
   gate_scope: ["'key'"],
   limit_scope: ["'all'"],
+  workflow_status: ["'dead'"],
+  step_kind: ["'loop'"],
   token_role: ["'jobforge_owner'"],
 };
 

@@ -9,6 +9,9 @@ import { boundLogin, populate, T, U } from "../support/tenants.ts";
 const values: Readonly<Record<string, string>> = {
   p_job_id: "$id",
   p_token_id: "$id",
+  p_workflow_id: "$id",
+  p_target_id: "$id",
+  p_name: "'go'",
   p_tenant_id: `'${T}'`,
   p_worker_id: "'w1'",
   p_status: "'succeeded'",

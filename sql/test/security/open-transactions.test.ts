@@ -11,6 +11,7 @@ import { setLimit } from "../support/limits.ts";
 import { listen } from "../support/listen.ts";
 import { ensure } from "../support/schedules.ts";
 import { boundLogin, claimedByBound, login, populate, T, U } from "../support/tenants.ts";
+import { start as startWorkflow } from "../support/workflows.ts";
 
 const past = "2020-01-01T00:00:00Z";
 
@@ -115,6 +116,9 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_get_policy: "('due')",
   jobforge_tenant_id: "('org_123')",
   jobforge_sync_policies: "('{\"due\": {}}', p_dry_run => true)",
+  jobforge_start_workflow: `('${T}', 'flow', '[{"name": "a", "type": "due"}, {"name": "b", "type": "due", "needs": ["a"]}]')`,
+  jobforge_start_workflows: `('${T}', '[{"name": "flow", "steps": [{"name": "a", "signal": {}}]}]')`,
+  jobforge_send_signal: `('${T}', 'FLOW', 'signal')`,
   jobforge_get_connector_config: `('${T}', 'http')`,
 };
 /** A bound worker may not call these. */
@@ -124,6 +128,8 @@ const refused: readonly string[] = ["jobforge_maintain"];
 const whose: Readonly<Record<string, string>> = {
   watches: "where job_id in (select id from jobforge.live_rows where tenant_id <> $1)",
   unpark_requests: "where tenant_id is distinct from $1",
+  edges: "where dependent_id in (select id from jobforge.steps where tenant_id <> $1)",
+  dooms: "where node_id in (select id from jobforge.steps where tenant_id <> $1)",
 };
 
 /** Gives both tenants due, waiting, parked, expired, running and canceled jobs, and due schedules. */
@@ -173,6 +179,9 @@ async function prepare(db: TestDatabase): Promise<void> {
     `select jobforge_cancel_job(id, tenant_id)
      from (select distinct on (tenant_id) id, tenant_id from jobforge.queue where state = 'parked') j`,
   );
+  const timer = { name: "timer", signal: { timeout_ms: 1, on_timeout: "continue" } };
+  for (const tenant_id of [T, U])
+    await startWorkflow(db, [timer, { name: "signal", signal: {} }], { tenant: tenant_id });
   await boundLogin(db, U, "jobforge_worker");
   await db.query("select jobforge_set_tenant($1, '{\"max_pending\": 1000}')", [U]);
 }
@@ -186,13 +195,16 @@ async function openEverything(db: TestDatabase): Promise<TestConnection> {
   const bound = await boundLogin(db, T, "jobforge_worker");
   await bound.travel("2 minutes");
   await bound.query("begin");
+  const flow = await db.value<string>("select id from jobforge_workflows where tenant_id = $1", [T]);
   const names = ["RUN", "DEFERRED", "SETTLED", "OTHER"];
   // The heartbeat comes last, because it ends the runs that it does not list.
   const order = Object.keys(calls).sort(
     (a, b) => Number(a.endsWith("worker")) - Number(b.endsWith("worker")),
   );
   for (const name of order) {
-    const text = names.reduce((sql, mark, n) => sql.replace(mark, runs[n]?.id ?? ""), calls[name] ?? "");
+    const text = names
+      .reduce((sql, mark, n) => sql.replace(mark, runs[n]?.id ?? ""), calls[name] ?? "")
+      .replaceAll("FLOW", flow);
     expect(await outcome(bound.query(`select ${name}${text}`)), name).toBe("accepted");
   }
   return bound;

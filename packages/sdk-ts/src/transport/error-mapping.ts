@@ -18,6 +18,8 @@ import {
   ScheduleNotFoundError,
   TenantRequiredError,
   TimeoutError,
+  WorkflowLimitExceededError,
+  WorkflowNotRunningError,
 } from "../errors.ts";
 
 import { apiFunctions } from "./functions.ts";
@@ -43,6 +45,8 @@ const classes: Readonly<Record<string, ErrorClass>> = {
   JF008: PayloadTooLargeError,
   JF009: InvalidScheduleError,
   JF010: ScheduleNotFoundError,
+  JF011: WorkflowNotRunningError,
+  JF014: WorkflowLimitExceededError,
   "42501": ForbiddenError,
   "42883": NotInstalledError,
   "3F000": NotInstalledError,
