@@ -57,7 +57,7 @@ const calls: readonly string[] = [
   "reason(x.text, x.text, x.flag, x.number)",
   "registration_lifetime()",
   "registration_renewal()",
-  "run_document(x.id, x.id, x.text, x.json, x.number, x.number, x.number, x.at, x.at, x.id, x.at, x.text, x.text, array[x.text], x.json)",
+  "run_document(x.id, x.id, x.text, x.json, x.number, x.number, x.number, x.at, x.at, x.id, x.at, x.text, x.text, array[x.text], x.json, x.id)",
   "run_end(p_id => x.id, p_status => 'deferred', p_run_at => x.at)",
   "run_end(p_id => x.id, p_status => x.text, p_result => case when jobforge.unprintable(x.json) is null then x.json end)",
   "shelf_for(x.number)",
