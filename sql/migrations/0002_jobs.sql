@@ -66,6 +66,12 @@ create type jobforge.run_outcome as (
 
 -- The jobs that a list or a bulk change selects. A null attribute does not filter. error_group: see
 -- jobforge.error_group.
+--   phase        of a queued job: due, scheduled (its first run is due later) or retrying (its next run is due later)
+--   at           the time at which the phase counts
+--   after_id     only jobs with larger ids, so newer ones
+--   id_from, to  bounds of the id, both inclusive
+--   worker       of a run, or of the run that finished the job
+--   trace_id     of the job's last run, or of the request that enqueued it
 create type jobforge.job_filter as (
   statuses        text[],
   types           text[],
@@ -79,7 +85,23 @@ create type jobforge.job_filter as (
   before_id       uuid,
   row_limit       integer,
   row_offset      integer,
-  error_group     text
+  error_group     text,
+  phase           text,
+  at              timestamptz,
+  ids             uuid[],
+  after_id        uuid,
+  id_from         uuid,
+  id_to           uuid,
+  worker          text,
+  schedule_id     uuid,
+  concurrency_key text,
+  idempotency_key text,
+  trace_id        text,
+  reasons         text[],
+  priority        integer,
+  attempts_min    integer,
+  tags_any        text[],
+  payload         jsonb
 );
 
 -- The state of a queued job: see jobforge.queue.
@@ -415,4 +437,19 @@ create type jobforge.hint as (
   ask     timestamptz,
   many    timestamptz,
   costly  boolean
+);
+
+-- A page of jobs in some order: their ids, when they finished (null: live), the cursor of the next page, and how far a
+-- search came that stopped early. See functions/read/browse_jobs.sql.
+create type jobforge.job_page as (
+  ids            uuid[],
+  ends           timestamptz[],
+  next           text,
+  searched_after timestamptz
+);
+
+-- A place in an order by time: the last job before it.
+create type jobforge.time_cursor as (
+  at timestamptz,
+  id uuid
 );

@@ -39,6 +39,14 @@ export type KeptBecause = (typeof keptReasons)[number];
 export const jobStatuses = ["queued", "running", "succeeded", "failed", "dead", "canceled"] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
+/** What a queued job waits for: a worker, its first time, or its next time after a failure. */
+export const jobPhases = ["due", "scheduled", "retrying"] as const;
+export type JobPhase = (typeof jobPhases)[number];
+
+/** The orders of a list of summaries: newest first, or the named time. */
+export const jobOrders = ["created", "oldest", "run_at", "started_at", "finished_at"] as const;
+export type JobOrder = (typeof jobOrders)[number];
+
 /** Why a finished job is in its final state. */
 export const jobEndReasons = [
   "done",
@@ -178,6 +186,8 @@ export const bounds = {
   logBytes: { min: 0, max: 65_536 },
   /** Jobs that one call of a bulk change can match. */
   bulkLimit: { min: 1, max: 10_000, default: 1000 },
+  /** Ids that a filter can name. */
+  bulkIds: { min: 1, max: 1000, default: 1 },
   /** Groups that `jobs.deadGroups` returns. */
   deadGroups: { min: 1, max: 1000, default: 50 },
   /** Jobs that one call can claim. */

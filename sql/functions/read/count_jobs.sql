@@ -1,11 +1,12 @@
 -- Counts the jobs that a filter selects, by tenant, type and status: the total of a list, or the jobs that a bulk
--- change would affect if p_change names one (cancel, reschedule, purge). Counts at most the newest 100,000.
+-- change would affect if p_change names one (cancel, reschedule, purge). Counts at most the newest 100,000; exact
+-- is false in every row if it stopped there.
 -- Who: the tenant itself; operators, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_count_jobs(
   p_tenant_id uuid default null,
   p_filters jsonb default '{}',
   p_change text default null
-) returns table (tenant_id uuid, type text, status text, jobs integer)
+) returns table (tenant_id uuid, type text, status text, jobs integer, exact boolean)
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
@@ -15,7 +16,7 @@ declare
   v_filter job_filter;
 begin
   perform require_tenant_or_operator(p_tenant_id);
-  v_filter := read_filters(p_filters);
+  v_filter := read_filters(p_filters, search_filters());
   if p_change is not null then
     v_filter := narrowed(v_filter, changeable(p_change));
   end if;
@@ -24,7 +25,8 @@ begin
   with page as materialized (
     select p.id, p.finished_at from find_narrowed(p_tenant_id, v_filter) p
   )
-  select j.tenant_id, j.type::text, j.status, count(*)::integer
+  select j.tenant_id, j.type::text, j.status, count(*)::integer,
+    (select count(*) from page) < v_filter.row_limit
   from (
     select l.tenant_id, l.type, case l.state when 'running' then 'running' else 'queued' end as status
     from page p

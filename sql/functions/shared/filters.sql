@@ -67,6 +67,70 @@ language sql stable as $$
   select least(greatest(coalesce(jobforge.filter_text(p_filters, 'limit', 'number')::integer, 50), 1), 1000)
 $$;
 
+-- Returns the ids under a key that holds an array of at most 1,000 ids. JF002 for anything else.
+create or replace function jobforge.filter_ids(p_filters jsonb, p_key text) returns uuid[]
+language plpgsql stable as $$
+declare
+  v_texts text[] := jobforge.filter_texts(p_filters, p_key);
+begin
+  if cardinality(v_texts) > 1000 then
+    perform jobforge.fail_argument(p_key, format('%s must have at most 1000 ids', p_key), 'Call again for the others.');
+  end if;
+  return v_texts::uuid[];
+exception when invalid_text_representation then
+  perform jobforge.fail_argument(p_key, format('%s must be ids', p_key));
+end $$;
+
+-- Returns the first or the last id that begins with a text of 4 to 36 hex digits and dashes.
+create or replace function jobforge.prefix_bound(p_prefix text, p_fill text) returns uuid
+language plpgsql immutable as $$
+declare
+  v_digits text := replace(lower(p_prefix), '-', '');
+begin
+  if p_prefix is not null and v_digits !~ '^[0-9a-f]{4,32}$' then
+    perform jobforge.fail_argument('id_prefix', 'id_prefix must be the first 4 to 32 hex digits of an id');
+  end if;
+  return rpad(v_digits, 32, p_fill)::uuid;
+end $$;
+
+-- Reads and checks the filters that people search by. See jobforge.job_filter.
+create or replace function jobforge.read_more_filters(p_filters jsonb) returns jobforge.job_filter
+language plpgsql stable as $$
+declare
+  v jobforge.job_filter;
+begin
+  v.phase := p_filters ->> 'phase';
+  v.at := jobforge.now();
+  v.ids := jobforge.filter_ids(p_filters, 'ids');
+  v.id_from := jobforge.prefix_bound(p_filters ->> 'id_prefix', '0');
+  v.id_to := jobforge.prefix_bound(p_filters ->> 'id_prefix', 'f');
+  v.worker := p_filters ->> 'worker';
+  v.schedule_id := jobforge.filter_text(p_filters, 'schedule_id', 'id');
+  v.concurrency_key := p_filters ->> 'concurrency_key';
+  v.idempotency_key := p_filters ->> 'idempotency_key';
+  v.trace_id := p_filters ->> 'trace_id';
+  v.reasons := jobforge.filter_texts(p_filters, 'reason');
+  v.priority := jobforge.filter_text(p_filters, 'priority', 'number');
+  v.attempts_min := jobforge.filter_text(p_filters, 'attempts_min', 'number');
+  v.tags_any := jobforge.filter_texts(p_filters, 'tags_any');
+  v.payload := nullif(p_filters -> 'payload', 'null');
+  if v.phase not in ('due', 'scheduled', 'retrying') then
+    perform jobforge.fail_argument('phase', 'phase must be due, scheduled or retrying');
+  elsif jsonb_typeof(v.payload) not in ('object', 'array') then
+    perform jobforge.fail_argument('payload', 'payload must be a JSON object or array',
+      'Jobs match if their payload contains it, such as {"to": "ada@example.com"}.');
+  end if;
+  return v;
+end $$;
+
+-- Returns the filters that no index finds. Searches, counts and bulk changes have them; lists, which read on until
+-- their page is full, do not.
+create or replace function jobforge.search_filters() returns text[]
+language sql immutable as $$
+  select array['phase', 'worker', 'concurrency_key', 'idempotency_key', 'trace_id', 'reason', 'priority',
+    'attempts_min', 'tags_any', 'payload']
+$$;
+
 -- Reads and checks the filters of a list of jobs. p_more: further keys that the caller reads itself. A limit over 1000
 -- becomes 1000.
 create or replace function jobforge.read_filters(p_filters jsonb, p_more text[] default '{}')
@@ -76,10 +140,11 @@ declare
   v_filters jsonb := coalesce(p_filters, '{}');
   v_known constant text[] := p_more || array[
     'status', 'type', 'tags', 'subject', 'error_contains', 'error_group', 'created_after', 'created_before',
-    'finished_after', 'finished_before', 'limit', 'offset', 'cursor'];
+    'finished_after', 'finished_before', 'limit', 'offset', 'cursor', 'ids', 'id_prefix', 'schedule_id'];
   v jobforge.job_filter;
 begin
   perform jobforge.require_filters(v_filters, v_known);
+  v := jobforge.read_more_filters(v_filters);
   v.statuses := jobforge.filter_texts(v_filters, 'status');
   v.types := jobforge.filter_texts(v_filters, 'type');
   v.tags := jobforge.filter_texts(v_filters, 'tags');

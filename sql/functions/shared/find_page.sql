@@ -44,13 +44,14 @@ declare
   v_pairs jsonb;
 begin
   if (p_filter.statuses is null or p_filter.statuses && live_statuses())
-    and p_filter.finished_after is null and p_filter.finished_before is null
+    and num_nonnulls(p_filter.finished_after, p_filter.finished_before, p_filter.reasons) = 0
   then
     v_sources := live_sources(p_tenant_id, p_filter, v_rows);
   end if;
-  if p_filter.statuses is null or p_filter.statuses && finished_statuses() then
+  if (p_filter.statuses is null or p_filter.statuses && finished_statuses()) and p_filter.phase is null then
     v_few := few_archived(p_tenant_id, p_filter);
-    if v_few is null and p_filter.subject is null and num_nonnulls(p_filter.error_contains, p_filter.error_group) = 0
+    if v_few is null and p_filter.subject is null
+      and num_nonnulls(p_filter.error_contains, p_filter.error_group, p_filter.schedule_id) = 0
       and p_filter.statuses is distinct from array['canceled']
       and (p_tenant_id is not null or p_filter.types is not null)
     then
@@ -72,8 +73,9 @@ returns text[]
 language sql stable as $$
   select array_agg(format(
     'select j.id, null::timestamptz as finished_at from %s and %s and %s order by j.id desc limit %s',
-    way.room, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, true), p_rows))
-  from (values ('queued', $x$queue j where j.state <> ''$x$), ('running', 'runs j where true')) way(status, room)
+    way.room, jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, way.name), p_rows))
+  from (values ('queued', 'queue', $x$queue j where j.state <> ''$x$), ('running', 'runs', 'runs j where true'))
+    way(status, name, room)
   where p_filter.statuses is null or way.status = any (p_filter.statuses)
 $$;
 
@@ -94,14 +96,14 @@ language sql stable as $$
   select case
     when p_few is not null then format(
       'select j.id, j.finished_at from archive j where j.id = any ($3) and %s and %s order by j.id desc limit %s',
-      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, 'archive'), p_rows)
     when p_filter.subject is not null then format(
       'with subject as materialized (select * from archive j where j.subject = ($2).subject and %s)
        select j.id, j.finished_at from subject j where %s order by j.id desc limit %s',
-      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, 'archive'), p_rows)
     when p_pairs is null then format(
       'select j.id, j.finished_at from archive j where %s and %s order by j.id desc limit %s',
-      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, false), p_rows)
+      jobforge.owner_sql(p_tenant_id, p_filter), jobforge.filter_sql(p_filter, 'archive'), p_rows)
     else format(
       'select x.id, x.finished_at
        from jsonb_to_recordset($4) p(type text, tenant_id uuid)
@@ -111,13 +113,13 @@ language sql stable as $$
          order by j.tenant_id desc, j.id desc
          limit %s
        ) x',
-      jobforge.filter_sql(p_filter, false), p_rows)
+      jobforge.filter_sql(p_filter, 'archive'), p_rows)
   end
 $$;
 
--- Returns the ids of archived jobs that have the tags, or that finished within a span of at most an hour, if they are
--- fewer than 2,000. Null when the filter has neither condition, or there are more: then a scan of the newest jobs fills
--- a page soon.
+-- Returns the ids of archived jobs that the filter names, that have the tags, or that finished within a span of at most
+-- an hour, if they are fewer than 2,000. Null when the filter has none of these conditions, or there are more: then a
+-- scan of the newest jobs fills a page soon.
 create or replace function jobforge.few_archived(p_tenant_id uuid, p_filter jobforge.job_filter) returns uuid[]
 language plpgsql stable
 set search_path = jobforge, pg_temp
@@ -128,7 +130,9 @@ declare
   v_keys text[] := case when p_tenant_id is null then p_filter.tags else tag_keys(p_tenant_id, p_filter.tags) end;
   v_ids uuid[];
 begin
-  if cardinality(p_filter.tags) > 0 then
+  if p_filter.ids is not null then
+    return p_filter.ids;
+  elsif cardinality(p_filter.tags) > 0 then
     v_ids := array(
       select j.id from archive j
       where tag_keys(j.tenant_id, j.tags) @> v_keys
@@ -193,11 +197,12 @@ $$;
 -- fixed texts; every value is a parameter (a status is one of six words). Only conditions in use are written, so that
 -- each list gets a plan of its own. Times also limit the id, which starts with the time of creation, at most a minute
 -- after created_at.
-create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_live boolean) returns text
+create or replace function jobforge.filter_sql(p_filter jobforge.job_filter, p_room text) returns text
 language sql immutable as $$
   select concat_ws(' and ',
     'true',
-    case when p_filter.statuses is not null and not p_live
+    jobforge.more_filter_sql(p_filter, p_room),
+    case when p_filter.statuses is not null and p_room = 'archive'
       then format('j.status in (%s)', (select string_agg(quote_literal(s), ', ') from unnest(p_filter.statuses) s)) end,
     case when cardinality(p_filter.tags) > 0 then $x$j.tags @> ($2).tags and j.tags <> '{}'$x$ end,
     case when p_filter.subject is not null then 'j.subject = ($2).subject' end,
@@ -215,6 +220,35 @@ language sql immutable as $$
       then $x$j.finished_at < ($2).finished_before
         and j.id < id_floor(($2).finished_before + interval '1 minute')$x$ end,
     case when p_filter.before_id is not null then 'j.id < ($2).before_id' end)
+$$;
+
+-- Returns the conditions that people search by; null if there are none. See jobforge.filter_sql.
+create or replace function jobforge.more_filter_sql(p_filter jobforge.job_filter, p_room text) returns text
+language sql immutable as $$
+  select nullif(concat_ws(' and ',
+    case when p_filter.phase is not null then
+      case when p_room <> 'queue' then 'false'
+        when p_filter.phase = 'due' then 'j.run_at <= ($2).at'
+        when p_filter.phase = 'scheduled' then 'j.run_at > ($2).at and j.attempts = 0'
+        else 'j.run_at > ($2).at and j.attempts > 0' end end,
+    case when p_filter.ids is not null then 'j.id = any (($2).ids)' end,
+    case when p_filter.after_id is not null then 'j.id > ($2).after_id' end,
+    case when p_filter.id_from is not null then 'j.id >= ($2).id_from' end,
+    case when p_filter.id_to is not null then 'j.id <= ($2).id_to' end,
+    case when p_filter.worker is not null then
+      case p_room when 'queue' then 'false' else 'j.worker_id = ($2).worker' end end,
+    case when p_filter.schedule_id is not null then 'j.schedule_id = ($2).schedule_id' end,
+    case when p_filter.concurrency_key is not null then 'j.concurrency_key = ($2).concurrency_key' end,
+    case when p_filter.idempotency_key is not null then 'j.idempotency_key = ($2).idempotency_key' end,
+    case when p_filter.trace_id is not null then
+      '($2).trace_id in (substr(j.traceparent, 4, 32), trace_id(j.id, j.attempts))' end,
+    case when p_filter.reasons is not null then
+      case p_room when 'archive' then 'j.reason = any (($2).reasons)' else 'false' end end,
+    case when p_filter.priority is not null then 'j.rank = -($2).priority' end,
+    case when p_filter.attempts_min is not null then 'j.attempts >= ($2).attempts_min' end,
+    case when p_filter.tags_any is not null then 'j.tags && ($2).tags_any' end,
+    case when p_filter.payload is not null then
+      'coalesce(j.payload, (select p.payload from payloads p where p.job_id = j.id)) @> ($2).payload' end), '')
 $$;
 
 -- Returns the smallest UUIDv7 of a time. Jobs with a smaller id were created before it.

@@ -42,17 +42,20 @@ exception when lock_not_available then
 end $$;
 
 -- Reads the filter of a bulk change of at most p_limit jobs. Options for pages are refused, because a page is not
--- what the filter selects.
-create or replace function jobforge.read_bulk_filters(p_filters jsonb, p_limit integer) returns jobforge.job_filter
+-- what the filter selects. p_cursor: only jobs with smaller ids.
+create or replace function jobforge.read_bulk_filters(
+  p_filters jsonb, p_limit integer, p_cursor uuid default null
+) returns jobforge.job_filter
 language plpgsql stable as $$
 declare
-  v_filter jobforge.job_filter := jobforge.read_filters(p_filters);
+  v_filter jobforge.job_filter := jobforge.read_filters(p_filters, jobforge.search_filters());
 begin
   -- Check the parsed filter: a key whose value is null does not count, or such a client would change every job.
   if num_nonnulls(v_filter.statuses, v_filter.types, nullif(v_filter.tags, '{}'), v_filter.subject,
-    v_filter.error_contains,
-    v_filter.error_group, v_filter.created_after, v_filter.created_before, v_filter.finished_after,
-      v_filter.finished_before) = 0
+    v_filter.error_contains, v_filter.error_group, v_filter.created_after, v_filter.created_before,
+    v_filter.finished_after, v_filter.finished_before, v_filter.phase, v_filter.ids, v_filter.id_from, v_filter.worker,
+    v_filter.schedule_id, v_filter.concurrency_key, v_filter.idempotency_key, v_filter.trace_id, v_filter.reasons,
+    v_filter.priority, v_filter.attempts_min, v_filter.tags_any, v_filter.payload) = 0
   then
     perform jobforge.fail_argument('filters', 'a bulk change needs a filter', 'Name at least a status or a type.');
   elsif p_filters ?| array['limit', 'offset', 'cursor'] then
@@ -61,6 +64,7 @@ begin
     perform jobforge.fail_argument('limit', 'limit must be between 1 and 10000');
   end if;
   v_filter.row_limit := p_limit;
+  v_filter.before_id := p_cursor;
   return v_filter;
 end $$;
 
@@ -96,11 +100,63 @@ begin
   end if;
 end $$;
 
--- Records a bulk change in the audit log: the filter and the result.
-create or replace function jobforge.audit_bulk(p_tenant_id uuid, p_action text, p_filters jsonb, p_result jsonb)
-returns void
-language sql as $$
-  insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'jobs', p_tenant_id::text,
-    p_result || jsonb_build_object('filters', p_filters))
+-- Records a bulk change in the audit log: the filter and the result. Returns the result. The calls of one operation
+-- have one entry, which adds up what they matched and changed. The result then also has the id of the entry as
+-- audit_id, the sums as total, and as cursor the last job that was looked at; null if there are no more. JF002 if the
+-- entry of the operation is of another caller or another change.
+create or replace function jobforge.audit_bulk(
+  p_tenant_id uuid, p_action text, p_filters jsonb, p_result jsonb, p_operation uuid default null,
+  p_cursor uuid default null
+) returns jsonb
+language plpgsql as $$
+declare
+  v_tenant uuid := coalesce(p_tenant_id, jobforge.all_tenants());
+  v_entity text := coalesce(p_operation, v_tenant)::text;
+  v_type text := case when p_operation is null then 'jobs' else 'bulk' end;
+  v_entry jobforge.audit_log;
+begin
+  if p_operation is not null then
+    select * into v_entry from jobforge.audit_log a 
+    where a.tenant_id = v_tenant and a.entity_type = v_type and a.entity_id = v_entity
+    for update;
+  end if;
+  if v_entry.id is null then
+    insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+    values (jobforge.now(), v_tenant, jobforge.caller(), p_action, v_type, v_entity,
+      p_result || jsonb_build_object('filters', p_filters))
+    returning * into v_entry;
+  elsif (v_entry.tenant_id, v_entry.actor, v_entry.action) is distinct from (v_tenant, jobforge.caller(), p_action)
+    or v_entry.meta -> 'filters' <> p_filters
+  then
+    perform jobforge.fail_argument('operation', 'this operation is another change', 'Use a new id for each operation.');
+  else
+    update jobforge.audit_log a
+    set meta = a.meta || jsonb_build_object(
+      'matched', (a.meta ->> 'matched')::bigint + (p_result ->> 'matched')::bigint,
+      'changed', (a.meta ->> 'changed')::bigint + (p_result ->> 'changed')::bigint)
+    where a.id = v_entry.id
+    returning * into v_entry;
+  end if;
+  return p_result || case when p_operation is null then '{}' else jsonb_build_object('audit_id', v_entry.id,
+    'cursor', p_cursor, 'total', jsonb_build_object('matched', v_entry.meta -> 'matched',
+      'changed', v_entry.meta -> 'changed')) end;
+end $$;
+
+-- Returns the last job of a page of a bulk change; null if the page is not full, so that no more jobs match.
+create or replace function jobforge.bulk_cursor(p_found uuid[], p_limit integer) returns uuid
+language sql immutable as $$
+  -- There is no minimum of uuids before Postgres 18.
+  select case when cardinality(p_found) >= p_limit then (select f from unnest(p_found) f order by f limit 1) end
 $$;
+
+-- Raises an error unless the caller may change the jobs of the tenant. Operators may change those of all tenants
+-- (null), but only in an operation: a client that forgets the tenant must not change every tenant's jobs.
+create or replace function jobforge.require_bulk(p_tenant_id uuid, p_operation uuid) returns void
+language plpgsql stable as $$
+begin
+  if p_operation is null then
+    perform jobforge.require_tenant(p_tenant_id);
+  else
+    perform jobforge.require_tenant_or_operator(p_tenant_id);
+  end if;
+end $$;

@@ -16,6 +16,7 @@ const values: Readonly<Record<string, string>> = {
   p_worker_id: "'w1'",
   p_status: "'succeeded'",
   p_changes: "'{}'",
+  p_filters: "jsonb_build_object('ids', jsonb_build_array($id))",
   p_progress: "'1'",
   p_run_at: "now()",
 };

@@ -22,6 +22,8 @@ export interface JobCount {
   readonly type: string;
   readonly status: JobStatus;
   readonly jobs: number;
+  /** False if the count stopped at 100,000 jobs. */
+  readonly exact: boolean;
 }
 
 export interface DeadGroupOptions extends JobFilters {

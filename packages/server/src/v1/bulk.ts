@@ -1,4 +1,5 @@
 /** /v1/bulk: enqueue, count and change many jobs in one request. */
+import { randomUUID } from "node:crypto";
 import { createRoute } from "@hono/zod-openapi";
 import type { BulkChange as Change } from "@jobforge/sdk-ts";
 import { type Api, body, respond, responses, serve, servePage, serveValue } from "./api.ts";
@@ -43,7 +44,7 @@ function count(api: Api): void {
     path: "/v1/bulk/count",
     operationId: "countJobs",
     summary: "Count the jobs that match a filter, before changing them",
-    description: `Counts at most the newest 100,000 jobs. ${operatorSeesAll}`,
+    description: `Counts at most the newest 100,000 jobs; \`exact\` is false if it stopped there. ${operatorSeesAll}`,
     tags,
     request: { query: TenantQuery, body: body(BulkCount) },
     responses: responses(pageOf(JobCount), "Counts by tenant, type and status, largest first"),
@@ -62,14 +63,22 @@ function change(api: Api, verb: Change, summary: string): void {
     operationId: `${verb}Jobs`,
     summary,
     description:
-      "Changes jobs of one tenant. Needs at least one filter. Repeat it while `matched` equals the limit.",
+      "Needs at least one filter. Repeat it with the same `operation` and with `cursor` until `cursor` is null: the requests of one operation look at each job once and have one entry in the audit log. Changes jobs of one tenant; with an `operation` and without `tenant_id`, an operator changes jobs of all tenants.",
     tags,
     request: { query: TenantQuery, body: body(BulkChange) },
     responses: responses(BulkResult, "How many jobs matched, and how many were changed"),
   });
   serveValue(api, route, `jobforge_${verb}_jobs`, "tenant", (c, session) => {
     const { tenant_id } = c.req.valid("query");
-    const { filters, limit } = c.req.valid("json");
-    return { p_tenant_id: session.tenant(tenant_id), p_filters: filters, p_limit: limit };
+    const { filters, limit, operation, cursor } = c.req.valid("json");
+    const tenant = session.tenant(tenant_id);
+    return {
+      p_tenant_id: tenant,
+      p_filters: filters,
+      p_limit: limit,
+      // Changing all tenants' jobs must be asked for, so that no client does it by leaving out the tenant.
+      p_operation: operation ?? (tenant === null ? undefined : randomUUID()),
+      p_cursor: cursor,
+    };
   });
 }

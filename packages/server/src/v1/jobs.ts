@@ -27,6 +27,7 @@ import {
   Job,
   JobChanges,
   JobLog,
+  JobPage,
   JobQuery,
   JobResult,
   NewJob,
@@ -107,17 +108,37 @@ function list(api: Api): void {
     method: "get",
     path: "/v1/jobs",
     operationId: "listJobs",
-    summary: "List jobs, newest first",
-    description: `Returns the jobs that match all given filters. ${operatorSeesAll}`,
+    summary: "List jobs, newest first or in another order",
+    description: `Returns the jobs that match all given filters. ${operatorSeesAll} Pages of summaries are small
+whatever the jobs hold. They have more filters and orders, and a \`cursor\` of their own: filters that no index finds look
+at about 10,000 jobs, and \`searched_after\` then says how far.`,
     tags,
     request: { query: JobQuery },
-    responses: responses(pageOf(Job), "A page of jobs"),
+    responses: responses(JobPage, "A page of jobs"),
   });
   serve(api, route, async (c) => {
-    const { tenant_id, ...filters } = c.req.valid("query");
+    const { tenant_id, fields, payload, ...given } = c.req.valid("query");
+    const filters = payload === undefined ? given : { ...given, payload: parsedPayload(payload) };
+    if (fields === "summary" || (fields === undefined && given.order !== undefined)) {
+      const page = await api.services.as(c, (session) =>
+        session.value("jobforge_browse_jobs", { p_tenant_id: session.tenant(tenant_id), p_filters: filters }),
+      );
+      return respond(required(page, "tenant"));
+    }
     const rows = await api.services.as(c, (session) => newestJobs(session, tenant_id, filters));
     return respondPage(rows, filters.limit);
   });
+}
+
+function parsedPayload(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RequestError(400, "JF002", "payload must be JSON", {
+      name: "invalid_argument",
+      field: "payload",
+    });
+  }
 }
 
 /**

@@ -161,3 +161,35 @@ describe("jobs", () => {
       expect(await app(each)).toMatchObject({ status: 404, body: { name: "not_found" } });
   });
 });
+
+test("a list of summaries has no payloads, more filters, orders and its own cursor", async ({ app }) => {
+  const large = { to: "ada", text: "x".repeat(100_000) };
+  const jobs = [
+    { type: "a", payload: large, priority: 3 },
+    { type: "a" },
+    { type: "b", delay_ms: 3_600_000 },
+  ];
+  const enqueued = await app("/v1/bulk/enqueue", { body: { jobs } });
+  const ids = (enqueued.body as { items: { id: string }[] }).items.map((item) => item.id);
+  const list = async (query: string): Promise<{ items: { id: string }[]; cursor: string | null }> => {
+    const { status, body } = await app(`/v1/jobs?${query}`);
+    expect([query, status]).toEqual([query, 200]);
+    expect(JSON.stringify(body).length).toBeLessThan(10_000);
+    return body as { items: { id: string }[]; cursor: string | null };
+  };
+  const idsOf = async (query: string): Promise<string[]> => (await list(query)).items.map(({ id }) => id);
+  const { items, cursor } = await list("fields=summary&limit=2");
+  expect(items).toMatchObject([
+    { id: ids[2], phase: "scheduled" },
+    { id: ids[1], payload_bytes: 2 },
+  ]);
+  expect(await idsOf(`fields=summary&cursor=${cursor}`)).toEqual([ids[0]]);
+  expect(await idsOf("order=oldest&phase=due")).toEqual([ids[0], ids[1]]);
+  expect(await idsOf("order=run_at")).toEqual([ids[2]]);
+  expect(await idsOf("fields=summary&priority=3")).toEqual([ids[0]]);
+  expect(await idsOf(`fields=summary&payload=${encodeURIComponent('{"to":"ada"}')}`)).toEqual([ids[0]]);
+  expect(await idsOf(`fields=summary&after=${ids[1]}`)).toEqual([ids[2]]);
+  expect(await idsOf(`fields=summary&ids=${ids[0]}&ids=${ids[2]}`)).toEqual([ids[2], ids[0]]);
+  for (const query of ["payload={", "order=random", "fields=summary&cursor=x", "phase=due"])
+    expect((await app(`/v1/jobs?${query}`)).status).toBe(400);
+});

@@ -1,6 +1,14 @@
 /** Jobs, and the filters that select them. */
 import { z } from "@hono/zod-openapi";
-import { attemptStatuses, bounds, dedupeModes, enqueueOutcomes, logLevels } from "@jobforge/sdk-ts";
+import {
+  attemptStatuses,
+  bounds,
+  dedupeModes,
+  enqueueOutcomes,
+  jobOrders,
+  jobPhases,
+  logLevels,
+} from "@jobforge/sdk-ts";
 import {
   Count,
   Id,
@@ -56,6 +64,54 @@ export const Job = z
     reason: z.string().nullable(),
   })
   .openapi("Job");
+
+/** A job of a list without payload, progress and stack, so that a page is small whatever the jobs hold. */
+export const JobSummary = z
+  .looseObject({
+    id: Id,
+    tenant_id: Id,
+    tenant_label: TenantLabel,
+    type: z.string(),
+    status: Status,
+    phase: z.enum(jobPhases).nullable().openapi({ description: "Of a queued job" }),
+    parked: z.boolean().openapi({ description: "A limit has no room for the job" }),
+    priority: z.int(),
+    attempts: Count,
+    max_attempts: Count,
+    run_at: Time,
+    created_at: Time,
+    started_at: Time.nullable(),
+    finished_at: Time.nullable(),
+    duration_ms: z.int().nullable(),
+    worker: z.string().nullable(),
+    subject: z.string().nullable(),
+    tags: z.array(z.string()),
+    idempotency_key: z.string().nullable(),
+    dedupe_key: z.string().nullable(),
+    concurrency_key: z.string().nullable(),
+    schedule_id: Id.nullable(),
+    schedule_key: z.string().nullable(),
+    trace_id: z.string().nullable(),
+    cancel_requested: z.boolean(),
+    last_error: z.string().nullable(),
+    reason: z.string().nullable(),
+    cost_cents: z.int().nullable(),
+    expires_at: Time.nullable(),
+    payload_bytes: Count,
+  })
+  .openapi("JobSummary");
+
+/** A page of jobs. */
+export const JobPage = z
+  .looseObject({
+    items: z.array(z.union([Job, JobSummary])),
+    cursor: z.string().nullable().openapi({ description: "Pass it as `cursor` to get the next page" }),
+    searched_after: Time.nullish().openapi({
+      description:
+        "Set if a search stopped: it has looked at jobs back to this time. `cursor` goes on from there",
+    }),
+  })
+  .openapi("JobPage");
 
 export const Outcome = z.enum(enqueueOutcomes);
 
@@ -175,6 +231,21 @@ export const searchFields = {
   finished_before: Time.optional(),
 };
 
+/** Filters that find jobs by an id, a schedule or a key. Lists of summaries and bulk requests have them. */
+export const findFields = {
+  phase: z.enum(jobPhases).optional().openapi({ description: "Of queued jobs" }),
+  id_prefix: z
+    .string()
+    .regex(/^[0-9a-fA-F-]{4,36}$/)
+    .optional()
+    .openapi({ description: "The first digits of the id" }),
+  schedule_id: Id.optional(),
+  worker: z.string().optional().openapi({ description: "The worker that runs the job, or that finished it" }),
+  concurrency_key: Key.optional(),
+  idempotency_key: Key.optional(),
+  trace_id: z.string().max(32).optional(),
+};
+
 export const AttemptQuery = z.strictObject({
   ...tenantParameter,
   cursor: z
@@ -184,6 +255,8 @@ export const AttemptQuery = z.strictObject({
     .openapi({ description: "The `cursor` of the previous page" }),
 });
 
+const whole = z.coerce.number().int().optional().openapi({ type: "integer" });
+
 export const JobQuery = z.strictObject({
   ...tenantParameter,
   ...limitParameter,
@@ -191,5 +264,24 @@ export const JobQuery = z.strictObject({
   type: several(Type),
   tags: several(z.string()),
   ...searchFields,
-  cursor: Id.optional().openapi({ description: "The `cursor` of the previous page" }),
+  ...findFields,
+  ids: several(Id),
+  reason: several(z.string()),
+  tags_any: several(z.string()).openapi({ description: "Jobs that have one of these tags" }),
+  priority: whole,
+  attempts_min: whole,
+  payload: z.string().max(8192).optional().openapi({
+    description: "JSON. Jobs whose payload contains it",
+    example: '{"to":"ada@example.com"}',
+  }),
+  fields: z.enum(["all", "summary"]).optional().openapi({
+    description: "`summary`: without payload, progress and stack. The default with `order`",
+  }),
+  order: z.enum(jobOrders).optional(),
+  after: z
+    .string()
+    .max(100)
+    .optional()
+    .openapi({ description: "Only newer jobs: an id, or `TIME~ID` in the order `finished_at`" }),
+  cursor: z.string().max(100).optional().openapi({ description: "The `cursor` of the previous page" }),
 });
