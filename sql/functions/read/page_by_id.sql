@@ -2,8 +2,8 @@
 create or replace function jobforge.search_depth() returns integer
 language sql immutable as $$ select 10000 $$;
 
--- Returns how many jobs a call looks at. A page of several types or tenants is merged from as many rows of each of them,
--- so it is fewer for many of them.
+-- Returns how many jobs a call looks at. A page of several types or tenants is merged from as many rows of each of
+-- them, so it is fewer for many of them.
 create or replace function jobforge.search_depth_of(p_tenant_id uuid, p_filter jobforge.job_filter) returns integer
 language sql stable as $$
   select least(jobforge.search_depth(),
