@@ -2,6 +2,7 @@
 import { checkMaxAttempts, checkPriority } from "./arguments/enqueue.ts";
 import { checkTenant, checkTenantOf } from "./arguments/names.ts";
 import { checkDate, checkTags, checkUuid, requireObject } from "./arguments/values.ts";
+import { ClientGroups } from "./client-groups.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
@@ -13,19 +14,7 @@ import { prepareJob } from "./enqueue/prepare.ts";
 import { traced } from "./enqueue/telemetry.ts";
 import type { Waker } from "./enqueue/wake.ts";
 import { InvalidArgumentError } from "./errors.ts";
-import { AuditLog } from "./groups/audit.ts";
-import { Connectors } from "./groups/connectors.ts";
-import { Gates } from "./groups/gates.ts";
-import { Installation } from "./groups/installation.ts";
-import { AllJobs } from "./groups/jobs.ts";
-import { Limits } from "./groups/limits.ts";
-import { Policies } from "./groups/policies.ts";
-import { Runs } from "./groups/runs.ts";
-import { Schedules, TransactionSchedules } from "./groups/schedules.ts";
-import { Tenants } from "./groups/tenants.ts";
-import { JobTypes } from "./groups/types.ts";
-import { UsageReports } from "./groups/usage.ts";
-import { Workers } from "./groups/workers.ts";
+import { TransactionSchedules } from "./groups/schedules.ts";
 import { listAttempts, listLogs } from "./jobs/attempts.ts";
 import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 import type { Job, JobAttempt, JobLog, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
@@ -47,6 +36,9 @@ import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
 import type { CallArguments, Transport } from "./transport/transport.ts";
+import type { StartOptions, WorkflowDefinition, WorkflowInput } from "./workflows/definition.ts";
+import type { StartedWorkflow } from "./workflows/handle.ts";
+import type { SentSignal, SignalSendOptions } from "./workflows/workflow.ts";
 
 export interface ClientParts {
   readonly signals: DoneSignals;
@@ -58,51 +50,14 @@ export interface ClientParts {
   readonly root?: JobForgeClient | undefined;
 }
 
-export class JobForgeClient {
-  /** The way to the kernel, for functions that have no method here. */
-  readonly transport: Transport;
-  /** Recurring work. */
-  readonly schedules: Schedules;
-  /** Claiming and ending runs without a worker. */
-  readonly runs: Runs;
-  /** The jobs of all tenants. */
-  readonly jobs: AllJobs;
-  /** Pauses. */
-  readonly gates: Gates;
-  /** How many jobs run at once, and how many start in a span of time. */
-  readonly limits: Limits;
-  /** How the jobs of a type behave. */
-  readonly policies: Policies;
-  /** Quotas, weights and logins of tenants. */
-  readonly tenants: Tenants;
-  readonly workers: Workers;
-  readonly types: JobTypes;
-  /** What was used, and what is live now. */
-  readonly usage: UsageReports;
-  readonly audit: AuditLog;
-  readonly connectors: Connectors;
-  /** Health and maintenance. */
-  readonly installation: Installation;
+export class JobForgeClient extends ClientGroups {
   readonly #signals: DoneSignals;
   readonly #waker: Waker | undefined;
   readonly #gatherer: Gatherer | undefined;
   readonly #root: JobForgeClient | undefined;
 
   constructor(transport: Transport, parts: ClientParts) {
-    this.transport = transport;
-    this.schedules = new Schedules(transport);
-    this.runs = new Runs(transport);
-    this.jobs = new AllJobs(transport);
-    this.gates = new Gates(transport);
-    this.limits = new Limits(transport);
-    this.policies = new Policies(transport);
-    this.tenants = new Tenants(transport);
-    this.workers = new Workers(transport);
-    this.types = new JobTypes(transport);
-    this.usage = new UsageReports(transport);
-    this.audit = new AuditLog(transport);
-    this.connectors = new Connectors(transport);
-    this.installation = new Installation(transport);
+    super(transport, parts.signals, parts.root);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
     this.#gatherer = parts.gatherer;
@@ -198,6 +153,20 @@ export class JobForgeClient {
       const tenantId = prepared[index]?.tenantId ?? "";
       return new EnqueuedJob(this.#root ?? this, jobs[index]?.job, { ...each, tenantId });
     });
+  }
+
+  /** Starts a workflow, and returns a handle with its outcome. See `workflows.start`. */
+  start<W extends WorkflowDefinition>(
+    workflow: W,
+    input: WorkflowInput<W>,
+    options: StartOptions,
+  ): Promise<StartedWorkflow<W>> {
+    return this.workflows.start(workflow, input, options);
+  }
+
+  /** Sends a signal to a workflow. See `workflows.signal`. */
+  signal(id: string, name: string, payload: unknown, options: SignalSendOptions): Promise<SentSignal> {
+    return this.workflows.signal(id, name, payload, options);
   }
 
   /** A handle for a known job id. It makes no call. */

@@ -4,6 +4,7 @@
  */
 
 import type { Job, JobFailure } from "./jobs/job.ts";
+import type { WorkflowDetails } from "./workflows/workflow.ts";
 
 export interface ErrorDetails {
   readonly code?: string | undefined;
@@ -260,12 +261,56 @@ export class JobCanceledError extends JobForgeError {
   }
 }
 
-/** The job did not finish within the waiting time. The job goes on. */
+/** The tenant has no such workflow, or it has been forgotten. */
+export class WorkflowNotFoundError extends JobForgeError {
+  override readonly name: string = "WorkflowNotFoundError";
+  readonly workflowId: string;
+  constructor(workflowId: string) {
+    super(`There is no workflow ${workflowId}`, {
+      code: "WORKFLOW_NOT_FOUND",
+      kind: "workflow_not_found",
+      field: "workflowId",
+      hint: "Check the id and the tenant. A workflow that was started in a transaction exists after its commit.",
+    });
+    this.workflowId = workflowId;
+  }
+}
+
+/** The awaited workflow ended as failed. */
+export class WorkflowFailedError extends JobForgeError {
+  override readonly name: string = "WorkflowFailedError";
+  readonly workflow: WorkflowDetails;
+  constructor(workflow: WorkflowDetails) {
+    const { id, name, reason, failed } = workflow;
+    const steps = failed.map(({ step, error }) => `${step}: ${error?.message ?? "no error was reported"}`);
+    const why = reason === "deadline" ? "it did not end before its deadline" : steps.join("; ");
+    super(`Workflow ${id} (${name}) failed${why === "" ? "" : `: ${why}`}`, {
+      code: "WORKFLOW_FAILED",
+      kind: "workflow_failed",
+    });
+    this.workflow = workflow;
+  }
+}
+
+/** The awaited workflow was canceled. */
+export class WorkflowCanceledError extends JobForgeError {
+  override readonly name: string = "WorkflowCanceledError";
+  readonly workflow: WorkflowDetails;
+  constructor(workflow: WorkflowDetails) {
+    super(`Workflow ${workflow.id} (${workflow.name}) was canceled`, {
+      code: "WORKFLOW_CANCELED",
+      kind: "workflow_canceled",
+    });
+    this.workflow = workflow;
+  }
+}
+
+/** The job or workflow did not end within the waiting time. It goes on. */
 export class WaitTimeoutError extends JobForgeError {
   override readonly name: string = "WaitTimeoutError";
   readonly jobId: string;
-  constructor(jobId: string, timeoutMs: number) {
-    super(`Job ${jobId} did not finish within ${timeoutMs} ms`, {
+  constructor(jobId: string, timeoutMs: number, what = "Job") {
+    super(`${what} ${jobId} did not finish within ${timeoutMs} ms`, {
       code: "WAIT_TIMEOUT",
       kind: "wait_timeout",
       retryable: true,

@@ -4,6 +4,7 @@
  * - job-forge.ts, client.ts: the client and its calls; groups/: the calls of operators, such as `forge.gates`
  * - define/: definitions of jobs and schedules; sync/: writing definitions to the database
  * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
+ * - workflows/: definitions of workflows, references, starting and waiting
  * - transport/: calls over Postgres and HTTP; transactions of other libraries
  * - words.ts: fixed words and bounds; arguments/: checks; errors.ts: all errors
  * - adapters.ts, adapters/: the interfaces of older designs
@@ -53,6 +54,7 @@ export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
+export type { Workflows } from "./groups/workflows.ts";
 export { intervalText } from "./interval.ts";
 export { type GatherOptions, JobForge, type JobForgeOptions } from "./job-forge.ts";
 export { cutText, type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
@@ -102,3 +104,21 @@ export type {
   Transport,
 } from "./transport/transport.ts";
 export * from "./words.ts";
+export { type JobResult, type SignalTimeout, type StepJson, Steps } from "./workflows/builder.ts";
+export {
+  buildWorkflow,
+  defineWorkflow,
+  type OutputTemplate,
+  type StartOptions,
+  type WorkflowDefinition,
+  type WorkflowDefinitionOptions,
+  type WorkflowGraph,
+  type WorkflowInput,
+  type WorkflowOutput,
+} from "./workflows/definition.ts";
+export type { StartedWorkflow, WorkflowHandle } from "./workflows/handle.ts";
+export type { JobStepOptions, NeedJson, SignalOptions, StepOptions } from "./workflows/needs.ts";
+export type { Ref, Reference, Resolved, StepInput } from "./workflows/reference.ts";
+export type { NewWorkflow } from "./workflows/start.ts";
+export { AnyStep, compensate, MapStep, Need, run, Step } from "./workflows/step.ts";
+export type * from "./workflows/workflow.ts";

@@ -18,13 +18,21 @@ import type {
   ScheduleRunsOptions,
 } from "./groups/schedules.ts";
 import type { LiveCountOptions, UsageOptions } from "./groups/usage.ts";
-import type { JobFilters } from "./jobs/job.ts";
+import type { JobFilters, OfTenant } from "./jobs/job.ts";
 import type { ListOptions } from "./jobs/list.ts";
 import type { BulkFilters, JobChanges, JobReference, RescheduleOptions } from "./jobs/steer.ts";
 import type { WaitOptions } from "./jobs/wait.ts";
 import type { Aliases } from "./suggest.ts";
 import type { SyncOptions } from "./sync/sync.ts";
 import type { CallOptions } from "./transport/transport.ts";
+import type {
+  SignalSendOptions,
+  StepListOptions,
+  WorkflowCancelOptions,
+  WorkflowFilters,
+  WorkflowListOptions,
+  WorkflowReference,
+} from "./workflows/workflow.ts";
 
 type Names<O> = Readonly<Record<keyof O, true>>;
 
@@ -145,6 +153,31 @@ const pause: Names<PauseOptions> = { reason: true, until: true };
 const limit: Names<LimitOptions> = { maxRunning: true, rate: true, per: true, burst: true };
 const claim: Names<ClaimOptions> = { workerId: true, job: true, limit: true, tenantId: true };
 
+const workflowFilters: Names<WorkflowFilters> = {
+  status: true,
+  name: true,
+  tags: true,
+  subject: true,
+  createdAfter: true,
+  createdBefore: true,
+};
+const workflows: Names<WorkflowListOptions> = { tenantId: true, ...workflowFilters, pageSize: true };
+const workflowSteps: Names<StepListOptions> = {
+  tenantId: true,
+  status: true,
+  kind: true,
+  group: true,
+  pageSize: true,
+};
+const workflowWait: Names<WaitOptions & WorkflowReference> = {
+  tenantId: true,
+  workflow: true,
+  timeoutMs: true,
+  signal: true,
+};
+const workflowCancel: Names<WorkflowCancelOptions & OfTenant> = { tenantId: true, reason: true };
+const signal: Names<SignalSendOptions> = { tenantId: true, key: true };
+
 const calls = {
   list,
   bulk,
@@ -170,6 +203,11 @@ const calls = {
   claim,
   types: { spanMs: true },
   page: { pageSize: true },
+  workflows,
+  workflowSteps,
+  workflowWait,
+  workflowCancel,
+  signal,
 } as const;
 
 /** What callers may call the filters of jobs. */

@@ -15,8 +15,10 @@ export function nameOf(column: string): string {
 /** Columns that hold a time although their names do not end in `_at`. */
 const times = new Set([
   "at",
+  "since",
   "until",
   "anchor",
+  "deadline",
   "scheduled_for",
   "last_scheduled_for",
   "running_since",

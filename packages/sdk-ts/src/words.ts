@@ -165,6 +165,45 @@ export type UsagePeriod = (typeof usagePeriods)[number];
 export const dimensions = ["tenant", "type"] as const;
 export type Dimension = (typeof dimensions)[number];
 
+/** What a bad end of a needed step means for the step that needs it. */
+export const needPolicies = ["cancel", "run", "compensate"] as const;
+export type NeedPolicy = (typeof needPolicies)[number];
+
+/** The states of a workflow. The last three are final. */
+export const workflowStatuses = ["running", "succeeded", "failed", "canceled"] as const;
+export type WorkflowStatus = (typeof workflowStatuses)[number];
+
+/** The states of a step of a workflow. */
+export const stepStatuses = [
+  "blocked",
+  "queued",
+  "running",
+  "waiting",
+  "open",
+  "succeeded",
+  "failed",
+  "dead",
+  "canceled",
+  "skipped",
+] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+/** What a step is: the workflow itself, a job, one job for each item, a sub-workflow, or a wait for a signal. */
+export const stepKinds = ["root", "job", "map", "group", "signal"] as const;
+export type StepKind = (typeof stepKinds)[number];
+
+/** What a workflow does with its other steps when a step has failed. */
+export const failureActions = ["finish", "cancel"] as const;
+export type FailureAction = (typeof failureActions)[number];
+
+/** What a signal step does when no signal has arrived in time. */
+export const timeoutActions = ["fail", "continue"] as const;
+export type TimeoutAction = (typeof timeoutActions)[number];
+
+/** What `start` and `signal` did. */
+export const startOutcomes = ["created", "existing"] as const;
+export type StartOutcome = (typeof startOutcomes)[number];
+
 /** The least and the greatest accepted value, and the default where there is one. */
 export interface Bounds {
   readonly min: number;
@@ -231,6 +270,12 @@ export const bounds = {
   /** Bytes of all tags of a job together. */
   tagBytes: { min: 1, max: 4000 },
   auditActionBytes: { min: 1, max: 200 },
+  /** Bytes of the name of a workflow. */
+  workflowNameBytes: { min: 1, max: 190 },
+  /** Bytes of the name of a step. */
+  stepNameBytes: { min: 1, max: 200 },
+  /** Workflows that one call can start. */
+  startMany: { min: 1, max: 1000 },
   /** Bytes of the reason of a pause. */
   reasonBytes: { min: 1, max: 10_000 },
   /** Bytes of the name of a connector. */
@@ -241,6 +286,9 @@ export const bounds = {
 
 /** How long a call may take unless the client or the call says otherwise. */
 export const defaultTimeoutMs = 30_000;
+
+/** What the name of a step looks like. Dots, slashes and brackets separate the parts of references and paths. */
+export const stepNamePattern: RegExp = /^[A-Za-z0-9_][A-Za-z0-9_:@-]*$/;
 
 /** What the type of a job looks like. Such a name needs no quotes in a shell and no escapes in an address. */
 export const typePattern: RegExp = /^[A-Za-z0-9_][A-Za-z0-9_.:/@-]*$/;

@@ -103,41 +103,64 @@ export async function waitForResult<D extends JobDefinition>(
   signals: DoneSignals,
   waiting: Waiting<D>,
 ): Promise<JobOutput<D>> {
-  const { id, tenantId, signal, timeoutMs } = waiting;
-  if (timeoutMs !== undefined) checkTimeout(timeoutMs);
-  const stop = new AbortController();
-  const onAbort = (): void => stop.abort(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted) onAbort();
-  const timer = startTimer(timeoutMs, () => stop.abort(new WaitTimeoutError(id, timeoutMs ?? 0)));
-  const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop.signal);
-  try {
-    const outcome = await waitForEnd(ask, signals, id, stop.signal);
+  const { id, tenantId } = waiting;
+  return await whileWaiting(waiting, "Job", async (stop) => {
+    const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop);
+    const target = { look: () => look(ask, id), watch: () => watch(ask, id) };
+    const outcome = await waitForEnd(target, signals, id, stop);
     if (outcome.status === "succeeded")
       return (await readOutput(waiting.job, outcome.result)) as JobOutput<D>;
     const [row] = await ask<object[]>("jobforge_get_job");
     if (row === undefined) throw new JobNotFoundError(id);
     const job = fromRow<Job>(row);
     throw outcome.status === "canceled" ? new JobCanceledError(job) : new JobFailedError(job);
+  });
+}
+
+/** Does work that waits, with a signal that is aborted when the caller's signal is or when the time is over. */
+export async function whileWaiting<T>(
+  { id, signal, timeoutMs }: WaitOptions & { readonly id: string },
+  what: string,
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (timeoutMs !== undefined) checkTimeout(timeoutMs);
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  const timer = startTimer(timeoutMs, () => stop.abort(new WaitTimeoutError(id, timeoutMs ?? 0, what)));
+  try {
+    return await work(stop.signal);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   }
 }
 
-type Ask = <T>(name: string) => Promise<T>;
+export type Ask = <T>(name: string) => Promise<T>;
 
-/** Calls about one job, until the signal is aborted. */
-function askFor(transport: Transport, job: CallArguments, signal: AbortSignal): Ask {
+/** Calls about one job or workflow, until the signal is aborted. */
+export function askFor(transport: Transport, job: CallArguments, signal: AbortSignal): Ask {
   return async <T>(name: string) => {
     signal.throwIfAborted();
     return await transport.call<T>(name, job, { signal });
   };
 }
 
-async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: AbortSignal): Promise<Outcome> {
+/** What a wait looks at. `watch` asks for a notification at its end. */
+export interface WaitTarget<T extends { readonly status: JobStatus }> {
+  look(): Promise<T>;
+  watch(): Promise<void>;
+}
+
+export async function waitForEnd<T extends { readonly status: JobStatus }>(
+  target: WaitTarget<T>,
+  signals: DoneSignals,
+  id: string,
+  stop: AbortSignal,
+): Promise<T> {
   const patience = new Patience();
-  const first = await look(ask, id).catch((error: unknown) => patience.tolerate(error));
+  const first = await target.look().catch((error: unknown) => patience.tolerate(error));
   if (first !== undefined && hasEnded(first)) return first;
   let wake = new AbortController();
   stop.addEventListener("abort", () => wake.abort(), { once: true });
@@ -147,11 +170,11 @@ async function waitForEnd(ask: Ask, signals: DoneSignals, id: string, stop: Abor
     for (let looks = 0; ; looks += 1) {
       try {
         if (signals.isListening && Date.now() - watchedAt > watchAgainMs) {
-          await watch(ask, id);
+          await target.watch();
           watchedAt = Date.now();
         }
         // After the watch: there is no notification for a job that finished before the watch was committed.
-        const outcome = await look(ask, id);
+        const outcome = await target.look();
         if (hasEnded(outcome)) return outcome;
         patience.reset();
       } catch (error) {
@@ -182,7 +205,7 @@ async function watch(ask: Ask, id: string): Promise<void> {
   }
 }
 
-function hasEnded({ status }: Outcome): boolean {
+function hasEnded({ status }: { readonly status: JobStatus }): boolean {
   return status !== "queued" && status !== "running";
 }
 
