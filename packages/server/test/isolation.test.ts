@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { bodies, type OpenApi, operationsOf, otherSecret, pathFor, queries } from "./support/operations.ts";
 import { type RequestOptions, sign, T, test, U } from "./support/server.ts";
 
-/** Gives the other tenant jobs of four statuses, a schedule, a connector and audit rows, each with the secret. */
+/** Gives the other tenant jobs, a workflow, a schedule, a connector and audit rows, each with the secret. */
 async function populateOther(db: TestDatabase): Promise<string[]> {
   const job = { payload: { secret: otherSecret }, subject: otherSecret, tags: [otherSecret] };
   const jobs = ["succeeded", "dead", "running", "queued"].map((type) => ({ ...job, type, max_attempts: 1 }));
@@ -28,13 +28,25 @@ async function populateOther(db: TestDatabase): Promise<string[]> {
     U,
     JSON.stringify({ url: otherSecret }),
   ]);
-  return (await db.query<{ id: string }>("select id from jobforge_jobs")).map(({ id }) => id);
+  const jobIds = await db.query<{ id: string }>("select id from jobforge_jobs");
+  const workflow = await db.value<{ id: string }>("select jobforge_start_workflow($1, $2, $3, $4)", [
+    U,
+    otherSecret,
+    JSON.stringify([
+      { name: "a", type: "step", payload: { secret: otherSecret } },
+      { name: "approve", signal: {} },
+    ]),
+    JSON.stringify({ secret: otherSecret }),
+  ]);
+  return [...jobIds, workflow].map(({ id }) => id);
 }
 
 /** All rows of the other tenant, to check that none has changed. */
 async function rowsOfOther(db: TestDatabase): Promise<unknown> {
   return [
     await db.query("select * from jobforge_jobs where tenant_id = $1 order by id", [U]),
+    await db.query("select * from jobforge_workflows where tenant_id = $1 order by id", [U]),
+    await db.query("select * from jobforge_steps where tenant_id = $1 order by id", [U]),
     await db.query("select * from jobforge_schedules where tenant_id = $1 order by id", [U]),
     await db.query("select * from jobforge.tenants where tenant_id = $1", [U]),
     await db.query("select * from jobforge.limits"),
@@ -92,7 +104,15 @@ describe.for([
        from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'jobforge\\_%'`,
     );
     const values: Readonly<Record<string, unknown>> = {
-      ...{ p_tenant_id: U, p_job_id: ids[0], p_type: "intruder", p_worker_id: "w", p_status: "succeeded" },
+      ...{
+        p_tenant_id: U,
+        p_job_id: ids[0],
+        p_workflow_id: ids.at(-1),
+        p_target_id: ids.at(-1),
+        p_type: "intruder",
+        p_worker_id: "w",
+        p_status: "succeeded",
+      },
       ...{
         p_filters: { tags: [otherSecret] },
         p_changes: { priority: 9 },

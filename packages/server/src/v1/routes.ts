@@ -21,6 +21,7 @@ import { tokenRoutes } from "./tokens.ts";
 import { typeRoutes } from "./types.ts";
 import { usageRoutes } from "./usage.ts";
 import { workerRoutes } from "./workers.ts";
+import { workflowRoutes } from "./workflows.ts";
 
 /** In the order of the document. */
 const resources = [
@@ -28,6 +29,7 @@ const resources = [
   bulkRoutes,
   deadRoutes,
   scheduleRoutes,
+  workflowRoutes,
   typeRoutes,
   policyRoutes,
   gateRoutes,

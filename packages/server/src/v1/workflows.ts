@@ -1,0 +1,168 @@
+/** /v1/workflows: start, show and steer workflows. */
+import { createRoute } from "@hono/zod-openapi";
+import type { ApiSession, Arguments } from "../calls.ts";
+import { type Api, body, json, problem, respond, responses, serve, servePage, serveValue } from "./api.ts";
+import { pageOf } from "./schemas/basic.ts";
+import { IdParameter, TenantQuery } from "./schemas/parameters.ts";
+import {
+  CanceledWorkflow,
+  CancelWorkflow,
+  NewSignal,
+  NewWorkflow,
+  SentSignal,
+  SignalParameters,
+  StartedWorkflow,
+  Step,
+  StepQuery,
+  Workflow,
+  WorkflowDetails,
+  WorkflowQuery,
+} from "./schemas/workflows.ts";
+
+const tags = ["Workflows"];
+const missing = { 404: problem("The tenant has no such workflow") };
+const ended = { 409: problem("There is no such workflow, or it has ended") };
+
+const ofWorkflow = { params: IdParameter, query: TenantQuery };
+
+interface WorkflowParameters {
+  readonly id: string;
+  readonly tenant_id?: string | undefined;
+}
+
+/** The arguments that name the workflow of a request. */
+function workflowOf({ id, tenant_id }: WorkflowParameters, session: ApiSession): Arguments {
+  return { p_workflow_id: id, p_tenant_id: session.tenant(tenant_id) };
+}
+
+export function workflowRoutes(api: Api): void {
+  start(api);
+  list(api);
+  get(api);
+  steps(api);
+  signal(api);
+  cancel(api);
+}
+
+function start(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows",
+    operationId: "startWorkflow",
+    summary: "Start a workflow",
+    description:
+      "All steps are created, or none. Payloads may refer to the input and to results of other steps.",
+    tags,
+    request: { query: TenantQuery, body: body(NewWorkflow) },
+    responses: responses(StartedWorkflow, "A workflow with this key existed", {
+      201: json(StartedWorkflow, "The workflow was started"),
+    }),
+  });
+  serve(api, route, async (c) => {
+    const { tenant_id } = c.req.valid("query");
+    const { name, steps, input = {}, ...options } = c.req.valid("json");
+    const traceparent = c.get("traceparent");
+    const text = await api.services.as(c, (session) =>
+      session.value("jobforge_start_workflow", {
+        p_tenant_id: session.tenant(tenant_id),
+        p_name: name,
+        p_steps: steps,
+        p_input: input,
+        p_options: traceparent === undefined ? options : { ...options, traceparent },
+      }),
+    );
+    const { id, outcome } = JSON.parse(text ?? "{}") as { id: string; outcome: string };
+    return outcome === "created"
+      ? respond(text ?? "", 201, { location: `/v1/workflows/${id}` })
+      : respond(text ?? "");
+  });
+}
+
+function list(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/workflows",
+    operationId: "listWorkflows",
+    summary: "List the workflows of a tenant, newest first",
+    tags,
+    request: { query: WorkflowQuery },
+    responses: responses(pageOf(Workflow), "A page of workflows"),
+  });
+  servePage(api, route, "jobforge_list_workflows", (c, session) => {
+    const { tenant_id, ...filters } = c.req.valid("query");
+    return { p_tenant_id: session.tenant(tenant_id), p_filters: filters };
+  });
+}
+
+function get(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/workflows/{id}",
+    operationId: "getWorkflow",
+    summary: "Show a workflow, with counts of its steps and what it waits for",
+    tags,
+    request: ofWorkflow,
+    responses: responses(WorkflowDetails, "The workflow", missing),
+  });
+  serveValue(api, route, "jobforge_get_workflow", "workflow", (c, session) =>
+    workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+  );
+}
+
+function steps(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/workflows/{id}/steps",
+    operationId: "listSteps",
+    summary: "List the steps of a workflow, in the order in which they were made",
+    tags,
+    request: { params: IdParameter, query: StepQuery },
+    responses: responses(pageOf(Step), "A page of steps. Empty if the tenant has no such workflow"),
+  });
+  servePage(api, route, "jobforge_list_steps", (c, session) => {
+    const { tenant_id, ...filters } = c.req.valid("query");
+    return { ...workflowOf({ ...c.req.valid("param"), tenant_id }, session), p_filters: filters };
+  });
+}
+
+function cancel(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows/{id}/cancel",
+    operationId: "cancelWorkflow",
+    summary: "Cancel a workflow",
+    description:
+      "Queued jobs are canceled at once, running ones are asked to stop, and only steps for cleanup start.",
+    tags,
+    request: { ...ofWorkflow, body: body(CancelWorkflow) },
+    responses: responses(CanceledWorkflow, "The workflow ends when its last job has ended", ended),
+  });
+  serveValue(api, route, "jobforge_cancel_workflow", "workflow", (c, session) => ({
+    ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_reason: c.req.valid("json").reason,
+  }));
+}
+
+function signal(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows/{id}/signals/{name}",
+    operationId: "sendSignal",
+    summary: "Send a signal to a workflow",
+    description: "The signal is kept until a step takes it. Each is taken once, the oldest first.",
+    tags,
+    request: { params: SignalParameters, query: TenantQuery, body: body(NewSignal) },
+    responses: responses(SentSignal, "Whether it was sent, or was sent before with this key", ended),
+  });
+  serveValue(api, route, "jobforge_send_signal", "workflow", (c, session) => {
+    const { id, name } = c.req.valid("param");
+    const { payload, key } = c.req.valid("json");
+    return {
+      p_tenant_id: session.tenant(c.req.valid("query").tenant_id),
+      p_target_id: id,
+      p_name: name,
+      p_payload: payload,
+      p_key: key,
+    };
+  });
+}

@@ -1,0 +1,71 @@
+/** /v1/workflows. */
+import { expect } from "vitest";
+import { drain, refuse } from "../../../../sql/test/support/workflows.ts";
+import { test } from "../support/client.ts";
+
+const approval = {
+  name: "doc.publish",
+  input: { doc: 7 },
+  steps: [
+    { name: "draft", type: "doc.draft", payload: { doc: { $input: "doc" } } },
+    { name: "approve", signal: { timeout_ms: 60_000 }, needs: ["draft"] },
+    { name: "publish", type: "doc.publish", payload: { by: { $result: "approve.by" } } },
+  ],
+};
+
+test("a workflow is started, shown, signaled and listed", async ({ app, db }) => {
+  const started = await app("/v1/workflows", {
+    method: "POST",
+    body: { ...approval, idempotency_key: "k", subject: "doc:7", tags: ["docs"] },
+  });
+  expect(started).toMatchObject({ status: 201, body: { outcome: "created", status: "running" } });
+  const path = `/v1/workflows/${String(started.body["id"])}`;
+  const again = await app("/v1/workflows", { method: "POST", body: { ...approval, idempotency_key: "k" } });
+  expect(again).toMatchObject({ status: 200, body: { outcome: "existing", id: started.body["id"] } });
+  await drain(db);
+  expect((await app(path)).body).toMatchObject({
+    counts: { succeeded: 1, waiting: 1, blocked: 1 },
+    waits: [{ step: "approve", signal: "approve" }],
+  });
+  const signal = { method: "POST", body: { payload: { by: "ada" }, key: "once" } } as const;
+  expect(await app(`${path}/signals/approve`, signal)).toMatchObject({ body: { outcome: "created" } });
+  expect(await app(`${path}/signals/approve`, signal)).toMatchObject({ body: { outcome: "existing" } });
+  expect(await drain(db)).toEqual(["publish"]);
+  expect((await app(path)).body).toMatchObject({ status: "succeeded", output: { from: "publish" } });
+  expect((await app(`${path}/steps?kind=signal`)).body).toMatchObject({
+    items: [{ path: "approve", status: "succeeded", result: { by: "ada" } }],
+    cursor: null,
+  });
+  expect((await app("/v1/workflows?name=doc.publish&status=succeeded&tags=docs")).body["items"]).toHaveLength(
+    1,
+  );
+  expect((await app("/v1/workflows?subject=doc:8")).body).toEqual({ items: [], cursor: null });
+});
+
+test("a workflow is canceled, and one that has ended refuses changes", async ({ app, db }) => {
+  const started = await app("/v1/workflows", { method: "POST", body: approval });
+  const path = `/v1/workflows/${String(started.body["id"])}`;
+  const cancel = { method: "POST", body: { reason: "not needed" } } as const;
+  expect(await app(`${path}/cancel`, cancel)).toMatchObject({
+    status: 200,
+    body: { canceled: 1, requested: 0 },
+  });
+  expect(await drain(db, () => refuse)).toEqual([]);
+  expect((await app(path)).body).toMatchObject({ status: "canceled", cancel_reason: "not needed" });
+  expect(await app(`${path}/cancel`, cancel)).toMatchObject({ status: 409, body: { code: "JF011" } });
+  expect(await app(`${path}/signals/approve`, { method: "POST", body: {} })).toMatchObject({ status: 409 });
+  expect(await app("/v1/workflows/99999999-9999-4999-8999-999999999999")).toMatchObject({ status: 404 });
+});
+
+test("what is wrong with a step is named", async ({ app }) => {
+  const start = (steps: readonly object[]) =>
+    app("/v1/workflows", { method: "POST", body: { name: "w", steps } });
+  expect(await start([{ name: "a", type: "t", needs: ["b"] }])).toMatchObject({
+    status: 400,
+    body: { code: "JF002", field: "steps[0].needs[0]" },
+  });
+  expect(await start([{ name: "a", type: "t", retries: 3 }])).toMatchObject({
+    status: 400,
+    body: { field: "steps.0.retries" },
+  });
+});
