@@ -25,6 +25,7 @@ import { urlCommand } from "./commands/url.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
+import { workflowsCommands } from "./commands/workflows.ts";
 
 const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
@@ -38,6 +39,7 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   jobsCommands,
   deadCommands,
   schedulesCommands,
+  workflowsCommands,
   typesCommands,
   policiesCommands,
   limitsCommands,

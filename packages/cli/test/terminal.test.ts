@@ -20,6 +20,8 @@ interface Scene {
   readonly done: string;
   readonly dead: string;
   readonly key: string;
+  /** The id of a workflow that waits for a signal. */
+  readonly workflow: string;
 }
 
 interface Example {
@@ -114,6 +116,23 @@ const examples: Readonly<Record<string, Example>> = {
   // It handles the signals of this process, so worker.test.ts runs it in a separate process.
   worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
   workers: { args: of("workers"), shows: /w1 +alive/ },
+  "workflows cancel": {
+    args: ({ workflow }) => ["workflows", "cancel", workflow, "--reason", "because"],
+    shows: /is canceled: 1 queued job canceled/,
+  },
+  "workflows list": { args: of("workflows", "list", ...tenant), shows: /flow +running +3/ },
+  "workflows show": {
+    args: ({ workflow }) => ["workflows", "show", workflow],
+    shows: /a +queued +work[^\n]*\n└─ b +blocked +work[^\n]*\nok +waiting +signal/,
+  },
+  "workflows signal": {
+    args: ({ workflow }) => ["workflows", "signal", workflow, "ok", '{"by": 1}'],
+    shows: /ok was sent to/,
+  },
+  "workflows start": {
+    args: of("workflows", "start", "new", '[{"name": "a", "type": "work"}]', ...tenant),
+    shows: /new created: [0-9a-f-]+, 1 step/,
+  },
 };
 
 /** Commands that other files test. */
@@ -126,6 +145,13 @@ function leaves(command: Command, path: readonly string[] = []): string[] {
     return each.commands.length > 0 ? leaves(each, name) : [name.join(" ")];
   });
 }
+
+/** A step that is due, one that needs it, and one that waits for a signal. */
+const steps = [
+  { name: "a", type: "work" },
+  { name: "b", type: "work", needs: ["a"] },
+  { name: "ok", signal: {} },
+];
 
 /** Creates the data of a scene. `named` changes its names and texts. */
 async function setUp(
@@ -162,7 +188,12 @@ async function setUp(
   const key = await db.value<string>("select jobforge_create_token($1, 'jobforge_operator') ->> 'prefix'", [
     named("first"),
   ]);
-  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key };
+  const workflow = await db.value<string>(
+    `select jobforge_start_workflow($1, 'flow', $2, jsonb_build_object('to', $3::text),
+       jsonb_build_object('subject', $3::text, 'version', $3::text)) ->> 'id'`,
+    [T, JSON.stringify(steps), named("someone")],
+  );
+  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key, workflow };
 }
 
 const handlers = `import { defineJob } from "@jobforge/sdk-ts";

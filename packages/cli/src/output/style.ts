@@ -1,6 +1,6 @@
 /** Colours, for terminals that support them. */
 import { inspect } from "node:util";
-import type { AttemptStatus, JobStatus, WorkerStatus } from "@jobforge/sdk-ts";
+import type { AttemptStatus, JobStatus, StepStatus, WorkerStatus } from "@jobforge/sdk-ts";
 import type { CliProcess, OutputStream } from "../process.ts";
 
 export const tonesInUse = [
@@ -35,7 +35,7 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-type Status = JobStatus | AttemptStatus | WorkerStatus;
+type Status = JobStatus | AttemptStatus | WorkerStatus | StepStatus;
 
 const tones: Readonly<Record<Status, Tone>> = {
   queued: "blue",
@@ -47,12 +47,16 @@ const tones: Readonly<Record<Status, Tone>> = {
   lost: "magenta",
   deferred: "yellow",
   released: "gray",
+  blocked: "dim",
+  waiting: "yellow",
+  open: "cyan",
+  skipped: "gray",
   alive: "green",
   stopped: "dim",
   gone: "red",
 };
 
-/** Returns the tone for the status of a job, an attempt or a worker. */
+/** Returns the tone for the status of a job, an attempt, a worker, a workflow or a step. */
 export function toneOf(status: Status): Tone {
   // A newer database may have further statuses.
   return tones[status] ?? "bold";
