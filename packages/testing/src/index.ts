@@ -7,3 +7,4 @@ export {
   type TestServerAddress,
   type TestServerOptions,
 } from "./server.ts";
+export { type RunWorkflowOptions, runWorkflow, type TestSignal } from "./workflows.ts";
