@@ -17,6 +17,7 @@ import { callMethod } from "./ts/calls.ts";
 import { definitionOf } from "./ts/definitions.ts";
 import { Gates, handlersOf } from "./ts/handlers.ts";
 import { type Fields, fieldOf, toFields, toOptions } from "./ts/names.ts";
+import { RedisForge } from "./ts/redis.ts";
 import { recordSpans } from "./ts/spans.ts";
 
 interface Request {
@@ -42,7 +43,9 @@ recordSpans((span) => emit("span", span));
 
 const verbs: Readonly<Record<string, (request: Request) => unknown>> = {
   connect: ({ on, with: address }) => {
-    clients.set(on, { forge: new JobForge(address as never), address });
+    const forge = "redis" in address ? new RedisForge(address) : new JobForge(address as never);
+    // The client on Redis has the calls of the other one that scenarios for Redis make.
+    clients.set(on, { forge: forge as JobForge, address });
   },
   enqueue: async ({ on, with: args }) => enqueue(forgeOf(on), args),
   enqueue_many: async ({ on, with: { jobs, definitions, ...shared } }) => {
@@ -126,7 +129,9 @@ async function enqueueInTransaction({ on, with: { commit, ...args } }: Request):
 }
 
 function workerOf(on: string, args: Fields): Worker {
-  return createWorker(forgeOf(on), workerOptions(args));
+  const forge: unknown = forgeOf(on);
+  const options = workerOptions(args);
+  return forge instanceof RedisForge ? forge.worker(options) : createWorker(forge as JobForge, options);
 }
 
 function workerOptions(args: Fields): WorkerOptions {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { differences } from "./match.ts";
 import { CallFailed, type Event, type Program } from "./program.ts";
-import { type Caller, type Scenario, type Step, workerVerbs } from "./scenario.ts";
-import type { Stage } from "./stage.ts";
+import { type Ability, type Caller, type Scenario, type Step, workerVerbs } from "./scenario.ts";
+import type { Scene } from "./stage.ts";
 import { resolve, type Scope, secondsOf } from "./values.ts";
 
 /** Gives the programs of a scenario. They are started when a step names them. */
@@ -23,24 +23,27 @@ const ofWorkers: ReadonlySet<string> = new Set(workerVerbs);
 
 export class Play {
   readonly #scenario: Scenario;
-  readonly #stage: Stage;
+  readonly #stage: Scene;
   readonly #cast: Cast;
   readonly #saved = new Map<string, unknown>();
   readonly #underWay = new Map<string, Promise<Outcome>>();
   readonly #connected = new Set<string>();
   readonly #scope: Scope;
+  readonly #abilities: readonly Ability[];
 
-  constructor(scenario: Scenario, stage: Stage, cast: Cast) {
+  constructor(scenario: Scenario, stage: Scene, cast: Cast, abilities: readonly Ability[]) {
     this.#scenario = scenario;
     this.#stage = stage;
     this.#cast = cast;
+    this.#abilities = abilities;
     this.#scope = { saved: this.#saved, now: () => stage.now() };
   }
 
   async run(): Promise<void> {
     for (const [type, policy] of Object.entries(this.#scenario.policies))
-      await this.#stage.db.query("select jobforge_set_policy($1, $2)", [type, policy]);
+      await this.#stage.setPolicy(type, policy);
     for (const [index, step] of this.#scenario.steps.entries()) {
+      if ("needs" in step && !(step.needs ?? []).every((need) => this.#abilities.includes(need))) continue;
       try {
         await this.#step(step);
       } catch (error) {
@@ -62,7 +65,7 @@ export class Play {
     if ("do" in step) await this.#do(step);
     else if ("await" in step) this.#check(step, await this.#awaited(step.await));
     else if ("rows" in step) await this.#rows(step);
-    else if ("sql" in step) await this.#stage.db.query(step.sql);
+    else if ("sql" in step) await this.#stage.execute(step.sql);
     else if ("event" in step) await this.#event(step);
     else if ("events" in step) await this.#events(step);
     else if ("travel" in step) await this.#travel(secondsOf(step.travel));
@@ -141,7 +144,7 @@ export class Play {
     const tests = conditions.map(([column], index) => `${pg.escapeIdentifier(column)}::text = $${index + 1}`);
     const sql = `select coalesce(json_agg(r), '[]') from (select * from ${rows}
       ${tests.length > 0 ? `where ${tests.join(" and ")}` : ""} ${order === undefined ? "" : `order by ${order}`}) r`;
-    return await this.#stage.db.value(
+    return await this.#stage.value(
       sql,
       conditions.map(([, value]) => String(value)),
     );

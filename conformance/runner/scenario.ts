@@ -14,6 +14,10 @@ const abilities = [
   "any-throw",
   "spans",
   "schedules",
+  "policies",
+  "history",
+  "steering",
+  "sql",
   "operators",
   "time-travel",
   "outage",
@@ -109,6 +113,8 @@ const step = z.union([
   z.strictObject({ await: z.string(), ...outcome }),
   z.strictObject({
     rows: z.string(),
+    /** The step is left out on targets that cannot do this. */
+    needs: z.array(z.enum(abilities)).optional(),
     where: anything.optional(),
     order: z.string().optional(),
     eventually: z.boolean().optional(),

@@ -7,10 +7,39 @@ import type { Caller } from "./scenario.ts";
 import { tenants } from "./values.ts";
 
 /** `http`: the HTTP transport in the form of PostgREST, as with Supabase. `server`: the same, served by our server. */
-export type Way = "postgres" | "http" | "server";
+type PostgresWay = "postgres" | "http" | "server";
+export type Way = PostgresWay | "redis" | "redis-cluster";
 
 /** What an adapter needs to connect. */
-export type Address = { readonly database: string } | { readonly url: string; readonly token: string };
+export type Address =
+  | { readonly database: string }
+  | { readonly url: string; readonly token: string }
+  | {
+      readonly redis: string | readonly string[];
+      readonly prefix: string;
+      readonly groups?: number;
+      /** How far the clock of the program is ahead, in seconds. */
+      readonly clock_offset: number;
+    };
+
+/** Where a scenario is played: what holds the jobs, and what the runner does with it. */
+export interface Scene extends AsyncDisposable {
+  /** The time of the store, in epoch milliseconds. */
+  now(): number;
+  addressOf(caller: Caller): Promise<Address>;
+  /** Moves the clock of all later connections. */
+  travel(seconds: number): Promise<void>;
+  /** Runs the maintenance as if this much time had passed: workers that are silent lose their leases. */
+  maintain(seconds: number): Promise<void>;
+  /** Ends all connections but the runner's own, and refuses new ones until `endOutage`. */
+  beginOutage(): Promise<void>;
+  endOutage(): Promise<void>;
+  setPolicy(type: string, policy: unknown): Promise<void>;
+  /** Runs a statement as the owner of the database. */
+  execute(sql: string): Promise<void>;
+  /** The one value that a query over the views returns. */
+  value(sql: string, values: readonly unknown[]): Promise<unknown>;
+}
 
 const rights: Readonly<Record<Caller, { readonly role: string; readonly tenant_id?: string }>> = {
   app: { role: "jobforge_app", tenant_id: tenants["T"] ?? "" },
@@ -22,18 +51,17 @@ const rights: Readonly<Record<Caller, { readonly role: string; readonly tenant_i
 
 const clientRoles = Object.values(rights).map(({ role }) => role);
 
-export class Stage implements AsyncDisposable {
+export class Stage implements Scene {
   readonly db: TestDatabase;
-  readonly #way: Way;
+  readonly #way: PostgresWay;
   #offsetSeconds = 0;
   #front: Promise<AsyncDisposable & { readonly url: string }> | undefined;
 
-  constructor(db: TestDatabase, way: Way) {
+  constructor(db: TestDatabase, way: PostgresWay) {
     this.db = db;
     this.#way = way;
   }
 
-  /** The time of the database, in epoch milliseconds. */
   now(): number {
     return Date.now() + this.#offsetSeconds * 1000;
   }
@@ -46,21 +74,18 @@ export class Stage implements AsyncDisposable {
     return { url, token: sign({ role, ...claims, exp: Math.floor(Date.now() / 1000) + 3600 }) };
   }
 
-  /** Moves the clock of all later connections. */
   async travel(seconds: number): Promise<void> {
     this.#offsetSeconds += seconds;
     await this.db.travel(`${this.#offsetSeconds} seconds`);
     await this.#closeFront();
   }
 
-  /** Runs the maintenance as if this much time had passed: workers that are silent lose their leases. */
   async maintain(seconds: number): Promise<void> {
     await using later = await this.db.connect();
     await later.travel(`${this.#offsetSeconds + seconds} seconds`);
     await later.query("select jobforge_maintain()");
   }
 
-  /** Ends all connections but the runner's own, and refuses new ones until `endOutage`. */
   async beginOutage(): Promise<void> {
     // Superusers, such as the runner, are exempt.
     await this.db.query(`alter database ${this.db.name} connection limit 0`);
@@ -72,6 +97,18 @@ export class Stage implements AsyncDisposable {
 
   async endOutage(): Promise<void> {
     await this.db.query(`alter database ${this.db.name} connection limit -1`);
+  }
+
+  async setPolicy(type: string, policy: unknown): Promise<void> {
+    await this.db.query("select jobforge_set_policy($1, $2)", [type, policy]);
+  }
+
+  async execute(sql: string): Promise<void> {
+    await this.db.query(sql);
+  }
+
+  async value(sql: string, values: readonly unknown[]): Promise<unknown> {
+    return await this.db.value(sql, values);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,10 +5,12 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { test } from "../../test/database.ts";
 import { expectFailure, knownFailing } from "./known-failing.ts";
 import { type Loaded, loadScenarios } from "./load.ts";
+import { isOnRedis, notSupported } from "./not-supported.ts";
 import { type Cast, Play } from "./play.ts";
 import { Program } from "./program.ts";
-import { Stage } from "./stage.ts";
-import { commandOf, type Language, missing, type Target } from "./targets.ts";
+import { RedisHouse, RedisStage } from "./redis-stage.ts";
+import { type Scene, Stage } from "./stage.ts";
+import { commandOf, type Language, missing, type Target, targets } from "./targets.ts";
 
 /** Longer than the runner waits for a program, which then says what it has waited for. */
 export const timeoutMs = 300_000;
@@ -18,23 +20,25 @@ export const crossArea = "cross";
 
 /** Plays all scenarios that the target can play. */
 export async function playAll(target: Target): Promise<void> {
-  const lack = await missing(target.language);
+  const lack = await missing(target);
   if (lack !== undefined) {
     reportMissing(target.name, lack);
     return;
   }
-  const scenarios = loadScenarios().filter(({ area, scenario }) => {
-    return area !== crossArea && scenario.needs.every((need) => target.abilities.includes(need));
-  });
+  const scenarios = loadScenarios().filter((loaded) => loaded.area !== crossArea && canPlay(target, loaded));
+  const house = new RedisHouse(target.way === "redis-cluster");
   const failing = knownFailing(target.name);
   let main: Program;
   beforeAll(() => {
     main = new Program(commandOf(target.language));
   });
-  afterAll(() => main.close());
+  afterAll(async () => {
+    await main.close();
+    await house.stop();
+  });
   for (const loaded of scenarios) {
     test(titleOf(loaded), { timeout: timeoutMs }, async ({ db }) => {
-      const run = (): Promise<void> => play(loaded, target, db, main);
+      const run = (): Promise<void> => play(loaded, target, sceneOf(target, db, house), main);
       await (failing.has(loaded.path) ? expectFailure(loaded.path, run) : run());
     });
   }
@@ -44,10 +48,20 @@ export function titleOf({ path, scenario }: Loaded): string {
   return `${path}: ${scenario.name}`;
 }
 
-async function play({ scenario }: Loaded, target: Target, db: TestDatabase, main: Program): Promise<void> {
-  await using stage = new Stage(db, target.way);
+/** Whether the target can do what the scenario needs, and has nothing else that speaks against it. */
+export function canPlay(target: Target, { path, scenario }: Loaded): boolean {
+  if (scenario.needs.some((need) => !target.abilities.includes(need))) return false;
+  return !isOnRedis(target) || !notSupported.scenarios.has(path);
+}
+
+function sceneOf({ way }: Target, db: TestDatabase, house: RedisHouse): Scene {
+  return way === "redis" || way === "redis-cluster" ? new RedisStage(house, db) : new Stage(db, way);
+}
+
+async function play({ scenario }: Loaded, target: Target, scene: Scene, main: Program): Promise<void> {
+  await using stage = scene;
   await using cast = new Troupe(() => target.language, main);
-  await playOn(new Play(scenario, stage, cast), stage);
+  await playOn(new Play(scenario, stage, cast, target.abilities), stage);
 }
 
 /** Plays a scenario of programs of several languages. Each program is started for it. */
@@ -58,10 +72,10 @@ export async function playTogether(
 ): Promise<void> {
   await using stage = new Stage(db, "postgres");
   await using cast = new Troupe((name) => languages[name] ?? "ts");
-  await playOn(new Play(scenario, stage, cast), stage);
+  await playOn(new Play(scenario, stage, cast, targets["ts-pg"].abilities), stage);
 }
 
-async function playOn(play: Play, stage: Stage): Promise<void> {
+async function playOn(play: Play, stage: Scene): Promise<void> {
   try {
     await play.run();
   } finally {

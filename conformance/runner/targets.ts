@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { findRedis } from "../../test/redis.ts";
 import type { Command } from "./program.ts";
 import type { Ability } from "./scenario.ts";
 import type { Way } from "./stage.ts";
@@ -15,14 +16,18 @@ export interface Target {
   readonly abilities: readonly Ability[];
 }
 
-const everywhere: readonly Ability[] = ["schedules", "operators", "time-travel"];
+const everywhere: readonly Ability[] = ["time-travel"];
+const ofPostgres: readonly Ability[] = ["schedules", "operators", "policies", "history", "steering", "sql"];
 const ofWorkers: readonly Ability[] = ["worker", "processes", "spans"];
 const overPostgres: readonly Ability[] = ["listen", "transaction", "outage"];
 // The bridge that stands for PostgREST does not survive an outage of its database; our server does.
 const ofWay: Readonly<Record<Way, readonly Ability[]>> = {
-  postgres: overPostgres,
-  http: ["http"],
-  server: ["http", "outage"],
+  postgres: [...ofPostgres, ...overPostgres],
+  http: [...ofPostgres, "http"],
+  server: [...ofPostgres, "http", "outage"],
+  redis: ["outage"],
+  // Nothing of a cluster is down for good: a replica takes over.
+  "redis-cluster": [],
 };
 const ofLanguage: Readonly<Record<Language, readonly Ability[]>> = {
   ts: [...ofWorkers, "any-throw"],
@@ -38,6 +43,8 @@ export const targets = {
   "ts-pg": target("ts-pg", "ts", "postgres"),
   "ts-http": target("ts-http", "ts", "http"),
   "ts-server": target("ts-server", "ts", "server"),
+  "ts-redis": target("ts-redis", "ts", "redis"),
+  "ts-redis-cluster": target("ts-redis-cluster", "ts", "redis-cluster"),
   "py-pg": target("py-pg", "py", "postgres"),
   "py-http": target("py-http", "py", "http"),
   "py-server": target("py-server", "py", "server"),
@@ -53,8 +60,12 @@ const adapters = join(import.meta.dirname, "..", "adapters");
 /** `npm test` installs the environment while the tests begin. */
 const installSeconds = 180;
 
-/** Why a language cannot be tested on this machine; undefined if it can. */
-export async function missing(language: Language): Promise<string | undefined> {
+/** Why a target cannot be tested on this machine; undefined if it can. */
+export async function missing({
+  language,
+  way,
+}: Pick<Target, "language" | "way">): Promise<string | undefined> {
+  if (way.startsWith("redis") && (await findRedis()) === undefined) return "There is no redis-server.";
   if (language === "ts") return undefined;
   // Written when the environment is complete.
   const marker = join(environment, ".jobforge-installed");

@@ -6,7 +6,7 @@ import { crossArea, playTogether, reportMissing, timeoutMs, titleOf } from "../r
 import { missing } from "../runner/targets.ts";
 
 const scenarios = loadScenarios().filter(({ area }) => area === crossArea);
-const lack = await missing("py");
+const lack = await missing({ language: "py", way: "postgres" });
 const pairs = [
   { first: "ts", second: "py" },
   { first: "py", second: "ts" },

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { expectFailure, readList } from "../runner/known-failing.ts";
-import { loadScenarios, readScenario } from "../runner/load.ts";
+import { type Loaded, loadScenarios, readScenario } from "../runner/load.ts";
 import { differences } from "../runner/match.ts";
+import { notSupported } from "../runner/not-supported.ts";
 import { type Ability, scenario } from "../runner/scenario.ts";
-import { crossArea } from "../runner/suite.ts";
+import { canPlay, crossArea } from "../runner/suite.ts";
 import { type Target, targets } from "../runner/targets.ts";
 import { resolve, secondsOf } from "../runner/values.ts";
 
@@ -61,6 +62,28 @@ test("every scenario can be played by a target", () => {
   const canPlay = (needs: readonly Ability[]): boolean =>
     all.some(({ abilities }) => needs.every((need) => abilities.includes(need)));
   for (const { path, scenario } of scenarios) expect(canPlay(scenario.needs), path).toBe(true);
+});
+
+describe.each([targets["ts-redis"], targets["ts-redis-cluster"]])("on $name", (target: Target) => {
+  const own = scenarios.filter(({ area }) => area !== crossArea);
+
+  test("every scenario is played, or there is a reason why it is not", () => {
+    const reasonOf = ({ path, scenario }: Loaded): string | undefined =>
+      notSupported.scenarios.get(path) ??
+      scenario.needs
+        .filter((need) => !target.abilities.includes(need))
+        .map((need) => notSupported.abilities[need])
+        .at(0);
+    for (const loaded of own) expect(canPlay(target, loaded) || reasonOf(loaded), loaded.path).toBeTruthy();
+    expect(own.filter((loaded) => canPlay(target, loaded)).length).toBeGreaterThan(60);
+  });
+
+  test("the reasons name scenarios that exist and abilities that are missing, and none twice", () => {
+    const paths = new Set(own.map(({ path }) => path));
+    for (const path of notSupported.scenarios.keys()) expect(paths.has(path), path).toBe(true);
+    for (const ability of Object.keys(notSupported.abilities))
+      expect(targets["ts-redis-cluster"].abilities).not.toContain(ability);
+  });
 });
 
 test("schema.json is the form of scenarios; run with --update to write it", async () => {

@@ -1,5 +1,6 @@
 /** The client: enqueues jobs to Redis, reads them and waits for them, with the names and types of `JobForge`. */
 import {
+  type CancelResult,
   type EnqueueOptions,
   InvalidArgumentError,
   type Job,
@@ -14,7 +15,7 @@ import {
   traced,
   type WaitOptions,
 } from "@jobforge/sdk-ts";
-import { type CancelOutcome, cancelJob } from "./client/cancel.ts";
+import { cancelJob } from "./client/cancel.ts";
 import { addJobs } from "./client/enqueue.ts";
 import { BullJobHandle, EnqueuedBullJob } from "./client/handle.ts";
 import { readJob } from "./client/read.ts";
@@ -30,11 +31,6 @@ import { requireSupported } from "./support.ts";
 export interface BullReference<D extends JobDefinition = JobDefinition> {
   readonly tenantId: string;
   readonly job: D;
-}
-
-export interface CancelResult {
-  readonly id: string;
-  readonly outcome: CancelOutcome;
 }
 
 /** Create one per process and close it at the end, or declare it with `await using`. */
@@ -141,14 +137,15 @@ export class BullForge implements AsyncDisposable {
   async cancel(id: string, reference: BullReference): Promise<CancelResult> {
     const found = await this.#read(id, reference);
     if (found === undefined) throw new NotCancelableError();
-    return { id, outcome: await cancelJob(this.queues, reference.job.type, found.job) };
+    const status = await cancelJob(this.queues, reference.job.type, found.job);
+    return { id, status, cancelRequested: status === "running" };
   }
 
   async #read<D extends JobDefinition>(
     id: string,
     reference: BullReference<D>,
   ): ReturnType<typeof readJob<D>> {
-    const { job, tenantId } = requireReference(reference);
+    const { job, tenantId } = requireReference(id, reference);
     await this.#ready();
     return await readJob<D>(this.queues, job.type, id, tenantId);
   }
@@ -169,7 +166,14 @@ function definitionOf(jobs: readonly NewJob[], place: number): JobDefinition {
   return job;
 }
 
-function requireReference<D extends JobDefinition>(reference: BullReference<D>): BullReference<D> {
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function requireReference<D extends JobDefinition>(
+  id: string,
+  reference: BullReference<D>,
+): BullReference<D> {
+  if (typeof id !== "string" || !uuid.test(id))
+    throw new InvalidArgumentError("Invalid argument: id must be a uuid", { field: "id" });
   if (reference?.job?.type === undefined || typeof reference.tenantId !== "string")
     throw new InvalidArgumentError("Invalid argument: pass { job, tenantId }", {
       field: "reference",

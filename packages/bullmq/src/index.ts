@@ -1,8 +1,7 @@
 /** The entry `@jobforge/bullmq`: the handlers of JobForge on Redis, with BullMQ. */
 
 export { BullJobQueue, type BullJobQueueOptions } from "./adapters/stage-queue.ts";
-export { BullForge, type BullReference, type CancelResult } from "./bull-forge.ts";
-export type { CancelOutcome } from "./client/cancel.ts";
+export { BullForge, type BullReference } from "./bull-forge.ts";
 export { BullJobHandle, EnqueuedBullJob } from "./client/handle.ts";
 export type { RedisClient, RedisTarget } from "./connection.ts";
 export {

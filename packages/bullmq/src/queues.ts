@@ -24,6 +24,9 @@ export interface LockOptions {
   readonly leaseMs: number;
 }
 
+/** BullMQ sorts delayed jobs by their due time and a counter of twelve bits. */
+export const ticksPerMs = 0x1000;
+
 /** BullMQ must never end a lost job by itself: the worker that gets it next counts and decides. */
 const neverByBullMq = 2_147_483_647;
 

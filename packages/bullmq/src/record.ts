@@ -14,6 +14,8 @@ export interface RunRecord {
   readonly status?: Extract<JobStatus, "failed" | "dead" | "canceled">;
   readonly reason?: JobEndReason;
   readonly costCents?: number;
+  /** Whether the last claim ended the job without a run: it was canceled, had expired, or had no attempt left. */
+  readonly unstarted?: true;
 }
 
 export function readRecord(text: string | null | undefined): RunRecord {
@@ -33,10 +35,14 @@ export interface Counts {
 }
 
 /** BullMQ counts executions that ended (`attemptsMade`) and those that were lost (`stalledCounter`). */
-export function countsOf(job: StoredJob, earlier: EarlierRuns | undefined): Counts {
+export function countsOf(
+  job: StoredJob,
+  earlier: EarlierRuns | undefined,
+  { unstarted }: RunRecord = {},
+): Counts {
   const { attempts = 0, counted = 0 } = earlier ?? {};
   return {
-    attempts: attempts + job.attemptsStarted,
+    attempts: attempts + job.attemptsStarted - (unstarted ? 1 : 0),
     counted: counted + job.attemptsMade + job.stalledCounter,
   };
 }

@@ -1,6 +1,13 @@
 /** Handles: an object for one job in Redis, with the calls about it. */
-import type { EnqueueOutcome, Job, JobDefinition, JobOutput, WaitOptions } from "@jobforge/sdk-ts";
-import type { BullForge, CancelResult } from "../bull-forge.ts";
+import type {
+  CancelResult,
+  EnqueueOutcome,
+  Job,
+  JobDefinition,
+  JobOutput,
+  WaitOptions,
+} from "@jobforge/sdk-ts";
+import type { BullForge } from "../bull-forge.ts";
 
 export class BullJobHandle<D extends JobDefinition = JobDefinition> {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** Reads a job from Redis. */
 import type { Job, JobDefinition, JobStatus } from "@jobforge/sdk-ts";
 import { readDocument } from "../document.ts";
-import type { Queues, StoredJob } from "../queues.ts";
+import { type Queues, type StoredJob, ticksPerMs } from "../queues.ts";
 import { countsOf, failureOf, type RunRecord, readRecord } from "../record.ts";
 import { cancelField, recordField } from "../scripts.ts";
 
@@ -22,9 +22,10 @@ export async function readJob<D extends JobDefinition>(
   const key = queue.jobKey(id);
   // First the state: what a job that has ended leaves behind is then there to be read.
   const state = await queue.store.getState(id);
-  const [stored, fields] = await Promise.all([
+  const [stored, fields, score] = await Promise.all([
     queue.store.getJobData(id),
     queues.client.hmget(key, recordField, cancelField, "returnvalue", "pb"),
+    queues.client.zscore(queue.store.toKey("delayed"), id),
   ]);
   if (stored === undefined) return undefined;
   const document = readDocument(stored);
@@ -37,6 +38,7 @@ export async function readJob<D extends JobDefinition>(
     status,
     cancel: cancel !== null,
     workerId: workerId ?? undefined,
+    dueAt: score === null ? undefined : Math.floor(Number(score) / ticksPerMs),
   });
   const result = status === "succeeded" && returned ? (JSON.parse(returned) as unknown) : null;
   return { job: job as unknown as Job<D>, result };
@@ -53,12 +55,14 @@ interface Facts {
   readonly status: JobStatus;
   readonly cancel: boolean;
   readonly workerId: string | undefined;
+  /** Of a job that waits for its time, in epoch milliseconds. BullMQ keeps it as the place in its order only. */
+  readonly dueAt: number | undefined;
 }
 
 function toJob(type: string, id: string, stored: StoredJob, facts: Facts): Job {
-  const { record, status, workerId } = facts;
+  const { record, status, workerId, dueAt } = facts;
   const document = readDocument(stored);
-  const { attempts, counted } = countsOf(stored, document.earlier);
+  const { attempts, counted } = countsOf(stored, document.earlier, record);
   const isRunning = status === "running";
   const error = failureOf(record);
   const startedAt = dateOf(stored.processedOn);
@@ -73,7 +77,7 @@ function toJob(type: string, id: string, stored: StoredJob, facts: Facts): Job {
     attempts,
     maxAttempts: stored.opts.attempts ?? 1,
     uncounted: Math.max(0, attempts - counted - (isRunning ? 1 : 0)),
-    runAt: new Date(stored.timestamp + (stored.delay ?? 0)),
+    runAt: new Date(dueAt ?? stored.timestamp + (stored.opts.delay ?? 0)),
     lockedBy: isRunning ? workerId : undefined,
     lockedAt: isRunning ? startedAt : undefined,
     heartbeatAt: undefined,

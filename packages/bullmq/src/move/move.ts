@@ -12,7 +12,7 @@
 import type { Transport } from "@jobforge/sdk-ts";
 import type { BullForge } from "../bull-forge.ts";
 import { idOfKey, movedKey } from "../layout.ts";
-import type { BullQueue } from "../queues.ts";
+import { type BullQueue, ticksPerMs } from "../queues.ts";
 import { recordField } from "../scripts.ts";
 import { type MovedJob, parkedMs, recordOf, toParked } from "./document.ts";
 import { deleteHidden, hiddenJobs, hideJobs, waitingJobs } from "./hide.ts";
@@ -157,9 +157,6 @@ async function unpark(forge: BullForge, job: MovedJob): Promise<void> {
   const isParked = score !== null && Number(score) / ticksPerMs > Date.now() + parkedMs / 2;
   if (isParked) await store.changeDelay(job.id, Math.max(0, Date.parse(job.run_at) - Date.now()));
 }
-
-/** BullMQ sorts delayed jobs by their due time and a counter of twelve bits. */
-const ticksPerMs = 0x1000;
 
 function idsOf(jobs: readonly MovedJob[]): string[] {
   return jobs.map(({ id }) => id);

@@ -52,6 +52,7 @@ class Source {
 export class Claims {
   readonly #client: RedisClient;
   readonly #workerId: string;
+  readonly #process: string;
   readonly #definitions: ReadonlyMap<string, JobDefinition>;
   readonly #sources: readonly Source[];
   #tokens = 0;
@@ -64,8 +65,9 @@ export class Claims {
     definitions: ReadonlyMap<string, JobDefinition>,
   ) {
     this.#client = client;
-    // The token of a lock is this id and a number. The random part tells apart two processes with one worker id.
-    this.#workerId = `${workerId}:${randomBytes(4).toString("hex")}`;
+    this.#workerId = workerId;
+    // The token of a lock is this text and a number. The random part tells apart two processes with one worker id.
+    this.#process = `${workerId}:${randomBytes(4).toString("hex")}`;
     this.#definitions = definitions;
     this.#sources = queues.map((queue) => new Source(queue));
   }
@@ -120,7 +122,7 @@ export class Claims {
     const replies = await Promise.all(
       Array.from({ length: jobs }, async () => {
         this.#tokens += 1;
-        const token = `${this.#workerId}:${this.#tokens}`;
+        const token = `${this.#process}:${this.#tokens}`;
         return this.#read(source, await source.queue.store.moveToActive(token, this.#workerId), token);
       }),
     );

@@ -1,5 +1,12 @@
 /** Ends runs in Redis: what becomes of the job, and the BullMQ call that does it. */
-import { failureLine, type JobDefinition, retryDelayMs, retryOf, retryPresets } from "@jobforge/sdk-ts";
+import {
+  failureLine,
+  type JobDefinition,
+  retryDelayMs,
+  retryOf,
+  retryPresets,
+  toStorableJson,
+} from "@jobforge/sdk-ts";
 import { Redactor, type RunEnd, type RunError, type SettledRun } from "@jobforge/worker-ts/runtime";
 import type { KeepJobs } from "bullmq";
 import type { RedisClient } from "../connection.ts";
@@ -61,12 +68,20 @@ async function succeed(
   const keep = keptAfterSuccess(definition, run);
   const { result } = await run.queue.store.moveToCompleted(
     minimal(run),
-    end.result ?? null,
+    storable(end.result),
     keep,
     run.token,
     fetchNext,
   );
   return { reply: { outcome: "ok", status: "succeeded" }, next: result ?? undefined };
+}
+
+/** The result as Postgres would store it: characters that it cannot store become U+FFFD. */
+function storable(result: unknown): unknown {
+  if (result === undefined || result === null) return null;
+  const { text } = toStorableJson(result, "result");
+  // The escape is there only if something was replaced.
+  return text.includes("\\ufffd") ? JSON.parse(text) : result;
 }
 
 /** A cancel was requested. Any end of the run then ends the job. */
@@ -117,6 +132,7 @@ interface Final {
   readonly status: NonNullable<RunRecord["status"]>;
   readonly reason: NonNullable<RunRecord["reason"]>;
   readonly error: RunError;
+  /** Absent for a job that ends without a run. */
   readonly end?: RunEnd | undefined;
 }
 
@@ -129,7 +145,8 @@ export async function finish(
 ): Promise<Ended> {
   const { record: before } = await recordOf(client, run);
   const shown = masked(error, definition);
-  const record = recordText({ ...before, status, reason, error: shown, ...cost(end, before) });
+  const unstarted = end === undefined ? { unstarted: true as const } : {};
+  const record = recordText({ ...before, status, reason, error: shown, ...cost(end, before), ...unstarted });
   const keep: KeepJobs = { age: (definition?.retentionDays ?? keepFailedDays) * daySeconds };
   const fields = { failedReason: failureLine(shown), [recordField]: record };
   const { result } = await run.queue.store.moveToFailed(
