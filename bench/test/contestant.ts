@@ -15,11 +15,11 @@ export interface Contestant {
 }
 
 export function startContestant(
-  { command, args }: { command: string; args: string[] },
+  { command, args, env = {} }: { command: string; args: string[]; env?: Record<string, string> },
   environment: { readonly DATABASE_URL: string; readonly BENCH_SETTINGS: "best" | "default" },
 ): Contestant {
   const child = spawn(command, args, {
-    env: { ...process.env, ...environment, NODE_ENV: "production" },
+    env: { ...process.env, ...env, ...environment, NODE_ENV: "production" },
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(child, "exit");

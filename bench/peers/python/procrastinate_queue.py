@@ -1,32 +1,22 @@
-"""Implements the requests of the benchmark driver for Procrastinate."""
+"""Procrastinate."""
 
 import asyncio
 import contextlib
-import importlib.metadata
-import json
-import os
+import datetime
 from typing import Any
 
 import procrastinate
 
-import enqueue
-import settings
-from measures import Measures, epoch_ms
+from queues import Order, Queue, Stop
 
-
-class Unsupported(Exception):
-    """A feature that Procrastinate does not have. Contains the reason."""
-
-
-class FailsFirst(Exception):
-    pass
+TASK = "bench"
 
 
 class Connector(procrastinate.PsycopgConnector):
     """Sets an event when the worker listens. From then on, a new job wakes it."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(conninfo=os.environ["DATABASE_URL"], **options)
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(conninfo=url, **options)
         self.listening = asyncio.Event()
 
     async def _loop_notify(self, *args: Any, **options: Any) -> None:
@@ -34,51 +24,64 @@ class Connector(procrastinate.PsycopgConnector):
         await super()._loop_notify(*args, **options)
 
 
-class Contestant:
-    def __init__(self) -> None:
-        self.settings = settings.chosen()
-        self.measures = Measures()
-        self.workers: list[tuple[procrastinate.App, asyncio.Task[None]]] = []
-        self.sender: procrastinate.App | None = None
-        self.senders = 0
+class Procrastinate(Queue):
+    package = "procrastinate"
 
-    async def prepare(self, _: dict[str, Any]) -> dict[str, Any]:
-        app = procrastinate.App(connector=Connector())
+    def __init__(self, *, best: bool) -> None:
+        super().__init__(best=best)
+        self.keeps = (
+            "nothing of jobs that succeeded"
+            if best
+            else "finished jobs in the same table, and an event for every change, forever"
+        )
+        self.settings = (
+            "concurrency 30, fetch_job_polling_interval 0.5 s, pool 20, delete_jobs successful; "
+            "bulk by batch_defer of 1000"
+            if best
+            else "concurrency 1, fetch_job_polling_interval 5 s, psycopg's own pool size, delete_jobs never; "
+            "bulk by batch_defer of 1000"
+        )
+        self.sender: procrastinate.App | None = None
+
+    async def prepare(self) -> None:
+        app = procrastinate.App(connector=Connector(self.url))
         async with app.open_async():
             if not await app.check_connection_async():
                 await app.schema_manager.apply_schema_async()
-        return {
-            "version": importlib.metadata.version("procrastinate"),
-            "keeps": self.settings.keeps,
-            "settings": self.settings.text,
-        }
 
-    async def enqueue(self, asked: dict[str, Any]) -> dict[str, Any]:
-        app = await self.open_sender(enqueue.calls_at_once(asked))
-        return await enqueue.enqueue(enqueue.Maker(app, asked), asked, self.settings.bulk_batch)
+    async def open(self, calls: int) -> None:
+        # At best settings, each concurrent call has a connection, which is open before the measurement starts.
+        pool = {"min_size": calls, "max_size": calls} if self.best else {}
+        self.sender = procrastinate.App(connector=Connector(self.url, **pool))
+        await self.sender.open_async()
 
-    async def produce(self, asked: dict[str, Any]) -> dict[str, Any]:
-        app = await self.open_sender(enqueue.PRODUCERS)
-        return await enqueue.produce(enqueue.Maker(app, asked), asked)
+    def deferrer(self, delay: float) -> Any:
+        assert self.sender is not None
+        at = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=delay)
+        return self.sender.configure_task(TASK, **({"schedule_at": at} if delay else {}))
 
-    async def work(self, asked: dict[str, Any]) -> dict[str, Any]:
-        if asked.get("limit") is not None:
-            raise Unsupported("a lock lets one job run at a time; it has no limit above one")
-        workers = asked.get("workers") or 1
-        for _ in range(workers):
-            await self.start_worker(asked)
-        return {"workers": workers}
+    async def send(self, job: dict[str, Any], delay: float) -> None:
+        await self.deferrer(delay).defer_async(**job)
 
-    async def start_worker(self, asked: dict[str, Any]) -> None:
-        connector = Connector(**self.settings.pool)
+    async def send_many(self, jobs: list[dict[str, Any]], delay: float) -> None:
+        await self.deferrer(delay).batch_defer_async(*jobs)
+
+    async def work(self, order: Order) -> Stop:
+        connector = Connector(self.url, **({"min_size": 20, "max_size": 20} if self.best else {}))
         app = procrastinate.App(connector=connector)
-        self.register(app, (asked.get("sleepMs") or 0) / 1000)
-        options = dict(self.settings.worker)
-        if asked.get("concurrency") is not None:
-            options["concurrency"] = asked["concurrency"]
+
+        # `retry=True` retries immediately and without end.
+        @app.task(name=TASK, retry=True, pass_context=True)
+        async def bench(context: procrastinate.JobContext, **job: Any) -> None:
+            await order.run(job, context.job.attempts + 1)
+
+        options: dict[str, Any] = {}
+        if self.best:
+            options = {"concurrency": 30, "fetch_job_polling_interval": 0.5, "delete_jobs": "successful"}
+        if order.concurrency is not None:
+            options["concurrency"] = order.concurrency
         await app.open_async()
         worker = asyncio.create_task(app.run_worker_async(install_signal_handlers=False, **options))
-        self.workers.append((app, worker))
         ready = asyncio.create_task(connector.listening.wait())
         await asyncio.wait([ready, worker], return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
@@ -86,68 +89,19 @@ class Contestant:
             await worker
             raise RuntimeError("the worker stopped before it was ready")
 
-    def register(self, app: procrastinate.App, sleep: float) -> None:
-        measures = self.measures
-
-        # `retry=True` retries immediately and without end.
-        @app.task(name=enqueue.TASK, retry=True, pass_context=True)
-        async def bench(
-            context: procrastinate.JobContext, t: float, tenant: int = 0, fail: bool = False, pad: str = ""
-        ) -> None:
-            began = epoch_ms()
-            if context.job.attempts == 0:
-                measures.wait(tenant, began - t)
-                if fail:
-                    raise FailsFirst
-            if sleep > 0:
-                await asyncio.sleep(sleep)
-            measures.ended(began)
-
-    async def count(self, _: dict[str, Any]) -> dict[str, Any]:
-        return self.measures.count()
-
-    async def waits(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return self.measures.take_waits(asked.get("tenantFrom"), asked.get("tenantTo"))
-
-    async def stop(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Cancels the workers. A canceled worker first finishes its jobs and writes their ends."""
-        stopping, self.workers = self.workers, []
-        for _, worker in stopping:
+        async def stop() -> None:
+            """A canceled worker first finishes its jobs and writes their ends."""
             worker.cancel()
-        for app, worker in stopping:
             with contextlib.suppress(asyncio.CancelledError):
                 await worker
             await app.close_async()
-        return {}
 
-    async def open_sender(self, calls: int) -> procrastinate.App:
-        if self.sender is None or self.senders < calls:
-            await self.close_sender()
-            self.sender = procrastinate.App(connector=Connector(**self.settings.sender_pool(calls)))
-            self.senders = calls
-            await self.sender.open_async()
-        return self.sender
+        return stop
 
-    async def close_sender(self) -> None:
+    async def close(self) -> None:
         if self.sender is not None:
             await self.sender.close_async()
 
-    async def reply(self, line: bytes) -> dict[str, Any]:
-        requests = {
-            "prepare": self.prepare,
-            "enqueue": self.enqueue,
-            "produce": self.produce,
-            "work": self.work,
-            "count": self.count,
-            "waits": self.waits,
-            "stop": self.stop,
-        }
-        try:
-            asked = json.loads(line)
-            if asked["do"] not in requests:
-                raise ValueError(f"unknown request: {asked['do']!r}")
-            return await requests[asked["do"]](asked)
-        except Unsupported as reason:
-            return {"unsupported": str(reason)}
-        except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+
+def make(_: str, *, best: bool) -> Queue:
+    return Procrastinate(best=best)

@@ -1,17 +1,13 @@
 """Enqueues jobs as an application would: one by one, in bulk, and at a steady rate."""
 
 import asyncio
-import datetime
 import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import procrastinate
-
 from measures import epoch_ms
-
-TASK = "bench"
+from queues import Queue
 
 # The maximum number of concurrent calls of `produce`.
 PRODUCERS = 20
@@ -23,16 +19,13 @@ BULK_BYTES = 8 << 20
 class Maker:
     """Makes the jobs of one request. Decides the tenant of the n-th job and whether the job is meant to fail."""
 
-    def __init__(self, app: procrastinate.App, asked: dict[str, Any]) -> None:
+    def __init__(self, queue: Queue, asked: dict[str, Any]) -> None:
+        self.queue = queue
         self.pad = "x" * (asked.get("payloadBytes") or 0)
         self.tenants = asked.get("tenants") or 0
         self.tenant_from = asked.get("tenantFrom") or 0
         self.fail_share = asked.get("failShare") or 0
-        options: dict[str, Any] = {}
-        if asked.get("delaySeconds"):
-            delay = datetime.timedelta(seconds=asked["delaySeconds"])
-            options["schedule_at"] = datetime.datetime.now(datetime.UTC) + delay
-        self.deferrer = app.configure_task(TASK, **options)
+        self.delay: float = asked.get("delaySeconds") or 0
 
     def job(self, n: int) -> dict[str, Any]:
         tenant = self.tenant_from + (n % self.tenants if self.tenants else 0)
@@ -45,10 +38,10 @@ class Maker:
         return made
 
     async def one(self, n: int) -> None:
-        await self.deferrer.defer_async(**self.job(n))
+        await self.queue.send(self.job(n), self.delay)
 
     async def bulk(self, first: int, end: int) -> None:
-        await self.deferrer.batch_defer_async(*[self.job(n) for n in range(first, end)])
+        await self.queue.send_many([self.job(n) for n in range(first, end)], self.delay)
 
 
 def calls_at_once(asked: dict[str, Any]) -> int:
@@ -58,11 +51,11 @@ def calls_at_once(asked: dict[str, Any]) -> int:
     return (asked.get("concurrency") or 1) if asked["how"] == "one" else 1
 
 
-async def enqueue(maker: Maker, asked: dict[str, Any], bulk_batch: int) -> dict[str, Any]:
+async def enqueue(maker: Maker, asked: dict[str, Any]) -> dict[str, Any]:
     jobs: int = asked["jobs"]
     batch = 1
     if asked["how"] == "bulk":
-        batch = max(1, min(bulk_batch, BULK_BYTES // ((asked.get("payloadBytes") or 0) + 100)))
+        batch = max(1, min(maker.queue.bulk, BULK_BYTES // ((asked.get("payloadBytes") or 0) + 100)))
     start = time.monotonic()
     deadline = start + (asked.get("seconds") or math.inf)
     starts = iter(range(0, jobs, batch))

@@ -6,6 +6,8 @@ import { ContestantError, type ReplyTo, type Request, readReply } from "./protoc
 export interface Command {
   readonly command: string;
   readonly args: readonly string[];
+  /** Variables in addition to those of the store. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Waiting {
@@ -23,8 +25,8 @@ export class ContestantProcess implements AsyncDisposable {
   #log = "";
   #gone: string | undefined;
 
-  constructor({ command, args }: Command, env: NodeJS.ProcessEnv, cwd: string) {
-    const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+  constructor({ command, args, env: more }: Command, env: NodeJS.ProcessEnv, cwd: string) {
+    const child = spawn(command, args, { cwd, env: { ...env, ...more }, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
     // Writing to a process that has exited fails. The exit itself is reported by `#end`, so this error is ignored.
     child.stdin.on("error", () => undefined);

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { install as installPython } from "../../peers/python/install.js";
 import { steadyRates } from "../workloads/rates.ts";
 import type { Command } from "./contestant-process.ts";
 import { nodeForPeers, peersFolder } from "./install.ts";
@@ -40,6 +41,18 @@ export const withoutHistory = "jobforge without history";
 
 /** JobForge's handlers on BullMQ, to be compared with plain BullMQ. */
 export const onRedis = "jobforge on redis";
+
+/** JobForge's worker in Python. */
+export const jobforgeInPython = "jobforge in python";
+
+/** The workloads in which the queues in Python are compared. */
+const comparedInPython = [
+  "enqueue-1",
+  "enqueue-50",
+  "burn-down-1",
+  "wake-up",
+  ...steadyRates.map((rate) => `steady-${rate}`),
+];
 
 export const jobforge: Peer = {
   name: "jobforge",
@@ -96,7 +109,16 @@ export const peers: readonly Peer[] = [
   },
   onNode("bullmq on postgres", "bullmq.js"),
   { ...foreign("river"), live: river, finished: river },
-  foreign("procrastinate"),
+  inPython("procrastinate"),
+  { ...inPython(jobforgeInPython, "jobforge"), settings: ["best"], only: comparedInPython },
+  {
+    ...inPython("jobforge in python over http", "jobforge-over-http"),
+    settings: ["best"],
+    only: comparedInPython,
+  },
+  { ...inPython("pgqueuer"), only: comparedInPython },
+  { ...inPython("chancy"), only: comparedInPython },
+  { ...inPython("oban"), only: comparedInPython },
 ];
 
 function onNode(name: string, file: string, ...args: readonly string[]): Peer {
@@ -109,6 +131,16 @@ function onNode(name: string, file: string, ...args: readonly string[]): Peer {
       if (node === undefined) throw new Error("npm could not install it");
       return { command: node, args: [join(peersFolder, file), ...args] };
     },
+  };
+}
+
+/** A queue in Python. They share a virtual environment, and the program in `peers/python`. */
+function inPython(name: string, module = name): Peer {
+  return {
+    name,
+    store: "postgres",
+    settings: both,
+    launch: async (onProgress) => installPython(module, onProgress),
   };
 }
 

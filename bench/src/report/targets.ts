@@ -1,6 +1,6 @@
 /** The targets, as ratios within one run, and whether a run meets them. */
 import type { CounterName } from "../driver/costs.ts";
-import { onRedis, withoutHistory } from "../driver/peers.ts";
+import { jobforgeInPython, onRedis, withoutHistory } from "../driver/peers.ts";
 import type { Result, RunResults } from "../driver/run.ts";
 import { costOf, figureOf } from "./statistics.ts";
 
@@ -80,6 +80,8 @@ const bulkPeers = [
   "procrastinate",
 ];
 
+const pythonPeers = ["procrastinate", "pgqueuer", "chancy", "oban"];
+
 export const targets: readonly Target[] = [
   cheaper("500 jobs a second", "steady-500", "river", 1),
   cheaper("500 jobs a second", "steady-500", "graphile-worker", 0.6),
@@ -104,6 +106,28 @@ export const targets: readonly Target[] = [
   faster("our handlers on BullMQ, burn-down", "burn-down-1", "bullmq on redis", 0.85, onRedis),
   faster("our handlers on BullMQ, handlers of 10 ms", "sleep-10ms", "bullmq on redis", 0.85, onRedis),
   faster("our handlers on BullMQ, bulk enqueue", "enqueue-bulk", "bullmq on redis", 0.85, onRedis),
+  faster("in Python, burn-down with history", "burn-down-1", "procrastinate", 10, jobforgeInPython),
+  {
+    text: "in Python, burn-down with history: at least 1.5× the best peer in Python",
+    wanted: 1.5,
+    better: "higher",
+    measure: ({ figure }) => {
+      const rates = pythonPeers.flatMap((peer) => figure("burn-down-1", peer) ?? []);
+      return rates.length === 0
+        ? undefined
+        : ratio(figure("burn-down-1", jobforgeInPython), Math.max(...rates));
+    },
+  },
+  {
+    text: "in Python, burn-down, server time per job: at most 1.1× the worker in TypeScript",
+    wanted: 1.1,
+    better: "lower",
+    measure: ({ cost }) =>
+      ratio(
+        cost("burn-down-1", jobforgeInPython, "serverCpuSeconds"),
+        cost("burn-down-1", "jobforge", "serverCpuSeconds"),
+      ),
+  },
   {
     text: "8 processes, server time per job: at most 1.4× one process",
     wanted: 1.4,
