@@ -5,6 +5,7 @@ export type ToolName =
   | "pgbouncer"
   | "redis-server"
   | "schemathesis"
+  | "moto-server"
   | "chromium-headless-shell"
   | "kubernetes-validate";
 

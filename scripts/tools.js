@@ -16,7 +16,8 @@ const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 
 /**
  * The programs that can be downloaded. `packages` are the Debian packages of a program and `binary` is its path in
- * them; `python` is a Python package and `module` the module to run.
+ * them; `python` are Python packages and `module` the module to run. `probe` is the argument with which the program
+ * only describes itself; usually `--version`.
  */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
@@ -30,6 +31,13 @@ const tools = {
     python: "kubernetes-validate==1.37.0",
     module: "kubernetes_validate",
     binary: "bin/run",
+  },
+  // A server that speaks the protocol of S3 and checks signatures.
+  "moto-server": {
+    python: ["moto[s3]==5.2.5", "flask==3.1.3", "flask-cors==6.0.5"],
+    module: "moto.server",
+    binary: "bin/run",
+    probe: "--help",
   },
   // For the benchmarks. The program is a link into the package redis-tools.
   "redis-server": { packages: ["redis-server", "redis-tools"], binary: "usr/bin/redis-server" },
@@ -63,10 +71,10 @@ export async function findTool(name) {
   console.warn(`!! SKIPPED: tests that need ${name}. ${message}`);
 }
 
-async function onPath(name) {
+async function onPath(name, tool) {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
   const folder = folders.find((candidate) => candidate !== "" && existsSync(join(candidate, name)));
-  return folder === undefined ? undefined : await probe(join(folder, name), process.env);
+  return folder === undefined ? undefined : await probe(join(folder, name), process.env, tool);
 }
 
 async function inCache(name, tool) {
@@ -120,7 +128,7 @@ async function unpackPython(tool, work, folder) {
     "--disable-pip-version-check",
     "--target",
     folder,
-    tool.python,
+    ...[tool.python].flat(),
   ];
   await run(join(environment, "bin/python"), pip, { timeout: 300_000, maxBuffer: 2 ** 26 });
   await mkdir(join(folder, "bin"), { recursive: true });
@@ -187,12 +195,12 @@ async function probeUnpacked(folder, tool) {
   if (libraries.length > 0) {
     env.LD_LIBRARY_PATH = [...libraries, env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter);
   }
-  return await probe(join(folder, tool.binary), env);
+  return await probe(join(folder, tool.binary), env, tool);
 }
 
 /** Runs a program with `--version`, which fails if the program does not work, and returns how to run it. */
-async function probe(path, env) {
-  const { stdout } = await run(path, ["--version"], { env, timeout: 20_000 });
+async function probe(path, env, tool) {
+  const { stdout } = await run(path, [tool.probe ?? "--version"], { env, timeout: 60_000 });
   return { path, env, version: /\d+(\.\d+)+/.exec(stdout)?.[0] ?? "" };
 }
 

@@ -1,7 +1,6 @@
 /** Creates the handlers of the connectors for a worker. */
-import type { JobForgeClient, JobHandler } from "@jobforge/sdk-ts";
+import type { ArtifactStore, JobForgeClient, JobHandler } from "@jobforge/sdk-ts";
 import { fileStore } from "./artifacts/file-store.ts";
-import type { ArtifactStore } from "./artifacts/store.ts";
 import { Configurations } from "./configuration.ts";
 import { Agents } from "./egress/agents.ts";
 import { type EgressDocument, type EgressPolicy, egressPolicy } from "./egress/policy.ts";
@@ -23,12 +22,13 @@ export type EgressSource =
 
 export interface ConnectorOptions {
   /** Reads the configurations of tenants. It is the client of the worker. */
-  readonly forge: Pick<JobForgeClient, "connectors" | "usage" | "jobs">;
+  readonly forge: Pick<JobForgeClient, "connectors" | "usage" | "jobs"> &
+    Partial<Pick<JobForgeClient, "artifacts">>;
   /** What may be reached in addition to public addresses. Default: nothing. */
   readonly egress?: EgressSource | undefined;
   /** Default: environment variables. See `environmentSecrets`. */
   readonly secrets?: SecretProvider | undefined;
-  /** Default: files in `.jobforge/artifacts`. */
+  /** Default: the store of `forge`, else files in `.jobforge/artifacts`. */
   readonly artifacts?: ArtifactStore | undefined;
   /** Endpoints and keys of webhooks. */
   readonly webhooks?: WebhookOptions | undefined;
@@ -54,7 +54,7 @@ function surroundings({ forge, egress = {}, secrets, artifacts }: ConnectorOptio
     agents: new Agents(),
     secrets: new Secrets(secrets ?? environmentSecrets()),
     configurations: new Configurations(forge),
-    artifacts: artifacts ?? fileStore(".jobforge/artifacts"),
+    artifacts: artifacts ?? forge.artifacts?.store ?? fileStore(".jobforge/artifacts"),
     egressOf: policies(egress),
   };
 }

@@ -7,8 +7,10 @@
  * - http/, webhooks/, reports/: one folder for each connector
  * - verify.ts: the entry `@jobforge/connectors/verify` for receivers of webhooks
  */
+export type { ArtifactStore, ListedArtifact, PutOptions, StoredArtifact } from "@jobforge/sdk-ts";
 export { fileStore } from "./artifacts/file-store.ts";
-export type { ArtifactStore, ListedArtifact, PutOptions, StoredArtifact } from "./artifacts/store.ts";
+export { type OpenStoreOptions, openStore } from "./artifacts/open-store.ts";
+export { type S3Options, s3Store } from "./artifacts/s3-store.ts";
 export { type ConnectorOptions, connectors, type EgressSource } from "./connectors.ts";
 export { type EgressDocument, loopbackEgress } from "./egress/policy.ts";
 export { ConnectorError, type ConnectorErrorCode, type FailureDetails } from "./errors.ts";

@@ -1,5 +1,5 @@
 /** What the handlers share: connections, secrets, configurations and artifacts. */
-import type { ArtifactStore } from "./artifacts/store.ts";
+import type { ArtifactStore } from "@jobforge/sdk-ts";
 import type { Configurations } from "./configuration.ts";
 import type { Agents } from "./egress/agents.ts";
 import type { EgressPolicy } from "./egress/policy.ts";

@@ -2,6 +2,8 @@
 import { checkMaxAttempts, checkPriority } from "./arguments/enqueue.ts";
 import { checkTenant, checkTenantOf } from "./arguments/names.ts";
 import { checkDate, checkTags, checkUuid, requireObject } from "./arguments/values.ts";
+import { Artifacts } from "./artifacts/artifacts.ts";
+import type { ArtifactStore } from "./artifacts/store.ts";
 import { ClientGroups } from "./client-groups.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
@@ -46,11 +48,14 @@ export interface ClientParts {
   readonly waker?: Waker | undefined;
   /** Absent if each enqueue is a statement of its own, as in a transaction. */
   readonly gatherer?: Gatherer | undefined;
+  readonly artifacts?: ArtifactStore | undefined;
   /** The client that handles use, because this one ends with its transaction. */
   readonly root?: JobForgeClient | undefined;
 }
 
 export class JobForgeClient extends ClientGroups {
+  /** Large contents outside the database, such as reports. */
+  readonly artifacts: Artifacts;
   readonly #signals: DoneSignals;
   readonly #waker: Waker | undefined;
   readonly #gatherer: Gatherer | undefined;
@@ -58,6 +63,7 @@ export class JobForgeClient extends ClientGroups {
 
   constructor(transport: Transport, parts: ClientParts) {
     super(transport, parts.signals, parts.root);
+    this.artifacts = new Artifacts(transport, parts.artifacts);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
     this.#gatherer = parts.gatherer;

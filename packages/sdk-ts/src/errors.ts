@@ -229,6 +229,32 @@ export class JobNotFoundError extends JobForgeError {
   }
 }
 
+/** The tenant has no such artifact: it was deleted with its job, or belongs to another tenant. */
+export class ArtifactNotFoundError extends JobForgeError {
+  override readonly name: string = "ArtifactNotFoundError";
+  constructor(ref: string) {
+    super(`There is no artifact ${ref}`, {
+      code: "ARTIFACT_NOT_FOUND",
+      kind: "artifact_not_found",
+      field: "ref",
+      hint: "Check the reference and the tenant. Artifacts are deleted some time after their job.",
+    });
+  }
+}
+
+/** The call needs an artifact store, and this client has none. */
+export class ArtifactStoreRequiredError extends JobForgeError {
+  override readonly name: string = "ArtifactStoreRequiredError";
+  constructor(message = "This client has no artifact store") {
+    super(message, {
+      code: "ARTIFACT_STORE_REQUIRED",
+      kind: "artifact_store_required",
+      field: "artifacts",
+      hint: "Pass artifacts to JobForge, such as openStore(process.env.JOBFORGE_ARTIFACTS) of @jobforge/connectors.",
+    });
+  }
+}
+
 /** The awaited job finished as failed or dead. */
 export class JobFailedError extends JobForgeError {
   override readonly name: string = "JobFailedError";

@@ -6,11 +6,23 @@
  * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
  * - workflows/: definitions of workflows, references, starting and waiting
  * - transport/: calls over Postgres and HTTP; transactions of other libraries
+ * - artifacts/: large contents outside the database
  * - words.ts: fixed words and bounds; arguments/: checks; errors.ts: all errors
  * - adapters.ts, adapters/: the interfaces of older designs
  */
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments/names.ts";
+export type { ArtifactOptions, Artifacts } from "./artifacts/artifacts.ts";
+export {
+  type ArtifactKey,
+  type ArtifactStore,
+  artifactRef,
+  type ListedArtifact,
+  type PutOptions,
+  parseArtifactKey,
+  parseArtifactRef,
+  type StoredArtifact,
+} from "./artifacts/store.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
 export type { JobContext, JobLogger, LogMethod, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
@@ -56,7 +68,7 @@ export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } f
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
 export type { Workflows } from "./groups/workflows.ts";
 export { intervalText } from "./interval.ts";
-export { type GatherOptions, JobForge, type JobForgeOptions } from "./job-forge.ts";
+export { type GatherOptions, JobForge, type JobForgeOptions, type StoreOptions } from "./job-forge.ts";
 export { cutText, type ErrorParts, failureLine, failureTrace } from "./jobs/failure.ts";
 export type { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
 export type * from "./jobs/job.ts";

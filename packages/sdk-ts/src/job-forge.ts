@@ -1,5 +1,7 @@
 /** The client that an application creates: over Postgres or HTTP, with the transactions of the application. */
+
 import { checkKnown, checkTimeout, requireObject } from "./arguments/values.ts";
+import type { ArtifactStore } from "./artifacts/store.ts";
 import { JobForgeClient, TransactionClient } from "./client.ts";
 import { Gatherer } from "./enqueue/gather.ts";
 import { Waker } from "./enqueue/wake.ts";
@@ -25,7 +27,13 @@ export interface GatherOptions {
   readonly gather?: boolean | undefined;
 }
 
+export interface StoreOptions {
+  /** Where large contents are kept: `fileStore` or `s3Store` of `@jobforge/connectors`, or your own. Default: none. */
+  readonly artifacts?: ArtifactStore | undefined;
+}
+
 export type JobForgeOptions = GatherOptions &
+  StoreOptions &
   (
     | (Omit<PostgresOptions, "database"> & {
         /** A URL, a `pg.Pool`, or a connected `pg.Client`. */
@@ -53,7 +61,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
     const signals = new DoneSignals(transport);
     const waker = new Waker(transport);
     const gatherer = gathers(options, transport) ? new Gatherer(transport, waker) : undefined;
-    super(transport, { signals, waker, gatherer });
+    super(transport, { signals, waker, gatherer, artifacts: options.artifacts });
     this.#options = options;
     this.#signals = signals;
     this.#waker = waker;
@@ -68,7 +76,8 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
   with(tx: Transaction): TransactionClient {
     const statements = statementsFor("transport" in this.#options ? {} : this.#options);
     const transport = transactionTransport(executorOf(tx), statements);
-    return new TransactionClient(transport, { signals: this.#signals, root: this });
+    const { artifacts } = this.#options;
+    return new TransactionClient(transport, { signals: this.#signals, artifacts, root: this });
   }
 
   /** The same client, except that its calls give up when the signal is aborted or the time is over. */
@@ -80,10 +89,12 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
       listen: transport.listen?.bind(transport),
       transaction: transport.transaction?.bind(transport),
       maxConnections: transport.maxConnections,
+      download: transport.download?.bind(transport),
       close: () => transport.close(),
       call: (name, args, options) => transport.call(name, args, { ...limits, ...options }),
     };
-    return new JobForgeClient(limited, { signals: this.#signals, waker: this.#waker, root: this });
+    const { artifacts } = this.#options;
+    return new JobForgeClient(limited, { signals: this.#signals, waker: this.#waker, artifacts, root: this });
   }
 
   /** Closes what this client opened. A pool or client that it was given stays open. */
@@ -109,6 +120,7 @@ const optionNames: readonly string[] = [
   "timeoutMs",
   "nameTenant",
   "gather",
+  "artifacts",
   "apiKey",
   "headers",
   "fetch",

@@ -2,7 +2,7 @@
  * The options of a server. All have safe defaults, except the database and the way in which callers are
  * authenticated.
  */
-import type { ClientRole } from "@jobforge/sdk-ts";
+import type { ArtifactStore, ClientRole } from "@jobforge/sdk-ts";
 import type { TickHandler } from "@jobforge/worker-ts";
 import type { Logger } from "pino";
 import type { TrustProxy } from "./address.ts";
@@ -76,6 +76,8 @@ export interface ServerOptions {
   readonly maxRows?: number | undefined;
   /** Serves `/api/jobs/tick`: a `createTickHandler(…)` of `@jobforge/worker-ts`, which checks its own secret. */
   readonly tick?: TickHandler | undefined;
+  /** Serves artifacts, such as reports: `openStore(…)` of `@jobforge/connectors`. Default: none. */
+  readonly artifacts?: ArtifactStore | undefined;
   readonly metrics?: MetricsOptions | undefined;
   /** Writes the access log. Default: JSON lines to standard output. */
   readonly logger?: Logger | undefined;

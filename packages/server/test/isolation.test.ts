@@ -1,8 +1,37 @@
 /** Isolation of tenants: no route shows or changes the rows of another tenant, whatever the token. */
+import type { ArtifactStore } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
 import { describe, expect } from "vitest";
 import { bodies, type OpenApi, operationsOf, otherSecret, pathFor, queries } from "./support/operations.ts";
-import { type RequestOptions, sign, T, test, U } from "./support/server.ts";
+import {
+  test as base,
+  type RequestOptions,
+  type Running,
+  sign,
+  startServer,
+  T,
+  U,
+} from "./support/server.ts";
+
+/** A store in which the other tenant has an artifact under every name, each with the secret. */
+const artifactsOfOther: ArtifactStore = {
+  get: async (ref) => {
+    if (!ref.includes(`/${U}/`)) throw Object.assign(new Error("none"), { code: "artifact_unavailable" });
+    return (async function* () {
+      yield Buffer.from(otherSecret);
+    })();
+  },
+  put: () => Promise.reject(new Error("not used")),
+  delete: () => Promise.reject(new Error("not used")),
+  list: async function* () {},
+};
+
+const test = base.extend<{ http: Running }>({
+  http: async ({ db }, use) => {
+    await using running = await startServer(db, { artifacts: artifactsOfOther });
+    await use(running);
+  },
+});
 
 /** Gives the other tenant jobs, a workflow, a schedule, a connector and audit rows, each with the secret. */
 async function populateOther(db: TestDatabase): Promise<string[]> {

@@ -13,6 +13,7 @@ import { enqueueMix, jobsOfMix, mixEnded } from "../demo/mix.ts";
 import { type DevDatabase, openDatabase } from "../dev/database.ts";
 import { type DevServer, startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
+import { loadArtifacts } from "../handlers/artifacts.ts";
 import { loadConnectors } from "../handlers/connectors.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { describeEnd, runWatched } from "../handlers/watch.ts";
@@ -84,9 +85,14 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
   say("migrated", `Schema of JobForge ${version} ${refreshed ? "installed" : "is already installed"}`, {
     version,
   });
-  await using forge = new JobForge({ database: database.url, schema });
+  const artifacts = await loadArtifacts(cli.process);
+  await using forge = new JobForge({ database: database.url, schema, artifacts });
   if (database.isEmbedded) await keepLogs(forge);
-  await using server = await startServer(cli.process, database.url, schema, options.port);
+  await using server = await startServer(
+    cli.process,
+    { database: database.url, apiSchema: schema, artifacts },
+    options.port,
+  );
   introduce(cli, database, server, say);
   if (signal.aborted) return exitCodes.ok;
   const env = withLoopback(cli.process.env);

@@ -14,6 +14,7 @@ import {
 } from "../command.ts";
 import { apiSchema, databaseUrl } from "../connection.ts";
 import { CommandError, exitCodes, UsageError } from "../failures.ts";
+import { loadArtifacts } from "../handlers/artifacts.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { reporting } from "../handlers/report.ts";
@@ -107,6 +108,7 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
     trustProxy: options.trustProxy,
     allowJwtWithoutExp: options.allowJwtWithoutExp,
     corsOrigins: options.corsOrigin,
+    artifacts: env["JOBFORGE_ARTIFACTS"] ? await loadArtifacts(cli.process) : undefined,
     metrics: { secret: nonEmpty(env["JOBFORGE_METRICS_SECRET"]) },
     tick: await tickOf(cli, options, forge),
     logger: createLogger({ level: env["LOG_LEVEL"], write: (line) => void stdout.write(line) }),

@@ -14,6 +14,7 @@ import {
 } from "../command.ts";
 import { apiSchema, databaseUrl } from "../connection.ts";
 import { exitCodes, UsageError } from "../failures.ts";
+import { loadArtifacts } from "../handlers/artifacts.ts";
 import { loadConnectors } from "../handlers/connectors.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
@@ -136,7 +137,8 @@ async function work(cli: Cli, path: string | undefined, options: WorkerCommandOp
   }
   endWithParent();
   const loading = { report: reporting(cli, output), skipBroken: options.skipBroken };
-  await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process) });
+  const artifacts = await loadArtifacts(cli.process);
+  await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process), artifacts });
   const handlers = await watchedLoad(async () => {
     const own = path === undefined ? [] : await loadHandlers(path, cwd, loading);
     return ofTypes(

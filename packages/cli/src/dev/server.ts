@@ -3,6 +3,7 @@
  * the machine can reach the port, but do not know the token.
  */
 import { randomBytes } from "node:crypto";
+import type { ServerOptions } from "@jobforge/server";
 import { CommandError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
 import { askedPort, listen, usualPort } from "../server/listen.ts";
@@ -16,16 +17,14 @@ const host = "127.0.0.1";
 
 export async function startServer(
   cli: CliProcess,
-  database: string,
-  apiSchema: string,
+  options: Pick<ServerOptions, "database" | "apiSchema" | "artifacts">,
   port: number | undefined,
 ): Promise<DevServer> {
   // Loaded only when it is needed, so that other commands start faster.
   const { createLogger, createServer } = await import("@jobforge/server");
   const token = randomBytes(24).toString("base64url");
   const server = createServer({
-    database,
-    apiSchema,
+    ...options,
     localToken: { role: "jobforge_operator", token },
     poolSize: 5,
     logger: createLogger({ level: "warn", write: (line) => void cli.stderr.write(line) }),

@@ -14,7 +14,7 @@ export async function loadConnectors(
   env: CliProcess["env"],
   cwd: string,
 ): Promise<JobHandler[]> {
-  const { connectors, environmentSecrets, fileSecrets, fileStore, firstOf, loopbackEgress } = await import(
+  const { connectors, environmentSecrets, fileSecrets, firstOf, loopbackEgress } = await import(
     "@jobforge/connectors"
   );
   const egress = env["JOBFORGE_EGRESS"] || "public";
@@ -31,7 +31,6 @@ export async function loadConnectors(
         ...(policyFile ? JSON.parse(await readFile(resolve(cwd, policyFile), "utf8")) : {}),
       },
       secrets: secretsFile ? firstOf(ofEnvironment, fileSecrets(resolve(cwd, secretsFile))) : ofEnvironment,
-      artifacts: fileStore(resolve(cwd, ".jobforge/artifacts")),
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,9 +1,11 @@
 /** Keeps artifacts as files in a directory. Several workers share them only if they share the directory. */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { type ArtifactStore, keyOf, notThere, refOf } from "./store.ts";
+import { type ArtifactStore, parseArtifactKey } from "@jobforge/sdk-ts";
+import { Measured } from "./measured.ts";
+import { keyOf, notThere, refOf } from "./store.ts";
 
 /** Creates a store in a directory, which is created when it is needed. Only the user of this process can read it. */
 export function fileStore(directory: string): ArtifactStore {
@@ -37,6 +39,7 @@ export function fileStore(directory: string): ArtifactStore {
         const path = join(entry.parentPath, entry.name);
         const key = relative(directory, path).split(sep).join("/");
         if (!entry.isFile() || entry.name.endsWith(".part") || !key.startsWith(prefix)) continue;
+        if (parseArtifactKey(key) === undefined) continue;
         const { size, mtime } = await stat(path);
         yield { ref: refOf(key), bytes: size, modifiedAt: mtime };
       }
@@ -49,15 +52,9 @@ async function write(
   content: AsyncIterable<Buffer>,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const hash = createHash("sha256");
-  let bytes = 0;
+  const measured = new Measured();
   await using file = await open(path, "wx", 0o600);
-  for await (const chunk of content) {
-    signal?.throwIfAborted();
-    hash.update(chunk);
-    bytes += chunk.length;
-    await file.writeFile(chunk);
-  }
+  for await (const chunk of measured.of(content, signal)) await file.writeFile(chunk);
   await file.sync();
-  return { bytes, sha256: hash.digest("hex") };
+  return measured.facts();
 }

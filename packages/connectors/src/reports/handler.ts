@@ -1,8 +1,8 @@
 /** Runs `connector.report.generate`: one pass over the rows, into every format at once. */
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { type JobContext, type JobHandler, retryPresets } from "@jobforge/sdk-ts";
-import { type ArtifactStore, requireOwner } from "../artifacts/store.ts";
+import { type ArtifactStore, type JobContext, type JobHandler, retryPresets } from "@jobforge/sdk-ts";
+import { requireOwner } from "../artifacts/store.ts";
 import { ConnectorError } from "../errors.ts";
 import { endFailed } from "../retries.ts";
 import type { ReportDefinition, ReportRow } from "./define-report.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import type { ArtifactStore, StoredArtifact } from "../artifacts/store.ts";
+import type { ArtifactStore, StoredArtifact } from "@jobforge/sdk-ts";
 
 export interface Collected {
   readonly bytes: number;

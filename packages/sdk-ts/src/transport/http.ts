@@ -45,6 +45,7 @@ export function httpTransport(options: HttpOptions): Transport {
       const isText = apiFunctions.get(name)?.returns === "text" && typeof reply === "string";
       return (isText ? JSON.parse(reply) : reply) as T;
     },
+    download: (path, call) => download(options, `${base}${path}`, call?.signal),
     close: async () => undefined,
   };
 }
@@ -76,23 +77,42 @@ async function send(options: HttpOptions, url: string, body: string, signal: Abo
   }
 }
 
+/** Undefined if the server has no such file. */
+async function download(
+  options: HttpOptions,
+  url: string,
+  signal: AbortSignal | undefined,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  const first = await attempt(options, url, undefined, signal);
+  const renewable = typeof options.token === "function" && first.status === 401;
+  const response = renewable ? await attempt(options, url, undefined, signal) : first;
+  if (response.ok) return chunksOf(response);
+  const text = await response.text().catch(failAsConnection);
+  if (response.status === 404) return undefined;
+  throw errorOf(response, text);
+}
+
+async function* chunksOf({ body }: Response): AsyncGenerator<Buffer> {
+  for await (const chunk of body ?? []) yield Buffer.from(chunk);
+}
+
+/** Without a body, the request is a GET. */
 async function attempt(
   options: HttpOptions,
   url: string,
-  body: string,
-  signal: AbortSignal,
+  body: string | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<Response> {
   const { token, apiKey, schema = "public", headers, fetch: fetchWith = fetch } = options;
   const jwt = typeof token === "function" ? await token() : token;
-  const sent = new Headers({
-    ...headers,
-    accept: "application/json",
-    "content-type": "application/json",
-    authorization: `Bearer ${jwt}`,
-  });
+  const sent = new Headers({ ...headers, accept: "application/json", authorization: `Bearer ${jwt}` });
+  if (body !== undefined) sent.set("content-type", "application/json");
+  else sent.set("accept", "*/*");
   if (apiKey !== undefined) sent.set("apikey", apiKey);
   if (schema !== "public") sent.set("content-profile", schema);
-  return await fetchWith(url, { method: "POST", headers: sent, body, signal }).catch(failAsConnection);
+  const method = body === undefined ? "GET" : "POST";
+  const more = { ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) };
+  return await fetchWith(url, { method, headers: sent, ...more }).catch(failAsConnection);
 }
 
 /** The message `fetch failed` alone is useless, so the cause is added. */

@@ -54,6 +54,13 @@ export interface Transport {
     | (<T>(work: (client: unknown, transport: Transport) => Promise<T>) => Promise<T>)
     | undefined;
 
+  /**
+   * Reads a file of the server, such as an artifact. Resolves with undefined if there is none. Absent without a server.
+   */
+  readonly download?:
+    | ((path: string, options?: CallOptions) => Promise<AsyncIterable<Buffer> | undefined>)
+    | undefined;
+
   /** Whether calls run in a transaction of the caller. They are then sent before `call` returns. */
   readonly isTransaction?: true | undefined;
 

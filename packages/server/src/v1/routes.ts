@@ -5,6 +5,7 @@ import type { Context } from "hono";
 import { RequestError } from "../errors.ts";
 import type { Environment, Services } from "../services.ts";
 import type { Api } from "./api.ts";
+import { artifactRoutes } from "./artifacts.ts";
 import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { deadRoutes } from "./dead.ts";
@@ -28,6 +29,7 @@ const resources = [
   jobRoutes,
   bulkRoutes,
   deadRoutes,
+  artifactRoutes,
   scheduleRoutes,
   workflowRoutes,
   typeRoutes,

@@ -1,0 +1,14 @@
+/** The artifact store that JOBFORGE_ARTIFACTS names. */
+import type { ArtifactStore } from "@jobforge/sdk-ts";
+import { UsageError } from "../failures.ts";
+import type { CliProcess } from "../process.ts";
+
+/** Without the variable: files in `.jobforge/artifacts`, where the worker of this directory keeps them. */
+export async function loadArtifacts({ env, cwd }: CliProcess): Promise<ArtifactStore> {
+  const { openStore } = await import("@jobforge/connectors");
+  try {
+    return openStore(env["JOBFORGE_ARTIFACTS"] || undefined, { env, cwd: cwd?.() ?? process.cwd() });
+  } catch (error) {
+    throw new UsageError(`JOBFORGE_ARTIFACTS is invalid: ${(error as Error).message}.`);
+  }
+}
