@@ -27,4 +27,10 @@ export const builds: readonly UserConfig[] = [
   },
 ];
 
-export default defineConfig(builds.map((build) => ({ ...build, workspace: ["sql", "packages/*"] })));
+export default defineConfig(
+  builds.map((build) => ({
+    ...build,
+    // The dashboard is built by scripts/dashboard.js.
+    workspace: { include: ["sql", "packages/*"], exclude: ["packages/dashboard"] },
+  })),
+);

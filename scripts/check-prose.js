@@ -205,14 +205,20 @@ class Blocks {
   }
 }
 
-/** Lists the files that git tracks or would add. Without git, lists all files of the checkout. */
+/**
+ * Lists the files that git tracks or would add. Without git, lists all files of the checkout. Generated files repeat
+ * prose that is checked where it is written.
+ */
 function listFiles() {
   const options = { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 };
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const { status, stdout } = spawnSync("git", args, options);
   const files = status === 0 ? stdout.split("\0") : walk(root);
   return files.filter(
-    (file) => (languages[extname(file)] || file.endsWith(".md")) && existsSync(join(root, file)),
+    (file) =>
+      (languages[extname(file)] || file.endsWith(".md")) &&
+      !file.endsWith(".generated.ts") &&
+      existsSync(join(root, file)),
   );
 }
 

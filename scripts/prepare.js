@@ -56,11 +56,17 @@ function fail(message) {
 }
 
 function sources() {
-  const files = ["package-lock.json", "tsdown.config.ts", "tsconfig.json"].map((name) => join(root, name));
+  const files = ["package-lock.json", "tsdown.config.ts", "tsconfig.json", "scripts/dashboard.js"].map(
+    (name) => join(root, name),
+  );
   for (const folder of ["sql/src", "packages"]) {
     for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name);
-      if (entry.isFile() && /\.(ts|json|js)$/.test(path) && !/[\\/](node_modules|dist|test)[\\/]/.test(path))
+      if (
+        entry.isFile() &&
+        /\.(tsx?|json|js|css|html|svg)$/.test(path) &&
+        !/[\\/](node_modules|dist|test)[\\/]/.test(path)
+      )
         files.push(path);
     }
   }

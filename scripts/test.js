@@ -23,6 +23,7 @@ const python = startPythonTests(folder);
 check("Lint and format", ["biome", "check", "."]);
 check("Plain English", ["node", "scripts/check-prose.js"]);
 check("Types", ["tsc", "--noEmit"]);
+check("Types of the dashboard", ["tsc", "--noEmit", "-p", "packages/dashboard"]);
 suite("Tests on PostgreSQL 18", { JOBFORGE_TEST_POSTGRES: "18" });
 const all = process.argv.includes("--all");
 suite("Kernel tests on PostgreSQL 15", { JOBFORGE_TEST_POSTGRES: "15" }, [

@@ -17,12 +17,15 @@ const cache = fileURLToPath(new URL("../.jobforge-tools/", import.meta.url));
 /**
  * The programs that can be downloaded. `packages` are the Debian packages of a program and `binary` is its path in
  * them; `python` are Python packages and `module` the module to run. `probe` is the argument with which the program
- * only describes itself; usually `--version`.
+ * only describes itself; usually `--version`. `installed` are other names under which the program may be installed.
  */
 const tools = {
   pgbouncer: { packages: ["pgbouncer"], binary: "usr/sbin/pgbouncer" },
   "chromium-headless-shell": {
-    packages: ["chromium-headless-shell"],
+    // A browser that is installed will do as well.
+    installed: ["chromium", "google-chrome", "google-chrome-stable", "chromium-browser"],
+    // The second has data files. Where it is installed on the system, apt would not list it as missing.
+    packages: ["chromium-headless-shell", "chromium-common"],
     binary: "usr/lib/chromium/chromium-headless-shell",
     // A folder with a library that another library finds by itself only if it is installed on the system.
     libraries: ["pulseaudio"],
@@ -73,8 +76,19 @@ export async function findTool(name) {
 
 async function onPath(name, tool) {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
-  const folder = folders.find((candidate) => candidate !== "" && existsSync(join(candidate, name)));
-  return folder === undefined ? undefined : await probe(join(folder, name), process.env, tool);
+  const paths = [name, ...(tool.installed ?? [])].flatMap((each) =>
+    folders.filter((folder) => folder !== "").map((folder) => join(folder, each)),
+  );
+  let failure;
+  for (const path of paths.filter((each) => existsSync(each))) {
+    try {
+      return await probe(path, process.env, tool);
+    } catch (error) {
+      // Another one may work: the name may be that of a script that only says how to install the program.
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
 }
 
 async function inCache(name, tool) {

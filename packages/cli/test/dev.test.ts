@@ -25,16 +25,6 @@ function serverOf(text: string): { url: string; token: string; get(path: string)
   return { url, token, get: (path) => fetch(url + path, { headers: { authorization: `Bearer ${token}` } }) };
 }
 
-/** Returns the first three cells of each row in the tables of the page. */
-function rowsOf(page: string): string[] {
-  return [...page.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)]
-      .slice(0, 3)
-      .map(([, cell]) => cell)
-      .join(" "),
-  );
-}
-
 test("--demo starts a database, runs a mix of jobs and shows how they finished; Ctrl-C stops everything", async () => {
   await using folder = await temporaryFolder();
   const dev = startJobforge(["dev", "--demo"], { cwd: folder.path, env: { PORT: "0" } });
@@ -59,18 +49,9 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
   ]);
 
   const { url, token, get } = serverOf(text);
-  const page = await (await fetch(`${url}/?token=${token}`)).text();
-  expect(rowsOf(page)).toEqual(
-    expect.arrayContaining([
-      "demo.pulse every minute every 1m",
-      "demo.greet succeeded 1/5",
-      "demo.patient retrying 1/5",
-      "demo.greet scheduled 0/5",
-      "demo.broken dead 3/3",
-      "demo.refused failed 1/5",
-      "demo.greet canceled 0/5",
-    ]),
-  );
+  // The address signs in a browser, and does not stay in its history.
+  const opened = await fetch(`${url}/?token=${token}`, { redirect: "manual" });
+  expect([opened.status, opened.headers.get("location")]).toEqual([303, "./"]);
   const { items } = (await (await get("/v1/jobs?type=demo.broken")).json()) as { items: object[] };
   expect(items).toMatchObject([{ status: "dead", attempts: 3 }]);
 
@@ -78,7 +59,7 @@ test("--demo starts a database, runs a mix of jobs and shows how they finished; 
   expect(await (await get("/v1/types/any.other/policy")).json()).toMatchObject({ keep_logs: "all" });
 
   // Another user of this machine does not know the token.
-  for (const path of ["/", "/?token=guessed", "/v1/tokens", "/v1/jobs", "/rest/v1/jobforge_jobs", "/metrics"])
+  for (const path of ["/?token=guessed", "/v1/tokens", "/v1/jobs", "/rest/v1/jobforge_jobs", "/metrics"])
     expect((await fetch(url + path)).status, path).toBe(401);
 
   // Another command in the same directory finds the database without an option.
@@ -286,7 +267,7 @@ test("npm start runs the demo with its page, and ends on a signal", async ({ emp
   });
   await start.printed("The worker runs until Ctrl-C");
   const { url, get } = serverOf(start.stdout());
-  expect(rowsOf(await (await get("/")).text())).toContain("demo.broken dead 3/3");
+  expect(await (await get("/")).text()).toContain('<base href="./">');
   expect(await (await get("/v1/stats")).json()).toMatchObject({ totals: { dead: 1, failed: 1 } });
   start.process.kill("SIGINT");
   expect(await start.ended).toEqual({ code: 0, signal: null });

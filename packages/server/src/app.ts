@@ -5,19 +5,23 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { getPath } from "hono/utils/url";
 import type { Logger } from "pino";
 import { isSecure } from "./address.ts";
+import { slashAddress, stripBasePath } from "./base-path.ts";
+import { readDashboard } from "./dashboard/folder.ts";
+import { dashboardRoutes } from "./dashboard/routes.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog, describeError } from "./log.ts";
-import { boundMemory } from "./memory.ts";
+import { boundMemory, boundSignIn } from "./memory.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { metricsRoutes } from "./metrics/routes.ts";
 import type { Settings } from "./options.ts";
-import { pageRoutes } from "./page/page.ts";
 import { restRoutes } from "./rest/routes.ts";
 import type { Environment, Services } from "./services.ts";
-import { documentPath, v1Routes } from "./v1/routes.ts";
+import { openPaths, v1Routes } from "./v1/routes.ts";
+import { sessionPath } from "./v1/session.ts";
 
 /** Response headers that pages of other origins may read, besides those that browsers always expose. */
 const exposedHeaders = ["allow", "content-range", "location", "retry-after", "www-authenticate"];
@@ -30,7 +34,10 @@ const strictTransportSeconds = 180 * 24 * 3600;
 
 export function buildApp(services: Services, logger: Logger): Hono<Environment> {
   const { settings } = services;
-  const app = new Hono<Environment>();
+  const { basePath } = settings;
+  const app = new Hono<Environment>({
+    getPath: (request) => stripBasePath(getPath(request), basePath),
+  });
   const metrics = new Metrics(services);
   app.use(accessLog(logger));
   app.use(metrics.middleware);
@@ -47,12 +54,13 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
     app.use(
       cors({ origin: [...settings.corsOrigins], exposeHeaders: exposedHeaders, maxAge: preflightSeconds }),
     );
+  app.use(redirectToSlash(basePath));
   const admit = admission(services);
   app.use("/rest/*", admit);
   app.use("/v1/*", admit);
+  app.use(sessionPath, boundSignIn);
   app.use(boundMemory(services));
   app.route("/", healthRoutes(services));
-  app.route("/", pageRoutes(services));
   app.route("/", metricsRoutes(services, metrics));
   app.route("/rest/v1", restRoutes(services));
   app.route("/", v1Routes(services));
@@ -64,6 +72,8 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
       return response;
     });
   }
+  // Last, because it serves every path that no other route has.
+  app.route("/", homeRoutes(services));
   app.notFound((c) => {
     services.admitOpen(c);
     return respondError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`));
@@ -80,12 +90,27 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   return app;
 }
 
-/** Rejects a request without a valid token before any other part of it is read. The document needs no token. */
+/** Rejects a request without a valid token before any other part of it is read. */
 function admission(services: Services): MiddlewareHandler<Environment> {
   return async (c, next) => {
-    if (c.req.path === documentPath) services.admitOpen(c);
+    if (openPaths.includes(c.req.path)) services.admitOpen(c);
     else await services.admit(c);
     await next();
+  };
+}
+
+/** The dashboard, unless the options refuse it. A checkout that was not built has none. */
+function homeRoutes(services: Services): Hono<Environment> {
+  const { dashboard = {} } = services.settings;
+  const folder = dashboard === false ? undefined : readDashboard(dashboard.folder);
+  return folder === undefined ? new Hono<Environment>() : dashboardRoutes(services, folder);
+}
+
+function redirectToSlash(basePath: string): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    const address = slashAddress(c.req.url, basePath);
+    if (address === undefined) await next();
+    else c.res = c.redirect(address, 308);
   };
 }
 

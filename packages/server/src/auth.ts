@@ -4,11 +4,13 @@
  */
 import { type ClientRole, clientRoles, tenantOf as tenantNamedBy } from "@jobforge/sdk-ts";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { type Caller, type Credential, unauthorized } from "./database.ts";
+import { type Caller, type Credential, type Holder, unauthorized } from "./database.ts";
 import { RequestError } from "./errors.ts";
 import { digestOf } from "./identity.ts";
 import { hasCookie, isToken } from "./local-token.ts";
+import { isJsonType } from "./media-type.ts";
 import type { Settings } from "./options.ts";
+import { requireOwnPage, sessionToken } from "./session.ts";
 
 /** The form of a key created by `jobforge_create_token`. */
 const keyPattern = /^jf_[0-9a-f]{8}_[0-9a-f]{64}$/;
@@ -34,7 +36,7 @@ export function authenticator(settings: Settings): Authenticator {
   const { localToken } = settings;
   return {
     read: (request) => {
-      const token = tokenOf(request.headers);
+      const token = tokenOf(request.headers) ?? tokenOfSession(request, settings);
       if (token === undefined) {
         // A browser sends the cookie without asking, so the rules of requests without a token apply.
         const isLocal = localToken !== undefined && hasCookie(request.headers, localToken);
@@ -74,6 +76,24 @@ function isBase64Url(part: string): boolean {
   return part !== "" && Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
+/**
+ * The token of a browser's session. A text that is no token counts as none: it is from an earlier start of jobforge
+ * dev, and its cookie must not get in the way of the new one.
+ */
+function tokenOfSession(request: RequestHead, { localToken, trustProxy }: Settings): string | undefined {
+  const token = sessionToken(request.headers);
+  if (token === undefined) return undefined;
+  if (!isKey(token) && !isJwt(token) && (localToken === undefined || !isToken(token, localToken)))
+    return undefined;
+  requireOwnPage(request, trustProxy);
+  return token;
+}
+
+/** The token that a request presents, in a header or as the cookie of a session. */
+export function presentedToken(headers: Headers): string | undefined {
+  return tokenOf(headers) ?? sessionToken(headers);
+}
+
 /** The bearer token, or else the header `apikey`, which Supabase's clients send. */
 export function tokenOf(headers: Headers): string | undefined {
   const authorization = headers.get("authorization");
@@ -106,7 +126,8 @@ function anonymous({ anonymousRole, localToken }: Settings, request: RequestHead
 
 /** The credential of a caller that acts as a role for all tenants. */
 function acting(role: ClientRole): Credential {
-  return { kind: "claims", caller: { role, tenantId: undefined, claims: { role } } };
+  const holder: Holder = { kind: "local", name: null, expiresAt: null };
+  return { kind: "claims", caller: { role, tenantId: undefined, claims: { role }, holder } };
 }
 
 /** Whether a request comes from a page of this server, from a user who typed the address, or from a program. */
@@ -131,10 +152,6 @@ function couldBeForm({ method, headers }: RequestHead): boolean {
   const hasBody = headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
   const type = headers.get("content-type");
   return type === null ? hasBody : !isJsonType(type);
-}
-
-export function isJsonType(contentType: string): boolean {
-  return /^application\/([\w.-]+\+)?json *(;|$)/i.test(contentType);
 }
 
 export function isLoopback(host: string): boolean {
@@ -206,13 +223,21 @@ function invalidToken(code: string, message: string): RequestError {
 
 /** The caller that the claims of a token name. Supabase's role `authenticated` is a user of an application. */
 function callerOf(claims: JWTPayload): Caller {
-  const named = claims["role"] === "authenticated" ? "jobforge_app" : claims["role"];
-  const role = clientRoles.find((each) => each === named);
+  const given = claims["role"] === "authenticated" ? "jobforge_app" : claims["role"];
+  const role = clientRoles.find((each) => each === given);
   if (role === undefined)
     throw forbidden(`The token's role must be one of ${clientRoles.join(", ")} or authenticated`);
   const tenantId = tenantOf(role, claims);
   // The kernel reads the same tenant from the claims. In this form, all routes and the kernel see one spelling of it.
-  return { role, tenantId, claims: tenantId === undefined ? claims : { ...claims, tenant_id: tenantId } };
+  const named = tenantId === undefined ? claims : { ...claims, tenant_id: tenantId };
+  return { role, tenantId, claims: named, holder: holderOf(claims) };
+}
+
+/** The person or program that the claims of a token name: by its e-mail, else its subject. */
+function holderOf(claims: JWTPayload): Holder {
+  const name = [claims["email"], claims.sub].find((each) => typeof each === "string" && each !== "");
+  const expiresAt = claims.exp === undefined ? null : new Date(claims.exp * 1000).toISOString();
+  return { kind: "jwt", name: typeof name === "string" ? name : null, expiresAt };
 }
 
 /**

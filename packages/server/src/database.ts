@@ -16,6 +16,25 @@ export interface Caller {
   readonly role: ClientRole;
   readonly tenantId: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
+  readonly holder: Holder;
+}
+
+/** Who holds the token of a caller, for people to read. */
+export interface Holder {
+  /** `local`: the developer of this machine. */
+  readonly kind: "jwt" | "key" | "local";
+  /** The name of a key; the e-mail or subject of a JWT. */
+  readonly name: string | null;
+  readonly expiresAt: string | null;
+}
+
+/** What the kernel knows about a key. */
+interface RecognisedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly role: ClientRole;
+  readonly tenant_id: string | null;
+  readonly expires_at: string | null;
 }
 
 /** How a request proves who is calling: verified claims, or the digest of a key, which the database looks up. */
@@ -163,7 +182,7 @@ export class Database {
     const entered = quietly(this.#enter(client, "jobforge_reader", {}));
     const schema = pg.escapeIdentifier(this.#settings.apiSchema);
     const recognised = quietly(
-      client.query<{ found: { id: string; role: ClientRole; tenant_id: string | null } | null }>(
+      client.query<{ found: RecognisedKey | null }>(
         `select ${schema}.jobforge_recognise_token($1::pg_catalog.text) as found`,
         [digest],
       ),
@@ -177,6 +196,7 @@ export class Database {
       role: found.role,
       tenantId,
       claims: { role: found.role, sub: found.id, ...(tenantId === undefined ? {} : { tenant_id: tenantId }) },
+      holder: { kind: "key", name: found.name, expiresAt: found.expires_at },
     };
   }
 

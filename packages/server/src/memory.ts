@@ -11,9 +11,18 @@ import type { Environment, Services } from "./services.ts";
  */
 const defaultStallMs = 60_000;
 
+/** The largest body of a sign-in, which anyone may send. */
+const maxSignInBytes = 16 * 1024;
+
+/** Limits the body of a sign-in. It holds the token, so it is read before the caller is known. */
+export const boundSignIn: MiddlewareHandler<Environment> = bodyLimit({
+  maxSize: maxSignInBytes,
+  onError: () => refuseBody(maxSignInBytes),
+});
+
 /**
  * Limits the memory of a request. Its body counts for its caller until the response is made, and its answer until the
- * client has received it. Without a token, no route reads a body.
+ * client has received it. Without a token, no route reads a body, except the sign-in.
  */
 export function boundMemory(services: Services): MiddlewareHandler<Environment> {
   const { maxBodyBytes } = services.settings;

@@ -79,8 +79,30 @@ export interface ServerOptions {
   /** Serves artifacts, such as reports: `openStore(…)` of `@jobforge/connectors`. Default: none. */
   readonly artifacts?: ArtifactStore | undefined;
   readonly metrics?: MetricsOptions | undefined;
+  /**
+   * How the dashboard is labelled. Default `{}`: without labels. `false`: only the API is served.
+   */
+  readonly dashboard?: DashboardOptions | false | undefined;
+  /**
+   * The path under which a proxy passes requests on without removing it, such as `/ops/jobs`. A proxy that removes its
+   * prefix needs no setting.
+   */
+  readonly basePath?: string | undefined;
   /** Writes the access log. Default: JSON lines to standard output. */
   readonly logger?: Logger | undefined;
+}
+
+export interface DashboardOptions {
+  /** Default `JobForge`. */
+  readonly title?: string | undefined;
+  /** A label that tells this system from others, such as `production`. */
+  readonly environment?: string | undefined;
+  /** The colour of the label, as CSS writes it in hex: `#b91c1c`. */
+  readonly color?: string | undefined;
+  /** The address of a trace, in which `{trace_id}` stands for its id. */
+  readonly traceUrl?: string | undefined;
+  /** A built dashboard of your own, in the form that `src/dashboard/folder.ts` describes. */
+  readonly folder?: URL | undefined;
 }
 
 export interface LocalToken {
@@ -115,6 +137,7 @@ export interface Settings extends ServerOptions {
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
   readonly maxRows: number;
+  readonly basePath: string;
 }
 
 const minSecretBytes = 32;
@@ -134,6 +157,7 @@ const defaults = {
   maxBodyBytes: 8 * 2 ** 20,
   timeoutMs: 30_000,
   maxRows: 1000,
+  basePath: "",
 } as const;
 
 /** Checks the options. Throws if the server could not work, or would be open to anyone. */
@@ -157,6 +181,8 @@ export function readOptions(options: ServerOptions): Settings {
     throw new TypeError("localToken.token must have at least 32 letters, digits, - or _");
   for (const origin of options.corsOrigins ?? []) requireOrigin(origin);
   requireProxy(options.trustProxy ?? defaults.trustProxy);
+  requireBasePath(options.basePath ?? defaults.basePath);
+  requireDashboard(options.dashboard || {});
   const poolSize = options.poolSize ?? defaults.poolSize;
   return {
     ...options,
@@ -176,6 +202,7 @@ export function readOptions(options: ServerOptions): Settings {
     maxBodyBytes: options.maxBodyBytes ?? defaults.maxBodyBytes,
     timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
     maxRows: options.maxRows ?? defaults.maxRows,
+    basePath: options.basePath ?? defaults.basePath,
   };
 }
 
@@ -198,4 +225,16 @@ function requireProxy(trustProxy: TrustProxy): void {
     throw new TypeError(
       "trustProxy must be false, the number of proxies that append to X-Forwarded-For, or the name of a header",
     );
+}
+
+function requireBasePath(basePath: string): void {
+  if (basePath !== "" && !/^(\/[\w.~-]+)+$/.test(basePath))
+    throw new TypeError("basePath must be a path without a slash at its end, such as /ops/jobs");
+}
+
+function requireDashboard({ color, traceUrl }: DashboardOptions): void {
+  if (color !== undefined && !/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color))
+    throw new TypeError("dashboard.color must be a colour in hex, such as #b91c1c");
+  if (traceUrl !== undefined && !(/^https?:\/\//.test(traceUrl) && traceUrl.includes("{trace_id}")))
+    throw new TypeError("dashboard.traceUrl must be an http or https URL that contains {trace_id}");
 }

@@ -86,6 +86,12 @@ export class Services {
     c.set("credential", await this.#admission.recheck({ method: c.req.method, headers }));
   }
 
+  /** Admits a request by the token in its body, which is to become a session. */
+  async signIn(c: RequestContext, token: string): Promise<void> {
+    const headers = new Headers({ authorization: `Bearer ${token}` });
+    c.set("credential", await this.#admission.admit({ method: c.req.method, headers }, this.#addressOf(c)));
+  }
+
   /**
    * The caller that the resources of an admitted request count for. A key that was never valid before counts for its
    * address: anyone can make up keys. Undefined if the request was not admitted with a token.

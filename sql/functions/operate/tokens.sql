@@ -93,7 +93,8 @@ begin
     'revoked_at', v_token.revoked_at);
 end $$;
 
--- Returns {id, role, tenant_id} of the key with this SHA-256 in hex; null if the key is unknown, revoked or expired.
+-- Returns {id, name, role, tenant_id, expires_at} of the key with this SHA-256 in hex; null if the key is unknown,
+-- revoked or expired.
 -- Reveals nothing to a caller without the key. Records when the key was used, at most once a minute, and never waits
 -- to do so.
 -- Who: readers and operators, the roles of the HTTP server.
@@ -116,5 +117,6 @@ begin
     set last_used_at = v_now
     where t.id = (select u.id from tokens u where u.id = v_token.id for update skip locked);
   end if;
-  return jsonb_build_object('id', v_token.id, 'role', v_token.role, 'tenant_id', v_token.tenant_id);
+  return jsonb_build_object('id', v_token.id, 'name', v_token.name, 'role', v_token.role,
+    'tenant_id', v_token.tenant_id, 'expires_at', v_token.expires_at);
 end $$;

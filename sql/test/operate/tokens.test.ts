@@ -29,7 +29,8 @@ describe("a key", () => {
     ]);
     expect(kept).not.toContain(token.slice(prefix.length + 1));
     expect(kept).toContain(prefix);
-    expect(await recognise(db, token)).toEqual({ id, role: "jobforge_app", tenant_id: T });
+    const known = { id, name: "CI", role: "jobforge_app", tenant_id: T, expires_at: null };
+    expect(await recognise(db, token)).toEqual(known);
   });
 
   test("differs from every other key in all its parts", async ({ db }) => {

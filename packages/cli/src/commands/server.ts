@@ -32,6 +32,10 @@ interface ServerCommandOptions extends CommonOptions {
   readonly allowJwtWithoutExp?: boolean;
   readonly corsOrigin?: string[];
   readonly tick?: string;
+  readonly basePath?: string;
+  readonly environment?: string;
+  readonly traceUrl?: string;
+  readonly dashboard: boolean;
 }
 
 export function serverCommand(program: Command, cli: Cli): void {
@@ -80,6 +84,10 @@ export function serverCommand(program: Command, cli: Cli): void {
       "--tick <path>",
       "run due jobs with the handlers of a file or folder at /api/jobs/tick; needs JOBFORGE_TICK_SECRET or CRON_SECRET",
     )
+    .option("--base-path <path>", "the path under which a proxy passes requests on without removing it")
+    .option("--environment <name>", "a label of the dashboard, such as production")
+    .option("--trace-url <url>", "the address of a trace, with {trace_id} in place of its id")
+    .option("--no-dashboard", "serve only the API")
     .action(action(cli, (options: ServerCommandOptions) => serve(cli, options)));
 }
 
@@ -111,6 +119,8 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
     artifacts: env["JOBFORGE_ARTIFACTS"] ? await loadArtifacts(cli.process) : undefined,
     metrics: { secret: nonEmpty(env["JOBFORGE_METRICS_SECRET"]) },
     tick: await tickOf(cli, options, forge),
+    basePath: options.basePath,
+    dashboard: options.dashboard && { environment: options.environment, traceUrl: options.traceUrl },
     logger: createLogger({ level: env["LOG_LEVEL"], write: (line) => void stdout.write(line) }),
   });
   await using _closed = server;

@@ -184,7 +184,8 @@ export class Metrics {
   async #collect(): Promise<void> {
     const { database, catalog, streams } = this.#services;
     const { functions } = await catalog.contents();
-    const caller = { role: "jobforge_reader", tenantId: undefined, claims: {} } as const;
+    const holder = { kind: "local", name: null, expiresAt: null } as const;
+    const caller = { role: "jobforge_reader", tenantId: undefined, claims: {}, holder } as const;
     const figures = await database.as({ kind: "claims", caller }, (session) =>
       this.#readFigures(apiSession(session, functions)),
     );

@@ -5,9 +5,9 @@
 import type { OpenAPIHono, RouteConfig, RouteHandler, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { cutPageBytes, type Rows } from "../answers.ts";
-import { isJsonType } from "../auth.ts";
 import type { ApiSession, Arguments } from "../calls.ts";
 import { RequestError } from "../errors.ts";
+import { isJsonType } from "../media-type.ts";
 import type { Environment, Services } from "../services.ts";
 import { Problem } from "./schemas/basic.ts";
 

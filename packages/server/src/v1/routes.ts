@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { RequestError } from "../errors.ts";
+import { isKnown } from "../etag.ts";
 import type { Environment, Services } from "../services.ts";
 import type { Api } from "./api.ts";
 import { artifactRoutes } from "./artifacts.ts";
@@ -15,11 +16,13 @@ import { limitRoutes } from "./limits.ts";
 import { liveRoutes } from "./live.ts";
 import { policyRoutes } from "./policies.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { sessionPath, sessionRoutes } from "./session.ts";
 import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { typeRoutes } from "./types.ts";
+import { uiPath, uiRoutes } from "./ui.ts";
 import { usageRoutes } from "./usage.ts";
 import { workerRoutes } from "./workers.ts";
 import { workflowRoutes } from "./workflows.ts";
@@ -44,10 +47,14 @@ const resources = [
   usageRoutes,
   streamRoutes,
   tokenRoutes,
+  sessionRoutes,
+  uiRoutes,
 ];
 
-/** The path of the document, which needs no token. */
-export const documentPath = "/v1/openapi.json";
+const documentPath = "/v1/openapi.json";
+
+/** The paths that need no token. */
+export const openPaths: readonly string[] = [documentPath, sessionPath, uiPath];
 
 export function v1Routes(services: Services): OpenAPIHono<Environment> {
   const app = new OpenAPIHono<Environment>({
@@ -89,10 +96,7 @@ function documentHandler(app: OpenAPIHono<Environment>): (c: Context<Environment
   return (c) => {
     made ??= make();
     const headers = { etag: made.etag, "cache-control": "no-cache" };
-    const known = (c.req.header("if-none-match") ?? "")
-      .split(",")
-      .map((each) => each.trim().replace(/^W\//, ""));
-    if (known.includes(made.etag) || known.includes("*")) return c.body(null, 304, headers);
+    if (isKnown(c.req.header("if-none-match"), made.etag)) return c.body(null, 304, headers);
     return c.body(made.text, 200, { ...headers, "content-type": "application/json" });
   };
 }

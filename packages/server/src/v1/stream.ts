@@ -1,6 +1,6 @@
 /** /v1/stream: live counts and finished jobs, as server-sent events. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { tokenOf } from "../auth.ts";
+import { presentedToken } from "../auth.ts";
 import { digestOf, identityOf } from "../identity.ts";
 import { EventStream, eventHeaders } from "../stream/event-stream.ts";
 import { messagesOf, timeOf } from "../stream/group.ts";
@@ -48,7 +48,7 @@ export function streamRoutes(api: Api): void {
     const membership = services.streams.join(
       caller,
       // By token, too: all members of a group end when the token of the first one expires.
-      `${caller} ${digestOf(tokenOf(headers) ?? "")} ${JSON.stringify(filter)}`,
+      `${caller} ${digestOf(presentedToken(headers) ?? "")} ${JSON.stringify(filter)}`,
       (from) => readSince(from),
       stream.send,
     );

@@ -5,9 +5,12 @@ import { U } from "./server.ts";
 export const otherSecret = "the-others-secret";
 
 export interface OpenApi {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>
-  >;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+}
+
+interface DocumentedOperation {
+  readonly parameters?: readonly Parameter[];
+  readonly security?: readonly unknown[];
 }
 
 interface Parameter {
@@ -24,14 +27,17 @@ export interface Operation {
   readonly takesTenant: boolean;
 }
 
-/** The operations of the document. */
+/** The operations of the document that need a token. */
 export function operationsOf({ paths }: OpenApi): Operation[] {
+  const needsToken = ([, { security }]: [string, DocumentedOperation]): boolean => security?.length !== 0;
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { parameters = [] }]) => ({
-      path,
-      method,
-      takesTenant: parameters.some((each) => each.in === "query" && each.name === "tenant_id"),
-    })),
+    Object.entries(item)
+      .filter(needsToken)
+      .map(([method, { parameters = [] }]) => ({
+        path,
+        method,
+        takesTenant: parameters.some((each) => each.in === "query" && each.name === "tenant_id"),
+      })),
   );
 }
 

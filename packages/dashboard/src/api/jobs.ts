@@ -1,0 +1,62 @@
+/** The lists of jobs, and the changes of one job and of many. */
+import { useInfiniteQuery } from "@tanstack/preact-query";
+import { type ApiFilter, apiFilterOf, type JobFilter } from "../lib/filter.ts";
+import { api, bodyOf, type Schemas } from "./client.ts";
+
+export type Job = Schemas["Job"];
+
+/** What the list shows. Without payload, progress and stacks, a page of 50 jobs is a few kilobytes. */
+export const pageSize = 50;
+/** A page never holds more rows than a reader can look through. */
+export const mostRows = 1000;
+
+export type Change = "cancel" | "reschedule" | "purge";
+
+export function listKey(filter: JobFilter, tenant: string | undefined): readonly unknown[] {
+  return ["jobs", apiFilterOf(filter), tenant ?? null];
+}
+
+export const useJobs = (filter: JobFilter, tenant: string | undefined) =>
+  useInfiniteQuery({
+    queryKey: listKey(filter, tenant),
+    queryFn: ({ pageParam }) => listJobs(apiFilterOf(filter), tenant, pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ cursor }) => cursor ?? undefined,
+    placeholderData: (before) => before,
+  });
+
+export function listJobs(
+  filter: ApiFilter,
+  tenant: string | undefined,
+  cursor?: string,
+  limit = pageSize,
+): Promise<JobPage> {
+  const query = { ...filter, limit, ...(tenant && { tenant_id: tenant }), ...(cursor && { cursor }) };
+  return bodyOf(api.GET("/v1/jobs", { params: { query: query as never } })) as unknown as Promise<JobPage>;
+}
+
+export interface JobPage {
+  readonly items: Job[];
+  readonly cursor: string | null;
+}
+
+/** The parameters that name one job. An operator names its tenant, too. */
+export interface JobName {
+  readonly id: string;
+  readonly tenant: string | undefined;
+}
+
+const named = ({ id, tenant }: JobName): { path: { id: string }; query: { tenant_id?: string } } => ({
+  path: { id },
+  query: tenant === undefined ? {} : { tenant_id: tenant },
+});
+
+export function cancelJob(job: JobName): Promise<unknown> {
+  return bodyOf(api.POST("/v1/jobs/{id}/cancel", { params: named(job) }));
+}
+
+export function runJobNow(job: JobName): Promise<unknown> {
+  return bodyOf(api.POST("/v1/jobs/{id}/reschedule", { params: named(job), body: {} }));
+}
+
+export { named as jobParams };

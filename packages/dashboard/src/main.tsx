@@ -1,0 +1,31 @@
+import "./styles/tokens.css";
+import "./styles/base.css";
+import { QueryClient, QueryClientProvider } from "@tanstack/preact-query";
+import { render } from "preact";
+import { App } from "./App.tsx";
+import { Problem } from "./api/problem.ts";
+
+/** A request that the server refuses for a reason is not repeated. Others are, twice, when the server asks for it. */
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5000,
+      refetchOnWindowFocus: false,
+      retry: (failures, error) =>
+        failures < 2 && error instanceof Problem && [0, 429, 502, 503, 504].includes(error.status),
+      retryDelay: (failures, error) =>
+        error instanceof Problem && error.retryAfterMs !== undefined
+          ? Math.min(error.retryAfterMs, 30_000)
+          : 500 * 2 ** failures,
+    },
+  },
+});
+
+const root = document.getElementById("app");
+if (root !== null)
+  render(
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>,
+    root,
+  );

@@ -1,0 +1,56 @@
+/**
+ * The shell of the dashboard's pages. A page may be at any depth below the place where the server is mounted, and the
+ * server does not know that place. So each shell has a relative base, which browsers resolve against the address that
+ * they see. With it, the addresses of assets and of `v1/…` are right under any prefix.
+ */
+import { createHash } from "node:crypto";
+import { basePlaceholder } from "./folder.ts";
+
+export interface Shell {
+  readonly text: string;
+  readonly etag: string;
+}
+
+/** The deepest page that is served. No page of the dashboard is as deep. */
+export const maxDepth = 16;
+
+/** Returns a function that makes the shell for a page. It makes one for each depth, once. */
+export function shells(html: string): (path: string) => Shell | undefined {
+  const made = new Map<number, Shell>();
+  return (path) => {
+    const depth = depthOf(path);
+    if (depth > maxDepth) return undefined;
+    const known = made.get(depth);
+    if (known !== undefined) return known;
+    const text = html.replace(basePlaceholder, `<base href="${baseOf(depth)}">`);
+    const shell = { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
+    made.set(depth, shell);
+    return shell;
+  };
+}
+
+/** How many folders a page is below the mount. `/jobs` is in the mount itself, `/jobs/42` one folder below. */
+function depthOf(path: string): number {
+  return path.split("/").length - 2;
+}
+
+function baseOf(depth: number): string {
+  return depth <= 0 ? "./" : "../".repeat(depth);
+}
+
+/**
+ * Allows files of this server only, and no text as code: a value of a job that ends up in the page stays text. The base
+ * is the server's own, see above.
+ */
+export const contentSecurityPolicy: string = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");

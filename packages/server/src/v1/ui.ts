@@ -1,0 +1,35 @@
+/** /v1/ui: what a dashboard shows before anyone has signed in. */
+import { createRoute } from "@hono/zod-openapi";
+import { serverVersion } from "../version.ts";
+import { type Api, json, problem, respond, serve } from "./api.ts";
+import { Ui } from "./schemas/ui.ts";
+
+/** The path needs no token. */
+export const uiPath = "/v1/ui";
+
+export function uiRoutes(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: uiPath,
+    operationId: "getUi",
+    summary: "Show how the dashboard is labelled",
+    tags: ["Session"],
+    security: [],
+    responses: {
+      200: json(Ui, "The labels. They need no token"),
+      429: problem("Too many requests of this address"),
+    },
+  });
+  const { dashboard = {}, localToken, anonymousRole } = api.services.settings;
+  const { title = "JobForge", environment = null, color = null, traceUrl = null } = dashboard || {};
+  const text = JSON.stringify({
+    title,
+    environment,
+    color,
+    trace_url: traceUrl,
+    version: serverVersion,
+    // A page of `jobforge dev` has a cookie, or needs none, so it asks for no token.
+    signs_in: localToken === undefined && anonymousRole === undefined,
+  });
+  serve(api, route, async () => respond(text));
+}
