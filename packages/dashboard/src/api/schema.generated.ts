@@ -9,8 +9,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List jobs, newest first
-         * @description Returns the jobs that match all given filters. Without `tenant_id`, an operator sees all tenants.
+         * List jobs, newest first or in another order
+         * @description Returns the jobs that match all given filters. Without `tenant_id`, an operator sees all tenants. Pages of summaries are small
+         *     whatever the jobs hold. They have more filters and orders, and a `cursor` of their own: filters that no index finds look
+         *     at about 10,000 jobs, and `searched_after` then says how far.
          */
         get: operations["listJobs"];
         put?: never;
@@ -176,7 +178,7 @@ export interface paths {
         put?: never;
         /**
          * Count the jobs that match a filter, before changing them
-         * @description Counts at most the newest 100,000 jobs. Without `tenant_id`, an operator sees all tenants.
+         * @description Counts at most the newest 100,000 jobs; `exact` is false if it stopped there. Without `tenant_id`, an operator sees all tenants.
          */
         post: operations["countJobs"];
         delete?: never;
@@ -196,7 +198,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel the jobs that match a filter
-         * @description Changes jobs of one tenant. Needs at least one filter. Repeat it while `matched` equals the limit.
+         * @description Needs at least one filter. Repeat it with the same `operation` and with `cursor` until `cursor` is null: the requests of one operation look at each job once and have one entry in the audit log. Changes jobs of one tenant; with an `operation` and without `tenant_id`, an operator changes jobs of all tenants.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -216,7 +218,7 @@ export interface paths {
         put?: never;
         /**
          * Run the queued, failed or dead jobs that match a filter now
-         * @description Changes jobs of one tenant. Needs at least one filter. Repeat it while `matched` equals the limit.
+         * @description Needs at least one filter. Repeat it with the same `operation` and with `cursor` until `cursor` is null: the requests of one operation look at each job once and have one entry in the audit log. Changes jobs of one tenant; with an `operation` and without `tenant_id`, an operator changes jobs of all tenants.
          */
         post: operations["rescheduleJobs"];
         delete?: never;
@@ -236,7 +238,7 @@ export interface paths {
         put?: never;
         /**
          * Delete the finished jobs that match a filter before their retention ends
-         * @description Changes jobs of one tenant. Needs at least one filter. Repeat it while `matched` equals the limit.
+         * @description Needs at least one filter. Repeat it with the same `operation` and with `cursor` until `cursor` is null: the requests of one operation look at each job once and have one entry in the audit log. Changes jobs of one tenant; with an `operation` and without `tenant_id`, an operator changes jobs of all tenants.
          */
         post: operations["purgeJobs"];
         delete?: never;
@@ -870,6 +872,92 @@ export interface components {
              */
             expires_at?: string | null;
         };
+        JobPage: {
+            items: (components["schemas"]["Job"] | components["schemas"]["JobSummary"])[];
+            /** @description Pass it as `cursor` to get the next page */
+            cursor: string | null;
+            /**
+             * Format: date-time
+             * @description Set if a search stopped: it has looked at jobs back to this time. `cursor` goes on from there
+             * @example 2026-01-31T12:00:00Z
+             */
+            searched_after?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        JobSummary: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string;
+            /** @description What people call the tenant. Null: it has no label */
+            tenant_label: string | null;
+            type: string;
+            /** @enum {string} */
+            status: "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
+            /**
+             * @description Of a queued job
+             * @enum {string|null}
+             */
+            phase: "due" | "scheduled" | "retrying" | null;
+            /** @description A limit has no room for the job */
+            parked: boolean;
+            priority: number;
+            attempts: number;
+            max_attempts: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            run_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            started_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            finished_at: string | null;
+            duration_ms: number | null;
+            worker: string | null;
+            subject: string | null;
+            tags: string[];
+            idempotency_key: string | null;
+            dedupe_key: string | null;
+            concurrency_key: string | null;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            schedule_id: string | null;
+            schedule_key: string | null;
+            trace_id: string | null;
+            cancel_requested: boolean;
+            last_error: string | null;
+            reason: string | null;
+            cost_cents: number | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            expires_at: string | null;
+            payload_bytes: number;
+        } & {
+            [key: string]: unknown;
+        };
         JobChanges: {
             /** @description Any JSON value */
             payload?: unknown;
@@ -1011,6 +1099,7 @@ export interface components {
             /** @enum {string} */
             status: "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
             jobs: number;
+            exact: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1050,10 +1139,49 @@ export interface components {
              * @example 2026-01-31T12:00:00Z
              */
             finished_before?: string;
+            /**
+             * @description Of queued jobs
+             * @enum {string}
+             */
+            phase?: "due" | "scheduled" | "retrying";
+            /** @description The first digits of the id */
+            id_prefix?: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            schedule_id?: string;
+            /** @description The worker that runs the job, or that finished it */
+            worker?: string;
+            concurrency_key?: string;
+            idempotency_key?: string;
+            trace_id?: string;
+            ids?: string[];
+            reason?: string | string[];
+            tags_any?: string | string[];
+            priority?: number;
+            attempts_min?: number;
+            /** @description Jobs whose payload contains this object or array */
+            payload?: unknown;
         };
         BulkResult: {
             matched: number;
             changed: number;
+            /** @description The entry of the operation in the audit log */
+            audit_id: number;
+            /**
+             * Format: uuid
+             * @description Where the operation goes on. Null: it is done
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            cursor: string | null;
+            /** @description Of the operation */
+            total: {
+                matched: number;
+                changed: number;
+            } & {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -1061,6 +1189,18 @@ export interface components {
             filters: components["schemas"]["JobFilters"];
             /** @default 1000 */
             limit: number;
+            /**
+             * Format: uuid
+             * @description An id of your own for all requests of one change. Without tenant_id: jobs of all tenants
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            operation?: string;
+            /**
+             * Format: uuid
+             * @description The `cursor` of the previous request of the operation
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            cursor?: string;
         };
         DeadGroup: {
             /** @description Pass it as a filter to lists and bulk changes */
@@ -1737,6 +1877,29 @@ export interface operations {
                 created_before?: string;
                 finished_after?: string;
                 finished_before?: string;
+                /** @description Of queued jobs */
+                phase?: "due" | "scheduled" | "retrying";
+                /** @description The first digits of the id */
+                id_prefix?: string;
+                schedule_id?: string;
+                /** @description The worker that runs the job, or that finished it */
+                worker?: string;
+                concurrency_key?: string;
+                idempotency_key?: string;
+                trace_id?: string;
+                ids?: string[];
+                reason?: string[];
+                /** @description Jobs that have one of these tags */
+                tags_any?: string[];
+                priority?: number;
+                attempts_min?: number;
+                /** @description JSON. Jobs whose payload contains it */
+                payload?: string;
+                /** @description `summary`: without payload, progress and stack. The default with `order` */
+                fields?: "all" | "summary";
+                order?: "created" | "oldest" | "run_at" | "started_at" | "finished_at";
+                /** @description Only newer jobs: an id, or `TIME~ID` in the order `finished_at` */
+                after?: string;
                 /** @description The `cursor` of the previous page */
                 cursor?: string;
             };
@@ -1752,13 +1915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: components["schemas"]["Job"][];
-                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
-                        cursor: string | null;
-                    } & {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["JobPage"];
                 };
             };
             /** @description The request is malformed, or the kernel rejects an argument */
@@ -5263,7 +5420,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Limit"];
+                    "application/json": components["schemas"]["Limit"] & ({
+                        /** @description False if no job, schedule, policy, worker or setting has this type or tenant */
+                        known: boolean;
+                    } & {
+                        [key: string]: unknown;
+                    });
                 };
             };
             /** @description The request is malformed, or the kernel rejects an argument */
