@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import { isSecure } from "./address.ts";
 import { slashAddress, stripBasePath } from "./base-path.ts";
 import { readDashboard } from "./dashboard/folder.ts";
-import { dashboardRoutes } from "./dashboard/routes.ts";
+import { type Dashboard, serveDashboard } from "./dashboard/routes.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { accessLog, describeError } from "./log.ts";
@@ -72,9 +72,11 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
       return response;
     });
   }
-  // Last, because it serves every path that no other route has.
-  app.route("/", homeRoutes(services));
+  const dashboard = dashboardOf(services);
+  if (dashboard !== undefined) app.route("/", dashboard.routes);
   app.notFound((c) => {
+    const page = dashboard?.page(c);
+    if (page !== undefined) return page;
     services.admitOpen(c);
     return respondError(c, new RequestError(404, "PGRST125", `There is nothing at ${c.req.path}`));
   });
@@ -100,10 +102,10 @@ function admission(services: Services): MiddlewareHandler<Environment> {
 }
 
 /** The dashboard, unless the options refuse it. A checkout that was not built has none. */
-function homeRoutes(services: Services): Hono<Environment> {
+function dashboardOf(services: Services): Dashboard | undefined {
   const { dashboard = {} } = services.settings;
   const folder = dashboard === false ? undefined : readDashboard(dashboard.folder);
-  return folder === undefined ? new Hono<Environment>() : dashboardRoutes(services, folder);
+  return folder === undefined ? undefined : serveDashboard(services, folder);
 }
 
 function redirectToSlash(basePath: string): MiddlewareHandler<Environment> {

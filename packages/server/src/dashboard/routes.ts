@@ -2,7 +2,7 @@
  * Serves the dashboard: its assets, and the shell for every page. Both are public. The data comes from /v1, which is
  * not.
  */
-import { type Context, Hono, type Next } from "hono";
+import { type Context, Hono } from "hono";
 import { isKnown } from "../etag.ts";
 import { cookieFor } from "../local-token.ts";
 import type { Environment, Services } from "../services.ts";
@@ -15,22 +15,18 @@ const immutable = "public, max-age=31536000, immutable";
 /** What begins like this is no page. A path of it that does not exist is reported as such, also to a browser. */
 const notPages = /^\/(v1|rest|api|assets|metrics|healthz|readyz)(\/|$)/;
 
-export function dashboardRoutes(services: Services, folder: DashboardFolder): Hono<Environment> {
-  const app = new Hono<Environment>();
+export interface Dashboard {
+  readonly routes: Hono<Environment>;
+  /** The page at a path that no route has, if a browser navigates to it. */
+  page(c: Context<Environment>): Response | undefined;
+}
+
+export function serveDashboard(services: Services, folder: DashboardFolder): Dashboard {
+  const routes = new Hono<Environment>();
   const shellFor = shells(folder.shell);
-  app.get("/assets/*", async (c, next) => {
-    const asset = folder.assets.get(c.req.path.slice("/assets/".length));
-    if (asset === undefined) return await next();
-    services.admitOpen(c);
-    return sendAsset(c, asset);
-  });
-  app.get("/favicon.ico", (c) => c.body(null, 204));
-  app.get("/", async (c, next) => (await signInByAddress(services, c)) ?? (await next()));
-  app.get("*", async (c: Context<Environment>, next: Next) => {
-    const { path } = c.req;
-    const isPage = path === "/" || (!notPages.test(path) && acceptsHtml(c.req.raw.headers));
-    const shell = isPage ? shellFor(pathBelow(c.req.url, services.settings.basePath)) : undefined;
-    if (shell === undefined) return await next();
+  const send = (c: Context<Environment>): Response | undefined => {
+    const shell = shellFor(pathBelow(c.req.url, services.settings.basePath));
+    if (shell === undefined) return undefined;
     services.admitOpen(c);
     const headers = {
       "content-security-policy": contentSecurityPolicy,
@@ -39,8 +35,23 @@ export function dashboardRoutes(services: Services, folder: DashboardFolder): Ho
     };
     if (isKnown(c.req.header("if-none-match"), shell.etag)) return c.body(null, 304, headers);
     return c.body(shell.text, 200, { ...headers, "content-type": "text/html; charset=utf-8" });
+  };
+  routes.get("/assets/*", async (c, next) => {
+    const asset = folder.assets.get(c.req.path.slice("/assets/".length));
+    if (asset === undefined) return await next();
+    services.admitOpen(c);
+    return sendAsset(c, asset);
   });
-  return app;
+  routes.get("/favicon.ico", (c) => c.body(null, 204));
+  routes.get("/", async (c, next) => (await signInByAddress(services, c)) ?? send(c) ?? (await next()));
+  return {
+    routes,
+    page: (c) => {
+      const { method, path, raw } = c.req;
+      const isPage = ["GET", "HEAD"].includes(method) && !notPages.test(path) && acceptsHtml(raw.headers);
+      return isPage ? send(c) : undefined;
+    },
+  };
 }
 
 /**
