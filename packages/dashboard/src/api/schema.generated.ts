@@ -268,6 +268,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/artifacts/{area}/{id}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an artifact
+         * @description The reference `artifact:reports/TENANT/JOB/NAME` is `/v1/artifacts/reports/JOB/NAME`. The caller must be allowed to read the job.
+         */
+        get: operations["getArtifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/schedules": {
         parameters: {
             query?: never;
@@ -376,6 +396,101 @@ export interface paths {
         get: operations["listScheduleRuns"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the workflows of a tenant, newest first */
+        get: operations["listWorkflows"];
+        put?: never;
+        /**
+         * Start a workflow
+         * @description All steps are created, or none. Payloads may refer to the input and to results of other steps.
+         */
+        post: operations["startWorkflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a workflow, with counts of its steps and what it waits for */
+        get: operations["getWorkflow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the steps of a workflow, in the order in which they were made */
+        get: operations["listSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{id}/signals/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a signal to a workflow
+         * @description The signal is kept until a step takes it. Each is taken once, the oldest first.
+         */
+        post: operations["sendSignal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a workflow
+         * @description Queued jobs are canceled at once, running ones are asked to stop, and only steps for cleanup start.
+         */
+        post: operations["cancelWorkflow"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1355,6 +1470,297 @@ export interface components {
              */
             ends_at?: string | null;
             retry_runs?: boolean;
+        };
+        StartedWorkflow: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /** @enum {string} */
+            outcome: "created" | "existing";
+            /** @enum {string} */
+            status: "running" | "succeeded" | "failed" | "canceled";
+            /** @description The ids of the steps, by name */
+            steps: {
+                [key: string]: string;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        NewWorkflow: {
+            /** @example call.process */
+            name: string;
+            steps: components["schemas"]["NewStep"][];
+            /** @description Any JSON value */
+            input?: unknown;
+            /** @description Any JSON value */
+            output?: unknown;
+            version?: string;
+            idempotency_key?: string;
+            dedupe_key?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            run_at?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            deadline?: string;
+            timeout_ms?: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            expires_at?: string;
+            priority?: number;
+            tags?: string[];
+            subject?: string;
+            /** @enum {string} */
+            on_failure?: "finish" | "cancel";
+            retention_days?: number;
+        };
+        NewStep: {
+            /** @example extract */
+            name: string;
+            /** @example mail.send */
+            type?: string;
+            /** @description Any JSON value */
+            payload?: unknown;
+            map?: {
+                /** @description Any JSON value */
+                over?: unknown;
+            };
+            signal?: {
+                name?: string;
+                timeout_ms?: number;
+                /** @enum {string} */
+                on_timeout?: "fail" | "continue";
+            };
+            /** @description A sub-workflow: steps of the same form */
+            steps?: ({
+                /** @example extract */
+                name: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Any JSON value */
+            output?: unknown;
+            needs?: (string | {
+                /** @example extract */
+                step: string;
+                /** @enum {string} */
+                policy?: "cancel" | "run" | "compensate";
+            })[];
+            delay_ms?: number;
+            optional?: boolean;
+            cleanup?: boolean;
+            max_attempts?: number;
+            priority?: number;
+            tags?: string[];
+            subject?: string;
+            concurrency_key?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            expires_at?: string;
+        };
+        Workflow: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string;
+            /** @description What people call the tenant. Null: it has no label */
+            tenant_label: string | null;
+            name: string;
+            version: string | null;
+            /** @enum {string} */
+            status: "running" | "succeeded" | "failed" | "canceled";
+            reason: string | null;
+            /** @description Any JSON value */
+            input?: unknown;
+            /** @description Any JSON value */
+            output?: unknown;
+            idempotency_key: string | null;
+            dedupe_key: string | null;
+            subject: string | null;
+            tags: string[];
+            priority: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            finished_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            deadline: string | null;
+            /** @enum {string} */
+            on_failure: "finish" | "cancel";
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            cancel_at: string | null;
+            cancel_by: string | null;
+            cancel_reason: string | null;
+            retention_days: number;
+            traceparent: string | null;
+            step_count: number;
+        } & {
+            [key: string]: unknown;
+        };
+        WorkflowDetails: components["schemas"]["Workflow"] & ({
+            /** @description How many steps have each status */
+            counts: {
+                [key: string]: number;
+            };
+            /** @description The signals that the workflow waits for */
+            waits: ({
+                /**
+                 * @description Its name in the whole workflow, such as `each[17]` or `sub/send`
+                 * @example extract
+                 */
+                step: string;
+                signal: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                since: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                until?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Up to 10 steps that ended badly */
+            failed: ({
+                /**
+                 * @description Its name in the whole workflow, such as `each[17]` or `sub/send`
+                 * @example extract
+                 */
+                step: string;
+                /** @enum {string} */
+                status: "blocked" | "queued" | "running" | "waiting" | "open" | "succeeded" | "failed" | "dead" | "canceled" | "skipped";
+                reason: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        });
+        Step: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            workflow_id: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            group_id: string | null;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string;
+            /**
+             * @description Its name in the whole workflow, such as `each[17]` or `sub/send`
+             * @example extract
+             */
+            path: string;
+            name: string | null;
+            /** @enum {string} */
+            kind: "root" | "job" | "map" | "group" | "signal";
+            type: string | null;
+            /** @enum {string} */
+            status: "blocked" | "queued" | "running" | "waiting" | "open" | "succeeded" | "failed" | "dead" | "canceled" | "skipped";
+            reason: string | null;
+            needs: ({
+                step: string;
+                /** @enum {string} */
+                policy: "cancel" | "run" | "compensate";
+            } & {
+                [key: string]: unknown;
+            })[];
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            job_id: string | null;
+            index: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            opened_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            decided_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            ended_at: string | null;
+            /** @description Any JSON value */
+            payload?: unknown;
+            /** @description Any JSON value */
+            result?: unknown;
+            /** @description Any JSON value */
+            error?: unknown;
+            cost_cents: number | null;
+            optional: boolean;
+            cleanup: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        SentSignal: {
+            /** @enum {string} */
+            outcome: "created" | "existing";
+            taken: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        CanceledWorkflow: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /** @enum {string} */
+            status: "running" | "succeeded" | "failed" | "canceled";
+            /** @description Queued jobs that were canceled at once */
+            canceled: number;
+            /** @description Running jobs that were asked to stop */
+            requested: number;
+        } & {
+            [key: string]: unknown;
         };
         TypeInfo: {
             type: string;
@@ -3608,6 +4014,115 @@ export interface operations {
             };
         };
     };
+    getArtifact: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                /** @description What it is: `reports`, `http`, `results` or `payloads` */
+                area: string;
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The content, as an attachment */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such artifact, or the server has no store */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listSchedules: {
         parameters: {
             query?: {
@@ -4546,6 +5061,666 @@ export interface operations {
             };
             /** @description The tenant has no such schedule */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWorkflows: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+                limit?: number;
+                name?: string[];
+                status?: ("running" | "succeeded" | "failed" | "canceled")[];
+                subject?: string;
+                tags?: string[];
+                created_after?: string;
+                created_before?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of workflows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Workflow"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWorkflow"];
+            };
+        };
+        responses: {
+            /** @description A workflow with this key existed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedWorkflow"];
+                };
+            };
+            /** @description The workflow was started */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedWorkflow"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workflow */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowDetails"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such workflow */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSteps: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+                limit?: number;
+                status?: ("blocked" | "queued" | "running" | "waiting" | "open" | "succeeded" | "failed" | "dead" | "canceled" | "skipped")[];
+                kind?: ("root" | "job" | "map" | "group" | "signal")[];
+                /** @description The path of a map or a sub-workflow: its steps only */
+                group?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of steps. Empty if the tenant has no such workflow */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Step"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendSignal: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Any JSON value */
+                    payload?: unknown;
+                    /** @description A signal with the same name and key is sent only once */
+                    key?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Whether it was sent, or was sent before with this key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentSignal"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow, or it has ended */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The workflow ends when its last job has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CanceledWorkflow"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow, or it has ended */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
