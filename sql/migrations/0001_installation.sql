@@ -1,8 +1,8 @@
 -- The installation itself: what is installed, which files migrate() has applied, and when maintenance ran; and the
 -- domains that several topics share.
 --
--- All tables belong to jobforge_owner and are closed to every other role. Clients reach them only through the functions
--- and views of the API schema.
+-- All tables belong to jobforge_owner and are closed to every other role. Clients reach them only through the
+-- functions and views of the API schema.
 
 -- The version of JobForge in this database. The table has exactly one row.
 --   min_client  the oldest client that works with this schema
@@ -57,7 +57,8 @@ values
   ('forget', '-infinity'),
   ('usage', '-infinity'),
   ('quota', '-infinity'),
-  ('limits', '-infinity');
+  ('limits', '-infinity'),
+  ('samples', '-infinity');
 
 -- Domains: kinds of values, with their rule and their collation. Postgres caches the check of a domain, but parses a
 -- check of a table again for each statement. One update of a row of jobs took 63 µs with 16 checks and 23 µs without.
@@ -74,8 +75,8 @@ create domain jobforge.type_name as text collate "C"
   constraint type_name_is_a_name check (
     value ~ '^([A-Za-z0-9_][A-Za-z0-9_.:/@-]*|[*])$' and length(value) <= 200);
 
--- A text by which callers identify something: idempotency, dedupe and concurrency keys, subjects, keys of schedules and
--- limits.
+-- A text by which callers identify something: idempotency, dedupe and concurrency keys, subjects, keys of schedules
+-- and limits.
 create domain jobforge.key_text as text collate "C"
   constraint key_text_has_1_to_1024_bytes check (value <> '' and octet_length(value) <= 1024);
 

@@ -64,3 +64,25 @@ create type jobforge.live_count as (
   oldest_run_at timestamptz,
   exact         boolean
 );
+
+-- What happened in each minute of the last seven days, by type, for charts: see functions/usage/samples.sql. The type
+-- '' has the sums of all types; '*' has those of the types beyond the 200 busiest of a minute.
+--   due, scheduled, running  live jobs when the minute was sampled; null if it was not. exact: see live_count
+--   runs and what follows    runs whose ends maintenance has added up in this minute, a few seconds after they ended
+create table jobforge.samples (
+  type           text collate "C" not null,
+  minute         timestamptz not null,
+  due            bigint,
+  scheduled      bigint,
+  running        bigint,
+  exact          boolean,
+  runs           bigint not null default 0,
+  succeeded      bigint not null default 0,
+  failed         bigint not null default 0,
+  dead           bigint not null default 0,
+  wait_histogram integer[] not null default '{}',
+  run_histogram  integer[] not null default '{}',
+  primary key (type, minute)
+) with (fillfactor = 80);
+
+create index samples_minute on jobforge.samples (minute);

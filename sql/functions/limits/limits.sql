@@ -67,7 +67,7 @@ begin
   values (p_now,
     coalesce(case when p_scope in ('tenant', 'type_tenant') then jobforge.uuid_or_null(right(p_key, 36)) end,
       jobforge.all_tenants()),
-    jobforge.caller(), p_action, 'limit', p_scope || ':' || p_key, p_meta);
+    jobforge.actor(), p_action, 'limit', p_scope || ':' || p_key, p_meta);
   insert into jobforge.unpark_requests (after, due_at) values (-9223372036854775808, p_now);
   perform jobforge.wake_all(p_now);
 end $$;
@@ -114,7 +114,7 @@ begin
     -- While another limit is in force, every run is counted already.
     p_max_running is null or p_scope = 'key'
       or exists (select from limits l where l.in_force and l.max_running is not null and l.scope <> 'key'),
-    v_now, caller())
+    v_now, actor())
   on conflict (scope, key) do update
   set max_running = excluded.max_running, rate = excluded.rate, per = excluded.per, burst = excluded.burst,
     in_force = excluded.in_force, set_at = excluded.set_at, set_by = excluded.set_by

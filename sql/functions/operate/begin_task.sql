@@ -1,7 +1,7 @@
 -- Maintenance tasks: who does one, and what happens when one fails.
 
--- Returns whether a maintenance task is due (p_every null: always), the caller may do it, and no other session is doing
--- it. If so, the caller's transaction holds the task until it ends. A role that is bound to a tenant does no
+-- Returns whether a maintenance task is due (p_every null: always), the caller may do it, and no other session is
+-- doing it. If so, the caller's transaction holds the task until it ends. A role that is bound to a tenant does no
 -- maintenance: its transaction may stay open, and until it ends no other session could do the task.
 create or replace function jobforge.begin_task(p_task text, p_now timestamptz, p_every interval) returns boolean
 language plpgsql as $$
@@ -25,9 +25,9 @@ begin
 end $$;
 
 -- Runs the steps of a task that the caller has begun, each alone: a step that fails undoes only its own changes. It
--- fails neither the other steps nor the heartbeat or claim that does the maintenance, because these must go on while an
--- operator repairs the cause. The task is tried again after its interval. Returns how much the steps did; null if all
--- failed. A canceled statement is not a failure of the step, so the caller's statement_timeout still counts.
+-- fails neither the other steps nor the heartbeat or claim that does the maintenance, because these must go on while
+-- an operator repairs the cause. The task is tried again after its interval. Returns how much the steps did; null if
+-- all failed. A canceled statement is not a failure of the step, so the caller's statement_timeout still counts.
 create or replace function jobforge.run_steps(p_task text, p_steps text[], p_now timestamptz, p_limit integer)
 returns integer
 language plpgsql as $$
@@ -71,15 +71,16 @@ begin
     when 'forget' then return jobforge.forget(p_now, p_limit);
     when 'count_pending' then return jobforge.count_pending(p_now, p_limit);
     when 'roll_up_usage' then return (jobforge.roll_up_usage(p_now)).merged;
+    when 'sample_depth' then return jobforge.sample_depth(p_now);
     when 'maintain_next_leaves' then return jobforge.maintain_next_leaves(p_now);
     when 'empty_default_leaves' then return jobforge.empty_default_leaves(p_now, p_limit);
     when 'retire_leaves' then return jobforge.retire_leaves(p_now, p_limit);
   end case;
 end $$;
 
--- Records that a step of a task has failed. Steps that fail in the same run count as one failure of the task. The error
--- is short and without secrets, because readers see it in jobforge_health. The caller holds the task, so this does not
--- wait.
+-- Records that a step of a task has failed. Steps that fail in the same run count as one failure of the task. The
+-- error is short and without secrets, because readers see it in jobforge_health. The caller holds the task, so this
+-- does not wait.
 create or replace function jobforge.record_failure(p_task text, p_step text, p_error text, p_now timestamptz)
 returns void
 language plpgsql as $$

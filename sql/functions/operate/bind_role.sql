@@ -28,11 +28,11 @@ begin
   delete from role_bindings b where b.role = p_role or b.role_id = v_role.oid;
   if p_tenant_id is not null then
     insert into role_bindings (role_id, role, tenant_id, bound_at, bound_by)
-    values (v_role.oid, p_role, p_tenant_id, jobforge.now(), caller());
+    values (v_role.oid, p_role, p_tenant_id, jobforge.now(), actor());
     perform note_bound_tenant(p_tenant_id);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (jobforge.now(), coalesce(p_tenant_id, all_tenants()), caller(),
+  values (jobforge.now(), coalesce(p_tenant_id, all_tenants()), actor(),
     case when p_tenant_id is null then 'ROLE_UNBOUND' else 'ROLE_BOUND' end, 'role', p_role, '{}');
   return jsonb_build_object('role', p_role, 'tenant_id', p_tenant_id);
 end $$;

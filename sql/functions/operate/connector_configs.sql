@@ -26,7 +26,7 @@ begin
     set config = excluded.config, updated_at = excluded.updated_at;
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id)
-  values (v_now, p_tenant_id, caller(), 'CONNECTOR_CONFIG_SET', 'connector', p_connector_type);
+  values (v_now, p_tenant_id, actor(), 'CONNECTOR_CONFIG_SET', 'connector', p_connector_type);
   return jsonb_build_object('tenant_id', p_tenant_id, 'connector_type', p_connector_type, 'config', p_config);
 end $$;
 

@@ -24,6 +24,9 @@ begin
   if jobforge.begin_task('usage', p_now, case when not p_force then interval '10 seconds' end) then
     v_done := v_done || jsonb_build_object('metered', jobforge.run_steps('usage', '{roll_up_usage}', p_now, p_limit));
   end if;
+  if jobforge.begin_task('samples', p_now, case when not p_force then interval '1 minute' end) then
+    perform jobforge.run_steps('samples', '{sample_depth}', p_now, p_limit);
+  end if;
   if jobforge.begin_task('leaves', p_now, case when not p_force then jobforge.leaves_interval() end) then
     v_made := jobforge.run_steps('leaves', '{maintain_next_leaves}', p_now, p_limit);
     v_done := v_done || jsonb_build_object('leaves', v_made);

@@ -18,11 +18,11 @@ begin
   delete from policies p where p.type = p_type;
   v_reset := found;
   if p_type = '*' then
-    insert into policies (type, updated_at, updated_by) values ('*', v_now, caller());
+    insert into policies (type, updated_at, updated_by) values ('*', v_now, actor());
   end if;
   if v_reset then
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-    values (v_now, all_tenants(), caller(), 'POLICY_RESET', 'type', p_type, '{}');
+    values (v_now, all_tenants(), actor(), 'POLICY_RESET', 'type', p_type, '{}');
   end if;
   return jsonb_build_object('type', p_type, 'reset', v_reset,
     'policy', (select to_jsonb(p) from policy_of(p_type) p));

@@ -1,7 +1,7 @@
--- Pauses or resumes everything ('all'), a type or a tenant. Every claim reads gates. Running jobs continue, with
--- their heartbeats and their ends. p_until ends the pause automatically. Returns the gate, was_paused (whether it
--- was closed before), and known (false if no job, schedule, policy, worker or setting has this type or tenant), so that
--- a typing error shows. Only a change is written to the audit log.
+-- Pauses or resumes everything ('all'), a type or a tenant. Every claim reads gates. Running jobs continue, with their
+-- heartbeats and their ends. p_until ends the pause automatically. Returns the gate, was_paused (whether it was closed
+-- before), and known (false if no job, schedule, policy, worker or setting has this type or tenant), so that a typing
+-- error shows. Only a change is written to the audit log.
 -- Who: operators. JF002 for an unknown scope or a key that does not fit it.
 create or replace function :"api_schema".jobforge_set_gate(
   p_scope text,
@@ -37,7 +37,7 @@ begin
   v_was_paused := is_paused(p_scope, v_key, v_now);
   if p_paused then
     insert into gates (scope, key, reason, until, set_at, set_by)
-    values (p_scope, v_key, p_reason, p_until, v_now, caller())
+    values (p_scope, v_key, p_reason, p_until, v_now, actor())
     on conflict (scope, key) do update
     set reason = excluded.reason, until = excluded.until, set_at = excluded.set_at, set_by = excluded.set_by;
   else
@@ -50,7 +50,7 @@ begin
   end if;
   if v_changed then
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
-    values (v_now, coalesce(v_tenant_id, all_tenants()), caller(),
+    values (v_now, coalesce(v_tenant_id, all_tenants()), actor(),
       case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate',
       concat_ws(':', p_scope, nullif(v_key, '')), p_reason, jsonb_strip_nulls(jsonb_build_object('until', p_until)));
   end if;

@@ -24,7 +24,7 @@ begin
     order by 1);
   v_policy.type := p_type;
   v_policy.updated_at := jobforge.now();
-  v_policy.updated_by := caller();
+  v_policy.updated_by := actor();
   perform write_policy(v_policy);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (v_policy.updated_at, all_tenants(), v_policy.updated_by, 'POLICY_SET', 'type', p_type, p_policy);

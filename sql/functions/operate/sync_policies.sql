@@ -11,9 +11,9 @@
 --   newest.
 --
 -- Returns for each type {type, action, changes, kept, kept_because, known, version, updated_by}. action is created,
--- changed or unchanged. changes and kept are lists of {key, from, to}; kept are the differences that stay, because they
--- were set_by_hand or come from a newer_version. known: the database knew before that this version says this; if so,
--- and nothing changes, the call writes nothing. version is the one in force. With p_dry_run it returns what would
+-- changed or unchanged. changes and kept are lists of {key, from, to}; kept are the differences that stay, because
+-- they were set_by_hand or come from a newer_version. known: the database knew before that this version says this; if
+-- so, and nothing changes, the call writes nothing. version is the one in force. With p_dry_run it returns what would
 -- happen, and changes nothing.
 -- Who: operators; with p_dry_run also workers. JF002 for an unknown key or a value out of range. Waits for another
 -- change of a policy, unless p_dry_run.
@@ -153,7 +153,7 @@ begin
     return;
   end if;
   v_policy.updated_at := p_now;
-  v_policy.updated_by := jobforge.caller();
+  v_policy.updated_by := jobforge.actor();
   perform jobforge.write_policy(v_policy);
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (p_now, jobforge.all_tenants(), v_policy.updated_by, 'POLICY_SYNCED', 'type', p_type,
@@ -173,5 +173,5 @@ begin
       select n.seq from jobforge.declarations n where n.type = p_type order by n.seq desc
       limit jobforge.declarations_kept()));
   insert into jobforge.declarations (type, version, settings, declared_at, declared_by)
-  values (p_type, p_version, p_settings, p_now, jobforge.caller());
+  values (p_type, p_version, p_settings, p_now, jobforge.actor());
 end $$;

@@ -1,5 +1,5 @@
--- Sets the settings of a tenant: label, a text by which people know it (null: none); max_pending, the number of jobs it
--- may have queued and running (null: unlimited); max_types, the number of different types it may use (null: 1,000);
+-- Sets the settings of a tenant: label, a text by which people know it (null: none); max_pending, the number of jobs
+-- it may have queued and running (null: unlimited); max_types, the number of different types it may use (null: 1,000);
 -- max_schedules, the number of schedules it may have (null: 10,000); and weight, the number of turns it gets where
 -- other tenants get one (1 to 100). Keys that are not given stay as they are. Returns {tenant_id, label, max_pending,
 -- max_types, max_schedules, weight}. A new quota counts from its commit on; existing jobs stay.
@@ -41,7 +41,7 @@ begin
   insert into tenants as t (tenant_id, label, max_pending, max_types, max_schedules, weight, updated_at, updated_by)
   values (p_tenant_id, p_settings ->> 'label', (p_settings ->> 'max_pending')::integer,
     (p_settings ->> 'max_types')::integer, (p_settings ->> 'max_schedules')::integer,
-    coalesce((p_settings ->> 'weight')::integer, 1), v_now, caller())
+    coalesce((p_settings ->> 'weight')::integer, 1), v_now, actor())
   on conflict (tenant_id) do update
   set label = case when p_settings ? 'label' then excluded.label else t.label end,
     max_pending = case when p_settings ? 'max_pending' then excluded.max_pending else t.max_pending end,
@@ -103,8 +103,8 @@ begin
 end $$;
 
 -- Returns the tenants that have settings or use a type, ordered by their ids: at most p_limit (1 to 1,000) after the
--- tenant p_after. seen_at is about when the tenant last enqueued a job. A role that is bound to a tenant sees only that
--- tenant.
+-- tenant p_after. seen_at is about when the tenant last enqueued a job. A role that is bound to a tenant sees only
+-- that tenant.
 -- Who: operators, readers. JF002 for a limit out of range. Locks nothing. Reads one row of the types of each tenant to
 -- find the next tenant, and the types of the tenants that it returns.
 create or replace function :"api_schema".jobforge_list_tenants(p_after uuid default null, p_limit integer default 100)

@@ -34,10 +34,10 @@ begin
   insert into tokens (name, prefix, digest, role, tenant_id, created_at, created_by, expires_at)
   values (p_name, v_prefix, encode(sha256(convert_to(v_prefix || '_' || v_secret, 'UTF8')), 'hex'), p_role,
     p_tenant_id, v_now,
-    caller(), p_expires_at)
+    actor(), p_expires_at)
   returning * into v_token;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
-  values (v_now, coalesce(p_tenant_id, all_tenants()), caller(), 'TOKEN_CREATED', 'token', v_token.id::text,
+  values (v_now, coalesce(p_tenant_id, all_tenants()), actor(), 'TOKEN_CREATED', 'token', v_token.id::text,
     p_name, jsonb_build_object('prefix', v_prefix, 'role', p_role));
   return jsonb_build_object('id', v_token.id, 'token', v_prefix || '_' || v_secret, 'name', p_name, 'prefix', v_prefix,
     'role', p_role, 'tenant_id', p_tenant_id, 'created_at', v_now, 'expires_at', p_expires_at);
@@ -81,7 +81,7 @@ begin
   returning * into v_token;
   if found then
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
-    values (v_now, coalesce(v_token.tenant_id, all_tenants()), caller(), 'TOKEN_REVOKED', 'token',
+    values (v_now, coalesce(v_token.tenant_id, all_tenants()), actor(), 'TOKEN_REVOKED', 'token',
       v_token.id::text, v_token.name, jsonb_build_object('prefix', v_token.prefix, 'role', v_token.role));
   else
     select * into v_token from tokens t where t.id = p_token_id;

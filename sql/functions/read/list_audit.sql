@@ -1,6 +1,7 @@
 -- Returns the audit log, newest first: of one tenant, or with null of all tenants. Filters: action, entity_type,
--- entity_id, actor, after (inclusive), before (exclusive), limit (50, at most 1000), cursor (the id of the last row
--- of the previous page). A page is bounded by bytes as well (page_bytes). JF002 for an unknown or malformed filter.
+-- entity_id, actor (whole, or the person or key in it), after (inclusive), before (exclusive), limit (50, at most
+-- 1000), cursor (the id of the last row of the previous page). A page is bounded by bytes as well (page_bytes). JF002
+-- for an unknown or malformed filter.
 -- Who: the tenant itself; operators, with null. Locks nothing.
 create or replace function :"api_schema".jobforge_list_audit(p_tenant_id uuid default null,
   p_filters jsonb default '{}')
@@ -25,7 +26,8 @@ begin
       and (v_filters ->> 'action' is null or a.action = v_filters ->> 'action')
       and (v_filters ->> 'entity_type' is null or a.entity_type = v_filters ->> 'entity_type')
       and (v_filters ->> 'entity_id' is null or a.entity_id = v_filters ->> 'entity_id')
-      and (v_filters ->> 'actor' is null or a.actor = v_filters ->> 'actor')
+      and (v_filters ->> 'actor' is null or a.actor = v_filters ->> 'actor'
+        or starts_with(a.actor, (v_filters ->> 'actor') || ' ('))
       and (v_filters ->> 'after' is null or a.at >= filter_text(v_filters, 'after', 'time')::timestamptz)
       and (v_filters ->> 'before' is null or a.at < filter_text(v_filters, 'before', 'time')::timestamptz)
       and (v_filters ->> 'cursor' is null or a.id < filter_text(v_filters, 'cursor', 'number')::bigint)

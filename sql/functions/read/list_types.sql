@@ -1,12 +1,12 @@
 -- Returns all types: those with live jobs, with due schedules, with jobs that finished within p_span (an hour; at most
--- seven days), with their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of the
--- oldest due job, how runs ended within the span with the median wait and run times in milliseconds, the number of live
--- workers for it, and whether it is paused. due_schedules are those whose time has come and of which no worker has made
--- a job yet, up to 1,000 of a type; oldest_schedule_at is when the first of them became due. exact is false where due
--- and scheduled were estimated, as in jobforge_count_live; running is always exact. If there are more than 1,000 types,
--- the others are summed up as the type '*', whose times are null. A role that is bound to a tenant counts that tenant's
--- jobs.
--- Who: operators, readers. Locks nothing; reads the jobs that finished within the span.
+-- seven days), with their own policy, or with a worker. For each type: due, scheduled and running jobs, the time of
+-- the oldest due job, how runs ended within the span with the median wait and run times in milliseconds, the number of
+-- live workers for it, and whether it is paused. due_schedules are those whose time has come and of which no worker
+-- has made a job yet, up to 1,000 of a type; oldest_schedule_at is when the first of them became due. exact is false
+-- where due and scheduled were estimated, as in jobforge_count_live; running is always exact. If there are more than
+-- 1,000 types, the others are summed up as the type '*', whose times are null. A role that is bound to a tenant counts
+-- that tenant's jobs.
+-- Who: operators, readers. Locks nothing; reads at most 100,000 of the jobs that finished within the span.
 create or replace function :"api_schema".jobforge_list_types(p_span interval default '1 hour')
 returns table (
   type text, due integer, scheduled integer, running integer, oldest_due_at timestamptz, succeeded integer,
@@ -50,7 +50,7 @@ begin
       from archive a
       where a.finished_at > v_now - p_span
         and (v_bound is null or a.tenant_id = v_bound)
-      offset 0
+      limit most_ends_counted()
     ) f
     group by 1
   ), alive as (

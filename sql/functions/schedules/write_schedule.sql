@@ -2,8 +2,8 @@
 
 -- Takes the queued runs of a schedule out of the queue; without p_requested only those that a due time has created.
 -- Returns the earliest due time that they were for. A requested run has no due time, unless its handler names the
--- times. The caller holds the schedule's row, so no other run is created in the meantime. A run that a worker claims in
--- the meantime continues.
+-- times. The caller holds the schedule's row, so no other run is created in the meantime. A run that a worker claims
+-- in the meantime continues.
 create or replace function jobforge.withdraw_runs(p_schedule jobforge.schedules, p_requested boolean default true)
 returns timestamptz
 language plpgsql
@@ -33,13 +33,13 @@ begin
   return v_earliest;
 end $$;
 
--- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled or deleted: such a
--- schedule starts no run. Their due time applies again. If an open transaction holds the schedule, it may be about to
--- disable it. So the run leaves the queue, too. When the transaction has ended, the due time makes a new run, unless
--- the schedule is disabled then. Runs that may overlap are the exception: they stay, because one due time cannot say
--- which of them are missing. A requested run stays, because a disabled schedule can be asked to run. The caller has put
--- the runs into the queue in this transaction, so no other one holds them. Locks the free schedules, in id order, so
--- that who disables one now waits and finds the run. Never waits.
+-- Takes runs that a worker has handed back unstarted out of the queue, if their schedule is disabled or deleted: such
+-- a schedule starts no run. Their due time applies again. If an open transaction holds the schedule, it may be about
+-- to disable it. So the run leaves the queue, too. When the transaction has ended, the due time makes a new run,
+-- unless the schedule is disabled then. Runs that may overlap are the exception: they stay, because one due time
+-- cannot say which of them are missing. A requested run stays, because a disabled schedule can be asked to run. The
+-- caller has put the runs into the queue in this transaction, so no other one holds them. Locks the free schedules, in
+-- id order, so that who disables one now waits and finds the run. Never waits.
 create or replace function jobforge.withdraw_released(p_ids uuid[], p_now timestamptz) returns void
 language plpgsql
 set enable_seqscan = off as $$
@@ -120,9 +120,9 @@ begin
   end loop;
 end $$;
 
--- Writes a schedule that the caller has locked: computes when it is due, takes queued runs back if it is disabled or if
--- the caller moves the next run, changes queued runs, wakes idle workers, and records the change in the audit log. A
--- change of next_run_at alone is not recorded: an application may set it every minute for each of its schedules.
+-- Writes a schedule that the caller has locked: computes when it is due, takes queued runs back if it is disabled or
+-- if the caller moves the next run, changes queued runs, wakes idle workers, and records the change in the audit log.
+-- A change of next_run_at alone is not recorded: an application may set it every minute for each of its schedules.
 create or replace function jobforge.write_schedule(
   p_old jobforge.schedules, p_new jobforge.schedules, p_now timestamptz, p_options jsonb default '{}'
 ) returns void
@@ -197,7 +197,7 @@ create or replace function jobforge.audit_schedule(
 ) returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (p_now, p_schedule.tenant_id, jobforge.caller(), p_action, 'schedule', p_schedule.id::text,
+  values (p_now, p_schedule.tenant_id, jobforge.actor(), p_action, 'schedule', p_schedule.id::text,
     jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key) || p_meta)
 $$;
 

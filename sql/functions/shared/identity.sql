@@ -5,6 +5,32 @@ language sql stable parallel safe as $$
   select case current_setting('role') when 'none' then session_user::text else current_setting('role') end
 $$;
 
+-- Returns who is calling, for the audit log and for settings: the role; with the claims of a token, also the person or
+-- the key that they name, such as "ada@example.com (jobforge_operator)". A login can set its claims itself, so the
+-- role is always there and is never taken from them.
+create or replace function jobforge.actor() returns text
+language sql stable as $$
+  select coalesce(p || ' (' || jobforge.caller() || ')', jobforge.caller()) from jobforge.claimed_person() p
+$$;
+
+-- Returns the person or the key that the claims of a token name: the e-mail, or the name of a key whose id is the
+-- subject, or the subject. Null without one. At most 200 characters, without line breaks.
+create or replace function jobforge.claimed_person() returns text
+language plpgsql stable as $$
+declare
+  v_claims jsonb;
+  v_subject text;
+begin
+  v_claims := nullif(current_setting('request.jwt.claims', true), '')::jsonb;
+  v_subject := v_claims ->> 'sub';
+  return nullif(btrim(left(regexp_replace(coalesce(
+    nullif(v_claims ->> 'email', ''),
+    (select 'key ' || t.name from jobforge.tokens t where t.id = jobforge.uuid_or_null(v_subject)),
+    v_subject), '[[:cntrl:]]+', ' ', 'g'), 200)), '');
+exception when data_exception then
+  return null;
+end $$;
+
 -- Returns whether the caller has the rights of a role now. Checks USAGE, not membership: PostgREST's login is a member
 -- of every role that it can switch to.
 create or replace function jobforge.caller_is(p_role text) returns boolean
@@ -27,10 +53,10 @@ exception when data_exception then
   return null;
 end $$;
 
--- Returns the tenant to which the caller is bound; null when it is not bound. The first of these counts: the binding of
--- the login itself, so SET ROLE does not escape it; a binding of the role that was set, or of a role that it is a
--- member of; a binding of a role that the login is a member of. Raises 42501 when a binding is stale, and when the role
--- is a member of roles that are bound to different tenants.
+-- Returns the tenant to which the caller is bound; null when it is not bound. The first of these counts: the binding
+-- of the login itself, so SET ROLE does not escape it; a binding of the role that was set, or of a role that it is a
+-- member of; a binding of a role that the login is a member of. Raises 42501 when a binding is stale, and when the
+-- role is a member of roles that are bound to different tenants.
 create or replace function jobforge.bound_tenant() returns uuid
 language plpgsql stable
 security definer

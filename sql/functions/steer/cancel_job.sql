@@ -30,7 +30,7 @@ begin
     end if;
   end loop;
   insert into cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
-  values (p_job_id, p_tenant_id, v_worker_id, v_now, caller())
+  values (p_job_id, p_tenant_id, v_worker_id, v_now, actor())
   on conflict do nothing;
   if found then
     perform audit(p_tenant_id, 'JOB_CANCEL_REQUESTED', p_job_id);
@@ -44,5 +44,5 @@ create or replace function jobforge.audit(p_tenant_id uuid, p_action text, p_job
 returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (jobforge.now(), p_tenant_id, jobforge.caller(), p_action, 'job', p_job_id::text, p_meta)
+  values (jobforge.now(), p_tenant_id, jobforge.actor(), p_action, 'job', p_job_id::text, p_meta)
 $$;

@@ -21,7 +21,7 @@ begin
   perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
   with requested as (
     insert into jobforge.cancel_requests (job_id, tenant_id, worker_id, requested_at, requested_by)
-    select j.id, j.tenant_id, j.worker_id, p_now, jobforge.caller()
+    select j.id, j.tenant_id, j.worker_id, p_now, jobforge.actor()
     from jobforge.runs j
     where j.id = any (p_job_ids)
     order by j.id
@@ -122,10 +122,10 @@ begin
   end if;
   if v_entry.id is null then
     insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-    values (jobforge.now(), v_tenant, jobforge.caller(), p_action, v_type, v_entity,
+    values (jobforge.now(), v_tenant, jobforge.actor(), p_action, v_type, v_entity,
       p_result || jsonb_build_object('filters', p_filters))
     returning * into v_entry;
-  elsif (v_entry.tenant_id, v_entry.actor, v_entry.action) is distinct from (v_tenant, jobforge.caller(), p_action)
+  elsif (v_entry.tenant_id, v_entry.actor, v_entry.action) is distinct from (v_tenant, jobforge.actor(), p_action)
     or v_entry.meta -> 'filters' <> p_filters
   then
     perform jobforge.fail_argument('operation', 'this operation is another change', 'Use a new id for each operation.');

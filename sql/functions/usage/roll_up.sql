@@ -15,6 +15,7 @@ declare
     ) d
     where d.before < 200000);
 begin
+  perform sample_ends(v_ids, p_now);
   with taken as materialized (
     delete from usage_deltas d where d.id = any (v_ids) returning d.*
   ), summed as (

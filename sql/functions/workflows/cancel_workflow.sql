@@ -1,6 +1,7 @@
--- Cancels a workflow: queued steps are canceled, running ones are asked to end, and nothing starts any more but cleanup
--- steps. It ends as canceled when the last of them has ended. Repeating the call until then is not an error. Returns
--- {id, status, canceled, requested}: how many queued jobs were canceled at once, and how many running ones were asked.
+-- Cancels a workflow: queued steps are canceled, running ones are asked to end, and nothing starts any more but
+-- cleanup steps. It ends as canceled when the last of them has ended. Repeating the call until then is not an error.
+-- Returns {id, status, canceled, requested}: how many queued jobs were canceled at once, and how many running ones
+-- were asked.
 -- Who: the tenant itself, operators. JF011 if there is no such workflow or it has ended. Waits for transactions that
 -- hold the root of the workflow.
 create or replace function :"api_schema".jobforge_cancel_workflow(
@@ -23,12 +24,12 @@ begin
   if not found then
     perform fail_workflow_ended();
   end if;
-  v_done := stop_workflow(p_workflow_id, 'canceled', caller(), p_reason, v_now);
+  v_done := stop_workflow(p_workflow_id, 'canceled', actor(), p_reason, v_now);
   -- Looks again for jobs that transactions in flight start meanwhile, and for those beyond the first 1,000.
   insert into wakeups (tenant_id, node_id, what, data, due_at)
   values (p_tenant_id, p_workflow_id, 'stop', '"canceled"', v_now);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message)
-  values (v_now, p_tenant_id, caller(), 'WORKFLOW_CANCELED', 'workflow', p_workflow_id::text, p_reason);
+  values (v_now, p_tenant_id, actor(), 'WORKFLOW_CANCELED', 'workflow', p_workflow_id::text, p_reason);
   return jsonb_build_object(
     'id', p_workflow_id, 'status', (select w.status from workflows w where w.id = p_workflow_id),
     'canceled', v_done.canceled, 'requested', v_done.requested);

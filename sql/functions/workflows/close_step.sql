@@ -1,5 +1,5 @@
--- Ends a map, a group or a root, all of whose members have ended. Returns its end. A member that ended badly and is not
--- optional has left a doom. The caller holds the step.
+-- Ends a map, a group or a root, all of whose members have ended. Returns its end. A member that ended badly and is
+-- not optional has left a doom. The caller holds the step.
 create or replace function jobforge.close_step(p_step_id uuid, p_now timestamptz) returns jobforge.step_end
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -51,8 +51,8 @@ begin
   return nullif(fill_in(v_output, sources_of(p_step.id, to_jsonb(steps_referred_to(v_output)))), 'null');
 end $$;
 
--- Ends a workflow with its root: status, output, audit, usage, and a notification for those that wait. The caller holds
--- the root, so no other transaction holds the workflow.
+-- Ends a workflow with its root: status, output, audit, usage, and a notification for those that wait. The caller
+-- holds the root, so no other transaction holds the workflow.
 create or replace function jobforge.end_workflow(p_end jobforge.step_end, p_now timestamptz) returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -69,7 +69,7 @@ begin
   end if;
   select p.audit_action into v_action from policies p where p.type = 'workflow:' || v_workflow.name;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
-  select p_now, v_workflow.tenant_id, caller(), a.action, 'workflow', v_workflow.id::text, p_end.error ->> 'message',
+  select p_now, v_workflow.tenant_id, actor(), a.action, 'workflow', v_workflow.id::text, p_end.error ->> 'message',
     jsonb_build_object('name', v_workflow.name, 'reason', p_end.reason)
   from (
     select case

@@ -38,7 +38,7 @@ begin
     perform fail_workflow_limit('target_id', 'more than 1000 signals that no step has taken');
   end if;
   insert into signals (tenant_id, target_id, name, key, payload, sent_at, sent_by)
-  values (p_tenant_id, p_target_id, p_name, p_key, p_payload, v_now, caller())
+  values (p_tenant_id, p_target_id, p_name, p_key, p_payload, v_now, actor())
   on conflict do nothing
   returning id into v_id;
   if v_id is null then
@@ -54,7 +54,7 @@ begin
     perform wake_all(v_now);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, caller(), 'SIGNAL_SENT', 'workflow', p_target_id::text,
+  values (v_now, p_tenant_id, actor(), 'SIGNAL_SENT', 'workflow', p_target_id::text,
     jsonb_build_object('signal', p_name));
   return jsonb_build_object('outcome', 'created', 'taken', v_taken);
 end $$;

@@ -100,3 +100,27 @@ test("no role can be bound to the scope of all tenants or name it", async ({ db 
     expect(await codeOf(app.query("select jobforge_list_audit($1)", [allTenants]))).toBe("42501");
   }
 });
+
+test("the actor is the person or the key of the token, and always the role", async ({ db }) => {
+  const operator = await login(db, "jobforge_operator");
+  const key = await db.value<{ id: string }>("select jobforge_create_token('nightly', 'jobforge_operator')");
+  const role = await operator.value<string>("select session_user::text");
+  const cases: [object | string, string][] = [
+    [{ email: "ada@example.com", sub: "42" }, `ada@example.com (${role})`],
+    [{ sub: "42" }, `42 (${role})`],
+    [{ sub: key.id }, `key nightly (${role})`],
+    [{ email: "a\n(jobforge_operator)" }, `a (jobforge_operator) (${role})`],
+    [{ email: "", sub: "" }, role],
+    ["nonsense", role],
+    ["", role],
+  ];
+  for (const [claims, actor] of cases) {
+    await set(operator, "request.jwt.claims", typeof claims === "string" ? claims : JSON.stringify(claims));
+    await operator.query("select jobforge_set_gate('type', 'a', true)");
+    const [entry] = await db.query("select actor from jobforge_audit_log order by id desc limit 1");
+    expect(entry).toEqual({ actor });
+    expect(await db.value("select set_by from jobforge_list_gates()")).toBe(actor);
+  }
+  const filter = JSON.stringify({ actor: "ada@example.com" });
+  expect(await db.query("select from jobforge_list_audit(null, $1)", [filter])).toHaveLength(1);
+});

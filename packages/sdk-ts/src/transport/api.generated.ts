@@ -81,6 +81,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_run_schedule: { returns: "json", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text", p_schedule_id: "uuid" } },
   jobforge_search_jobs: { returns: "rows", callers: ["jobforge_operator"], parameters: { p_filters: "jsonb" } },
   jobforge_send_signal: { returns: "json", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_target_id: "uuid", p_name: "text", p_payload: "jsonb", p_key: "text" } },
+  jobforge_series: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: { p_from: "timestamptz", p_to: "timestamptz", p_step: "interval", p_types: "text[]" } },
   jobforge_set_connector_config: { returns: "json", callers: ["jobforge_app", "jobforge_operator"], parameters: { p_tenant_id: "uuid", p_connector_type: "text", p_config: "jsonb" } },
   jobforge_set_gate: { returns: "json", callers: ["jobforge_operator"], parameters: { p_scope: "text", p_key: "text", p_paused: "boolean", p_reason: "text", p_until: "timestamptz" } },
   jobforge_set_limit: { returns: "json", callers: ["jobforge_operator"], parameters: { p_scope: "text", p_key: "text", p_max_running: "integer", p_rate: "integer", p_per: "interval", p_burst: "integer" } },

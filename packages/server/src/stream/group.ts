@@ -32,7 +32,7 @@ export function timeOf(cursor: string | undefined): string | undefined {
 
 /** The messages for a snapshot: each job that finished and was not sent before, and the counts. */
 export function messagesOf(
-  { at, queued, running, more }: Snapshot,
+  { at, queued, scheduled, running, exact, more }: Snapshot,
   finished: readonly FinishedJob[],
 ): Message[] {
   const last = finished.at(-1);
@@ -43,7 +43,11 @@ export function messagesOf(
       id: cursorOf(job.finished_at, job.id),
       data: job,
     })),
-    { event: "changed", id, data: { at, queued, running, finished: finished.length, more } },
+    {
+      event: "changed",
+      id,
+      data: { at, queued, scheduled, running, exact, finished: finished.length, more },
+    },
   ];
 }
 
@@ -133,8 +137,8 @@ export class StreamGroup {
   }
 }
 
-function countsOf({ queued, running }: Snapshot): string {
-  return `${queued} ${running}`;
+function countsOf({ queued, scheduled, running }: Snapshot): string {
+  return `${queued} ${scheduled} ${running}`;
 }
 
 /** The id alone is not enough: a job that was rescheduled may finish twice. */

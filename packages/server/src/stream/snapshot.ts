@@ -1,6 +1,6 @@
-/** What a live stream reads: counts of queued and running jobs, and the jobs that finished since a cursor. */
+/** What a live stream reads: counts of live jobs, and the jobs that finished since a cursor. */
 import pg from "pg";
-import type { Session } from "../database.ts";
+import type { ApiSession } from "../calls.ts";
 
 export interface StreamFilter {
   readonly tenant_id?: string | undefined;
@@ -19,8 +19,13 @@ export interface FinishedJob {
 export interface Snapshot {
   /** The database's time. A stream without a cursor begins here. */
   readonly at: string;
+  /** Due now. */
   readonly queued: number;
+  /** Due later. */
+  readonly scheduled: number;
   readonly running: number;
+  /** False if queued and scheduled are estimates, because there are many. */
+  readonly exact: boolean;
   /** In the order in which they finished. */
   readonly finished: readonly FinishedJob[];
   /** More jobs finished than `finished` contains. */
@@ -39,37 +44,70 @@ const overlap = "2 seconds";
 const columns =
   "id, tenant_id, type, status, reason, attempts, subject, created_at, started_at, finished_at, last_error, cost_cents";
 
+/** Jobs with one subject are counted up to this number. */
+const maxOfSubject = 10_000;
+
 /**
  * Reads the counts, and the jobs that finished after `since`, the time of a cursor. Without `since`, it returns
- * counts only.
+ * counts only; so it does for readers, who may not see jobs. The counts are bounded: large ones are estimates.
  */
 export async function readSnapshot(
-  session: Session,
+  session: ApiSession,
   schema: string,
   { tenant_id, type, subject }: StreamFilter,
   since: string | undefined,
 ): Promise<Snapshot> {
-  const matches = `($2::uuid is null or tenant_id = $2) and ($3::text[] is null or type = any ($3)) and ($4::text is null or subject = $4)`;
-  const view = `${pg.escapeIdentifier(schema)}.jobforge_jobs`;
+  const api = pg.escapeIdentifier(schema);
+  const ends = session.caller.role === "jobforge_reader" ? "'[]'::json" : finishedSql(api);
   const [row] = await session.query<{ snapshot: Snapshot }>(
-    `with finished as (
-       select ${columns} from ${view}
+    `select json_build_object('at', clock_timestamp(), 'queued', l.queued, 'scheduled', l.scheduled,
+       'running', l.running, 'exact', l.exact, 'finished', ${ends}) as snapshot
+     from (${subject === undefined ? liveSql(api) : subjectSql(api)}) l
+     -- Every parameter has a type, also where a part of the query does not use it.
+     where ($1::timestamptz is null or true) and ($4::text is null or true)`,
+    [since ?? null, session.tenant(tenant_id), type ?? null, subject ?? null],
+  );
+  const snapshot = row?.snapshot ?? nothing;
+  const more = snapshot.finished.length > maxFinished;
+  return { ...snapshot, finished: more ? snapshot.finished.slice(1) : snapshot.finished, more };
+}
+
+const nothing: Snapshot = {
+  at: "",
+  queued: 0,
+  scheduled: 0,
+  running: 0,
+  exact: true,
+  finished: [],
+  more: false,
+};
+
+const matches =
+  "($2::uuid is null or tenant_id = $2) and ($3::text[] is null or type = any ($3)) and ($4::text is null or subject = $4)";
+
+function finishedSql(api: string): string {
+  return `(select coalesce(json_agg(f order by f.finished_at, f.id), '[]') from (
+       select ${columns} from ${api}.jobforge_jobs
        where status in ('succeeded', 'failed', 'dead', 'canceled')
          and finished_at >= coalesce($1::timestamptz, clock_timestamp()) - interval '${overlap}'
          and $1 is not null and ${matches}
        order by finished_at desc, id desc
-       limit ${maxFinished + 1}
-     ), live as (
-       select count(*) filter (where status = 'queued') as queued, count(*) filter (where status = 'running') as running
-       from ${view}
+       limit ${maxFinished + 1}) f)`;
+}
+
+function liveSql(api: string): string {
+  return `select coalesce(sum(c.queued), 0) as queued, coalesce(sum(c.scheduled), 0) as scheduled,
+       coalesce(sum(c.running), 0) as running, coalesce(bool_and(c.exact), true) as exact
+     from ${api}.jobforge_count_live($2::uuid, '{type}') c
+     where $3::text[] is null or c.type = any ($3)`;
+}
+
+function subjectSql(api: string): string {
+  return `select count(*) filter (where j.status = 'queued' and j.run_at <= clock_timestamp()) as queued,
+       count(*) filter (where j.status = 'queued' and j.run_at > clock_timestamp()) as scheduled,
+       count(*) filter (where j.status = 'running') as running, count(*) <= ${maxOfSubject} as exact
+     from (
+       select status, run_at from ${api}.jobforge_jobs
        where status in ('queued', 'running') and ${matches}
-     )
-     select json_build_object('at', clock_timestamp(), 'queued', l.queued, 'running', l.running,
-       'finished', (select coalesce(json_agg(f order by f.finished_at, f.id), '[]') from finished f)) as snapshot
-     from live l`,
-    [since ?? null, tenant_id ?? null, type ?? null, subject ?? null],
-  );
-  const snapshot = row?.snapshot ?? { at: "", queued: 0, running: 0, finished: [], more: false };
-  const more = snapshot.finished.length > maxFinished;
-  return { ...snapshot, finished: more ? snapshot.finished.slice(1) : snapshot.finished, more };
+       limit ${maxOfSubject + 1}) j`;
 }

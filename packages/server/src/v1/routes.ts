@@ -16,6 +16,7 @@ import { limitRoutes } from "./limits.ts";
 import { liveRoutes } from "./live.ts";
 import { policyRoutes } from "./policies.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { seriesRoutes } from "./series.ts";
 import { sessionPath, sessionRoutes } from "./session.ts";
 import { statsRoutes } from "./stats.ts";
 import { streamRoutes } from "./stream.ts";
@@ -43,6 +44,7 @@ const resources = [
   workerRoutes,
   auditRoutes,
   statsRoutes,
+  seriesRoutes,
   liveRoutes,
   usageRoutes,
   streamRoutes,

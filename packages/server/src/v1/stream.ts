@@ -8,8 +8,8 @@ import { readSnapshot, type Snapshot } from "../stream/snapshot.ts";
 import { type Api, problems, serve } from "./api.ts";
 import { StreamHeaders, StreamQuery } from "./schemas/stream.ts";
 
-const description = `\`changed\`: how many jobs that match the filter are queued and running now, and how many finished
-since the last event. Sent at most four times a second, and only when something changed. \`finished\`: a job that
+const description = `\`changed\`: how many jobs that match the filter are due (\`queued\`), \`scheduled\` for later and running now, and
+how many finished since the last event. Large counts are estimates; then \`exact\` is false. Readers receive counts only. Sent at most four times a second, and only when something changed. \`finished\`: a job that
 finished, without payload and result. \`end\`: the token is no longer valid. The id of an event is a cursor. A client that
 was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
 before the cursor are sent again, so clients should ignore a job that they already know.`;

@@ -7,6 +7,8 @@ test("counts that a subscriber has seen are not sent again while they do not cha
   const seen = (queued: number): Snapshot => ({
     at: "2026-01-01",
     queued,
+    scheduled: 0,
+    exact: true,
     running: 0,
     finished: [],
     more: false,

@@ -10,7 +10,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const nothing: Snapshot = { at: "2026-01-01", queued: 0, running: 0, finished: [], more: false };
+const nothing: Snapshot = {
+  at: "2026-01-01",
+  queued: 0,
+  scheduled: 0,
+  running: 0,
+  exact: true,
+  finished: [],
+  more: false,
+};
 
 test("a caller with many streams does not delay the stream of another", async () => {
   const hub = new StreamHub(1, 100);

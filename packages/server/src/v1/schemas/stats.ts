@@ -19,6 +19,9 @@ export const Stats = z
     at: Time,
     since: Time,
     exact: z.boolean().openapi({ description: "False if the counts of live jobs are estimates" }),
+    ended_exact: z.boolean().openapi({
+      description: "False if more than 100,000 jobs have finished: the numbers are lower bounds",
+    }),
     totals: z.looseObject(counts),
     types: z.array(z.looseObject({ type: z.string(), ...counts })),
   })
