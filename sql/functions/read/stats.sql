@@ -1,7 +1,7 @@
 -- Returns the current state and what happened since a time (default: an hour ago): {at, since, exact, totals, types},
 -- each with queued, scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since then.
 -- exact is false where live jobs were estimated, as in jobforge_count_live. ended_exact is false if more than 100,000
--- jobs have finished since then: the numbers are then of so many of them, and lower bounds. If there are more than
+-- jobs have finished since then: the numbers are then lower bounds. If there are more than
 -- 1,000 types, the others are summed up as the type '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null)
