@@ -691,6 +691,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show waiting, running and ended jobs over time
+         * @description From samples of each minute, kept for seven days. Steps without samples are left out.
+         */
+        get: operations["getSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/live": {
         parameters: {
             query?: never;
@@ -741,8 +761,8 @@ export interface paths {
         };
         /**
          * Follow live counts and finished jobs
-         * @description `changed`: how many jobs that match the filter are queued and running now, and how many finished
-         *     since the last event. Sent at most four times a second, and only when something changed. `finished`: a job that
+         * @description `changed`: how many jobs that match the filter are due (`queued`), `scheduled` for later and running now, and
+         *     how many finished since the last event. Large counts are estimates; then `exact` is false. Readers receive counts only. Sent at most four times a second, and only when something changed. `finished`: a job that
          *     finished, without payload and result. `end`: the token is no longer valid. The id of an event is a cursor. A client that
          *     was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
          *     before the cursor are sent again, so clients should ignore a job that they already know.
@@ -2027,6 +2047,8 @@ export interface components {
             since: string;
             /** @description False if the counts of live jobs are estimates */
             exact: boolean;
+            /** @description False if more than 100,000 jobs have finished: the numbers are lower bounds */
+            ended_exact: boolean;
             totals: {
                 queued: number;
                 scheduled: number;
@@ -7303,6 +7325,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stats"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSeries: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. At most seven days ago */
+                from?: string;
+                /** @description Default: now */
+                to?: string;
+                /** @description From 1 minute, the default, to 1 day */
+                step?: string;
+                /** @description A series for each of these types. Default: one for all types */
+                type?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Up to 1,500 steps for each type, in order of time */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Step"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description The request is malformed, or the kernel rejects an argument */
