@@ -12,7 +12,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
-from jobforge import InvalidArgumentError, define_job, tenant_id
+from jobforge import AsyncJobForge, InvalidArgumentError, JobForge, define_job, tenant_id
 from jobforge import words as own
 from jobforge.failure import cut_text, failure_line
 from jobforge.retry import RETRY_PRESETS
@@ -22,7 +22,6 @@ from jobforge.transport.functions import api_functions
 from jobforge.version import VERSION
 
 if TYPE_CHECKING:
-    from jobforge import JobForge
     from jobforge.testing.database import TestDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +52,42 @@ def words() -> dict[str, Any]:
     out = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     found: dict[str, Any] = json.loads(out)
     return found
+
+
+METHODS = """
+import("@jobforge/sdk-ts").then(async ({ JobForge }) => {
+  const forge = new JobForge({ database: "postgres://h/d" });
+  const methods = (object) => {
+    const found = new Set();
+    for (let each = object; each !== Object.prototype; each = Object.getPrototypeOf(each))
+      for (const name of Object.getOwnPropertyNames(each))
+        if (name !== "constructor" && typeof object[name] === "function") found.add(name);
+    return [...found];
+  };
+  const groups = Object.keys(forge).filter((name) => methods(forge[name]).length > 0 && name !== "transport");
+  const all = groups.map((name) => [name, methods(forge[name])]);
+  console.log(JSON.stringify(Object.fromEntries([["", methods(forge)], ...all])));
+  await forge.close();
+});
+"""
+OTHER_NAMES = {"with": "on", "signals": None}
+"""`with` is a word of Python. Signals are an inner part."""
+
+
+@pytest.mark.parametrize("client", [AsyncJobForge, JobForge])
+def test_the_client_has_every_method_of_the_other_language(client: type[AsyncJobForge | JobForge]) -> None:
+    out = subprocess.run(["node", "-e", METHODS], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    theirs: dict[str, list[str]] = json.loads(out)
+    forge = client(url="http://127.0.0.1:1", token="t")
+    assert len(theirs) > 10
+    missing = [
+        f"{group}.{name}"
+        for group, names in theirs.items()
+        if OTHER_NAMES.get(group, group) is not None
+        for name in (OTHER_NAMES.get(name, name) or "" for name in names)
+        if not hasattr(getattr(forge, group, None) if group else forge, snake(name))
+    ]
+    assert missing == []
 
 
 def snake(name: str) -> str:

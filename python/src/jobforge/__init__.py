@@ -74,6 +74,7 @@ from .operations.filters import JobFilters
 from .operations.listing import Page
 from .operations.schedules import ScheduleId
 from .records import (
+    BulkCounts,
     BulkResult,
     CancelResult,
     DeadGroup,
@@ -110,6 +111,7 @@ __all__ = [
     "AsyncTransactionClient",
     "AuditEntry",
     "BatchItem",
+    "BulkCounts",
     "BulkResult",
     "CancelResult",
     "ChangedGate",

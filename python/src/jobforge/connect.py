@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .arguments import check_text, refuse
 from .transport.driver import PoolMode, PostgresOptions, require_psycopg
 from .transport.http import HttpOptions, HttpTransport, Token
+from .transport.httpx import AsyncHttpxTransport, HttpxTransport, is_asynchronous
 from .transport.threaded import ThreadedHttpTransport
 from .words import DEFAULT_TIMEOUT
 
@@ -25,6 +26,7 @@ class ForgeOptions:
     token: Token | None = None
     api_key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    client: Any = None
     schema: str = "public"
     timeout: float | None = DEFAULT_TIMEOUT
     pool_mode: PoolMode = "session"
@@ -38,6 +40,8 @@ class ForgeOptions:
             hint = 'Pass JobForge("postgresql://…"), or JobForge(url="https://…", token="…").'
             refuse("database", f"or url must be given, not {which}", hint)
         if self.url is None:
+            if self.client is not None:
+                refuse("client", "is for HTTP only", "Pass url and token with it.")
             return None
         if self.token is None or self.token == "":
             refuse("token", "is required with url", "Pass a JWT, a key of the server, or a function that returns one.")
@@ -67,7 +71,11 @@ def transport_of(options: ForgeOptions) -> Transport:
     """The blocking transport."""
     http = options.http()
     if http is not None:
-        return HttpTransport(http)
+        if options.client is None:
+            return HttpTransport(http)
+        if is_asynchronous(options.client):
+            refuse("client", "must be a Client", "A blocking JobForge cannot use an AsyncClient.")
+        return HttpxTransport(http, options.client)
     postgres = options.postgres()
     from .transport.postgres import PostgresTransport
 
@@ -78,7 +86,11 @@ def async_transport_of(options: ForgeOptions) -> AsyncTransport:
     """The asynchronous transport."""
     http = options.http()
     if http is not None:
-        return ThreadedHttpTransport(HttpTransport(http))
+        if options.client is None:
+            return ThreadedHttpTransport(HttpTransport(http))
+        if is_asynchronous(options.client):
+            return AsyncHttpxTransport(http, options.client)
+        return ThreadedHttpTransport(HttpxTransport(http, options.client))
     postgres = options.postgres()
     from .transport.async_postgres import AsyncPostgresTransport
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from .rows import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .words import (
         AttemptStatus,
@@ -148,6 +148,25 @@ class RescheduleResult(Record):
     status: JobStatus
     run_at: datetime
     max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCounts:
+    """How many jobs of a stream had each outcome."""
+
+    enqueued: int = 0
+    created: int = 0
+    existing: int = 0
+    replaced: int = 0
+
+    def and_of(self, outcomes: Sequence[str]) -> BulkCounts:
+        """These numbers and those of more jobs."""
+        return BulkCounts(
+            self.enqueued + len(outcomes),
+            self.created + outcomes.count("created"),
+            self.existing + outcomes.count("existing"),
+            self.replaced + outcomes.count("replaced"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

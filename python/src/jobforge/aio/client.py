@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..arguments import check_timeout
 from ..definition import NewJob
 from ..errors import JobForgeError
 from ..operations import jobs as calls
-from ..operations.enqueue import Chunk, cut, enqueue, prepare_jobs
+from ..operations.enqueue import MAX_JOBS, Chunk, cut, enqueue, prepare_jobs, prepare_next
 from ..operations.prepare import definition_of, new_job, prepare_job
 from ..operations.sync import sync
+from ..records import BulkCounts
 from ..words import UNSET
 from .groups import (
     AsyncAllJobs,
@@ -34,7 +36,7 @@ from .wait import AsyncWait
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
     from datetime import datetime
 
     from typing_extensions import Unpack
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ..transport.base import AsyncTransport
     from ..wake import AsyncWaker
 
+T = TypeVar("T")
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -137,6 +140,40 @@ class AsyncClient:
         Otherwise it is like `enqueue_many`, which enqueues all jobs or none.
         """
         return await self._enqueue_all(prepare_jobs(jobs, shared), partial=True)
+
+    async def enqueue_stream(
+        self,
+        jobs: Iterable[NewJob[Any]] | AsyncIterable[NewJob[Any]],
+        *,
+        on_progress: Callable[[BulkCounts], None] | None = None,
+        **shared: Unpack[EnqueueOptions],
+    ) -> BulkCounts:
+        """Enqueues any number of jobs of an iterable, such as the rows of a large file, with little memory.
+
+        Jobs are read, checked and sent in parts of up to 5,000. Each part is a commit of its own, or several of less
+        than 7 MiB and of one tenant each. At an error it stops, and the parts before stay enqueued, so give the jobs
+        idempotency keys to be able to repeat the call. `on_progress` gets the numbers so far after each part.
+        """
+        counts = BulkCounts()
+        part: list[PreparedJob] = []
+        async for job in _each(jobs):
+            part.append(prepare_next(job, counts.enqueued + len(part), shared))
+            if len(part) == MAX_JOBS:
+                counts = await self._send_part(part, counts)
+                part = []
+                if on_progress is not None:
+                    on_progress(counts)
+        if part:
+            counts = await self._send_part(part, counts)
+            if on_progress is not None:
+                on_progress(counts)
+        return counts
+
+    async def _send_part(self, part: Sequence[PreparedJob], counts: BulkCounts) -> BulkCounts:
+        for chunk in cut(part, counts.enqueued):
+            found = await _rows_of(self._runner, chunk, partial=False)
+            counts = counts.and_of([row["outcome"] for row in found])
+        return counts
 
     async def _enqueue_all(
         self, prepared: Sequence[PreparedJob], *, partial: bool
@@ -270,9 +307,22 @@ class AsyncTransactionClient(AsyncClient):
 
 
 async def _send(runner: AsyncRunner, chunk: Chunk, rows: list[dict[str, Any]], *, partial: bool) -> None:
-    try:
-        found = await runner.run(chunk.call(partial=partial))
-    except JobForgeError as error:
-        raise chunk.renumber(error) from error.__cause__
+    found = await _rows_of(runner, chunk, partial=partial)
     for place, row in zip(chunk.places, found, strict=True):
         rows[place] = row
+
+
+async def _rows_of(runner: AsyncRunner, chunk: Chunk, *, partial: bool) -> list[dict[str, Any]]:
+    try:
+        return await runner.run(chunk.call(partial=partial))
+    except JobForgeError as error:
+        raise chunk.renumber(error) from error.__cause__
+
+
+async def _each(jobs: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
+    if isinstance(jobs, Iterable):
+        for job in jobs:
+            yield job
+        return
+    async for job in jobs:
+        yield job

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..arguments import check_timeout
 from ..definition import NewJob
 from ..errors import JobForgeError
 from ..operations import jobs as calls
-from ..operations.enqueue import Chunk, cut, enqueue, prepare_jobs
+from ..operations.enqueue import MAX_JOBS, Chunk, cut, enqueue, prepare_jobs, prepare_next
 from ..operations.prepare import definition_of, new_job, prepare_job
 from ..operations.sync import sync
+from ..records import BulkCounts
 from ..words import UNSET
 from .groups import (
     AllJobs,
@@ -34,7 +36,7 @@ from .wait import Wait
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from typing_extensions import Unpack
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ..transport.base import Transport
     from ..wake import Waker
 
+T = TypeVar("T")
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -135,6 +138,40 @@ class Client:
         Otherwise it is like `enqueue_many`, which enqueues all jobs or none.
         """
         return self._enqueue_all(prepare_jobs(jobs, shared), partial=True)
+
+    def enqueue_stream(
+        self,
+        jobs: Iterable[NewJob[Any]],
+        *,
+        on_progress: Callable[[BulkCounts], None] | None = None,
+        **shared: Unpack[EnqueueOptions],
+    ) -> BulkCounts:
+        """Enqueues any number of jobs of an iterable, such as the rows of a large file, with little memory.
+
+        Jobs are read, checked and sent in parts of up to 5,000. Each part is a commit of its own, or several of less
+        than 7 MiB and of one tenant each. At an error it stops, and the parts before stay enqueued, so give the jobs
+        idempotency keys to be able to repeat the call. `on_progress` gets the numbers so far after each part.
+        """
+        counts = BulkCounts()
+        part: list[PreparedJob] = []
+        for job in _each(jobs):
+            part.append(prepare_next(job, counts.enqueued + len(part), shared))
+            if len(part) == MAX_JOBS:
+                counts = self._send_part(part, counts)
+                part = []
+                if on_progress is not None:
+                    on_progress(counts)
+        if part:
+            counts = self._send_part(part, counts)
+            if on_progress is not None:
+                on_progress(counts)
+        return counts
+
+    def _send_part(self, part: Sequence[PreparedJob], counts: BulkCounts) -> BulkCounts:
+        for chunk in cut(part, counts.enqueued):
+            found = _rows_of(self._runner, chunk, partial=False)
+            counts = counts.and_of([row["outcome"] for row in found])
+        return counts
 
     def _enqueue_all(self, prepared: Sequence[PreparedJob], *, partial: bool) -> list[EnqueuedJob[Any] | None]:
         chunks = cut(prepared)
@@ -262,9 +299,22 @@ class TransactionClient(Client):
 
 
 def _send(runner: Runner, chunk: Chunk, rows: list[dict[str, Any]], *, partial: bool) -> None:
-    try:
-        found = runner.run(chunk.call(partial=partial))
-    except JobForgeError as error:
-        raise chunk.renumber(error) from error.__cause__
+    found = _rows_of(runner, chunk, partial=partial)
     for place, row in zip(chunk.places, found, strict=True):
         rows[place] = row
+
+
+def _rows_of(runner: Runner, chunk: Chunk, *, partial: bool) -> list[dict[str, Any]]:
+    try:
+        return runner.run(chunk.call(partial=partial))
+    except JobForgeError as error:
+        raise chunk.renumber(error) from error.__cause__
+
+
+def _each(jobs: Iterable[T]) -> Iterator[T]:
+    if isinstance(jobs, Iterable):
+        for job in jobs:
+            yield job
+        return
+    for job in jobs:
+        yield job

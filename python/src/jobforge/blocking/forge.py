@@ -38,6 +38,7 @@ class JobForge(Client):
         token: Token | None = None,
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
+        client: Any = None,
         schema: str = "public",
         timeout: Duration | None = DEFAULT_TIMEOUT,
         pool_mode: PoolMode = "session",
@@ -49,6 +50,7 @@ class JobForge(Client):
 
         - `token`: a JWT or a key of the server, or a function that returns one.
         - `api_key`: sent as the header `apikey`, which Supabase requires.
+        - `client`: a client of httpx2 for calls over HTTP, with your own proxies and certificates. It stays open.
         - `schema`: the API schema that was chosen at migration.
         - `timeout`: how long a call may take, in seconds. None: no limit.
         - `pool_mode`: `transaction` for a pooler in transaction mode; waiting uses polling only then.
@@ -60,6 +62,7 @@ class JobForge(Client):
             token=token,
             api_key=api_key,
             headers=headers or {},
+            client=client,
             schema=schema,
             timeout=check_timeout(timeout),
             pool_mode=pool_mode,

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from ..aio.forge import AsyncJobForge
+from ..fast import loop_factory
 from ..worker.monitor import Monitor
 from ..worker.worker import Worker
 from .handlers import load_handlers
@@ -66,9 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_on_loop(work: Callable[[], Any]) -> int:
-    """Runs a coroutine function. psycopg needs an event loop with selectors, which Windows does not choose itself."""
-    factory = asyncio.SelectorEventLoop if sys.platform == "win32" else None
-    with asyncio.Runner(loop_factory=factory) as runner:
+    """Runs a coroutine function on the event loop that fits the platform, or on that of the extra `fast`."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         code: int = runner.run(work())
         return code
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import builtins
 import inspect
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from django.core import checks
 from django.db import close_old_connections, connections
 from django.tasks.backends.base import BaseTaskBackend
 from django.tasks.base import Task, TaskContext, TaskError, TaskResult, TaskResultStatus
-from django.tasks.exceptions import TaskResultDoesNotExist
+from django.tasks.exceptions import InvalidTask, TaskResultDoesNotExist
 from django.tasks.signals import task_enqueued, task_finished, task_started
 from django.utils import timezone
 from django.utils.json import normalize_json
@@ -43,19 +44,25 @@ _STATUSES: Final = {
 _tasks: Final[dict[str, Task]] = {}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobForgeTask(Task):
     """A task that the worker knows as soon as its module is imported."""
 
-    __slots__ = ()
+    type: str | None = None
+    """The type of its jobs, `@task(type="image.resize")`. Default: the path of its function. Needs Django 6.1."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        # A dataclass with slots is another class than the one that `super()` would see here.
+        Task.__post_init__(self)
         # `using()` makes variants of the same task. The first one is what the decorator made.
-        _tasks.setdefault(self.module_path, self)
+        known = _tasks.setdefault(_type_of(self), self)
+        if known.func is not self.func:
+            message = f"{self.module_path} and {known.module_path} have the same type, {_type_of(self)!r}."
+            raise InvalidTask(message)
 
 
 class JobForgeBackend(BaseTaskBackend):
-    """Enqueues tasks as jobs whose type is the path of the function."""
+    """Enqueues tasks as jobs. Their type is the path of the function, unless the task names another one."""
 
     task_class = JobForgeTask
     supports_defer = True
@@ -77,7 +84,7 @@ class JobForgeBackend(BaseTaskBackend):
 
     def definition(self, task: Task) -> JobDefinition[Any, Any]:
         """The definition of a task's jobs."""
-        return define_job(task.module_path, retry=self.options.get("retry"))
+        return define_job(_type_of(task), retry=self.options.get("retry"))
 
     def enqueue(self, task: Task, args: Sequence[Any], kwargs: dict[str, Any]) -> TaskResult:
         self.validate_task(task)
@@ -201,6 +208,10 @@ class _Asynchronous(_Running):
         finally:
             self.end(context, status)
         return returned
+
+
+def _type_of(task: Task) -> str:
+    return getattr(task, "type", None) or task.module_path
 
 
 def _error(attempt: JobAttempt) -> TaskError:

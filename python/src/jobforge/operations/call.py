@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from ..fast import loads
 from ..words import UNSET
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Call(Generic[T]):
 
     def result(self, text: str | None) -> T:
         """Reads what a transport has returned."""
-        return self.read(None if text is None else json.loads(text))
+        return self.read(None if text is None else loads(text))
 
 
 Steps: TypeAlias = Generator[Call[Any], Any, T]

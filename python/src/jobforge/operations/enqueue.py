@@ -20,7 +20,7 @@ from .prepare import PreparedJob, prepare_job
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MAX_JOBS: Final = 5000
+MAX_JOBS: Final = 5000
 # Servers accept requests of 8 MiB. Names, commas and the other arguments count as well.
 _MAX_BYTES: Final = 7 * 1024 * 1024
 
@@ -55,6 +55,11 @@ def prepare_jobs(jobs: object, shared: Mapping[str, object]) -> list[PreparedJob
     if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Sequence):
         refuse("jobs", f"must be a list, not {describe(jobs)}", "Pass [definition.new(input), …].")
     return [prepare_job(_checked(each, index), shared, f"jobs[{index}].") for index, each in enumerate(jobs)]
+
+
+def prepare_next(job: object, index: int, shared: Mapping[str, object]) -> PreparedJob:
+    """Checks a job of a stream. The error names its place in it."""
+    return prepare_job(_checked(job, index), shared, f"jobs[{index}].")
 
 
 def _checked(each: object, index: int) -> NewJob[Any]:
@@ -93,15 +98,15 @@ class Chunk:
         return error
 
 
-def cut(jobs: Sequence[PreparedJob]) -> list[Chunk]:
-    """Splits jobs into calls, by tenant, number and size."""
+def cut(jobs: Sequence[PreparedJob], first: int = 0) -> list[Chunk]:
+    """Splits jobs into calls, by tenant, number and size. `first` is the place of the first job in a stream."""
     chunks: list[Chunk] = []
     last: dict[str, Chunk] = {}
-    for place, job in enumerate(jobs):
+    for place, job in enumerate(jobs, first):
         text = job.json()
         size = len(text.encode())
         chunk = last.get(job.tenant)
-        if chunk is None or len(chunk.texts) == _MAX_JOBS or chunk.size + size > _MAX_BYTES:
+        if chunk is None or len(chunk.texts) == MAX_JOBS or chunk.size + size > _MAX_BYTES:
             chunk = last[job.tenant] = Chunk(job.tenant)
             chunks.append(chunk)
         chunk.texts.append(text)

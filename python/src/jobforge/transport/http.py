@@ -76,7 +76,7 @@ class HttpTransport:
 
     def __init__(self, options: HttpOptions) -> None:
         self._options = options
-        self._base = _base_url(options.url)
+        self._base = base_url(options.url)
         self._proxy = _proxy_for(self._base)
         self._path = f"{self._base.path}/rest/v1/rpc/"
         self._lock = threading.Lock()
@@ -85,15 +85,12 @@ class HttpTransport:
         self._is_closed = False
 
     def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
-        limit = self._options.timeout if timeout is None else timeout
-        deadline = _Deadline(name, limit)
-        body = _body_of(args)
-        status, reason, text = self._send(name, body, deadline)
-        if status == http.client.UNAUTHORIZED and callable(self._options.token):
-            status, reason, text = self._send(name, body, deadline)
-        if not 200 <= status < 300:
-            raise _error_of(status, reason, text)
-        return _result_of(name, text)
+        deadline = Deadline(name, self._options.timeout if timeout is None else timeout)
+        body = body_of(args)
+        response = self._send(name, body, deadline)
+        if response.asks_again(self._options):
+            response = self._send(name, body, deadline)
+        return response.result(name)
 
     def listen(self, channels: Sequence[str], events: ListenEvents) -> Listener:
         del channels, events
@@ -120,8 +117,8 @@ class HttpTransport:
                     shut_down(connection.sock.fileno())
         self.close()
 
-    def _send(self, name: str, body: bytes, deadline: _Deadline) -> tuple[int, str, str]:
-        headers = self._headers()
+    def _send(self, name: str, body: bytes, deadline: Deadline) -> Response:
+        headers = headers_of(self._options)
         connection = self._connection(deadline)
         keep = False
         try:
@@ -133,7 +130,7 @@ class HttpTransport:
                 if connection.sock is not None:
                     connection.sock.settimeout(deadline.left())
             keep = not response.will_close
-            return response.status, response.reason, content.decode()
+            return Response(response.status, response.reason, content.decode())
         except builtins.TimeoutError as error:
             raise deadline.error() from error
         except (OSError, http.client.HTTPException, UnicodeDecodeError) as error:
@@ -146,23 +143,7 @@ class HttpTransport:
         whole = self._proxy is not None and self._base.scheme == "http"
         return f"{self._base.scheme}://{self._base.netloc}{self._path}{name}" if whole else f"{self._path}{name}"
 
-    def _headers(self) -> dict[str, str]:
-        options = self._options
-        token = options.token() if callable(options.token) else options.token
-        headers = {
-            **options.headers,
-            "accept": "application/json",
-            "content-type": "application/json",
-            "authorization": f"Bearer {token}",
-            "user-agent": f"jobforge-python/{VERSION}",
-        }
-        if options.api_key is not None:
-            headers["apikey"] = options.api_key
-        if options.schema != "public":
-            headers["content-profile"] = options.schema
-        return headers
-
-    def _connection(self, deadline: _Deadline) -> http.client.HTTPConnection:
+    def _connection(self, deadline: Deadline) -> http.client.HTTPConnection:
         connection = self._kept()
         if connection is None:
             connection = self._new()
@@ -206,7 +187,43 @@ class HttpTransport:
         connection.close()
 
 
-class _Deadline:
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a server has responded."""
+
+    status: int
+    reason: str
+    text: str
+
+    def asks_again(self, options: HttpOptions) -> bool:
+        """Whether a function that returns tokens may have a newer one."""
+        return self.status == http.client.UNAUTHORIZED and callable(options.token)
+
+    def result(self, name: str) -> str | None:
+        """The result of the call as JSON. Raises the error that the response describes."""
+        if not 200 <= self.status < 300:
+            raise _error_of(self.status, self.reason, self.text)
+        return _result_of(name, self.text)
+
+
+def headers_of(options: HttpOptions) -> dict[str, str]:
+    """The headers of a call."""
+    token = options.token() if callable(options.token) else options.token
+    headers = {
+        **options.headers,
+        "accept": "application/json",
+        "content-type": "application/json",
+        "authorization": f"Bearer {token}",
+        "user-agent": f"jobforge-python/{VERSION}",
+    }
+    if options.api_key is not None:
+        headers["apikey"] = options.api_key
+    if options.schema != "public":
+        headers["content-profile"] = options.schema
+    return headers
+
+
+class Deadline:
     """The time that a call has left."""
 
     def __init__(self, what: str, timeout: float | None) -> None:
@@ -227,7 +244,8 @@ class _Deadline:
         return TimeoutError(f"{self._what} did not respond within {self._timeout:g} s")
 
 
-def _base_url(url: str) -> SplitResult:
+def base_url(url: str) -> SplitResult:
+    """The address of a server without the path of the API, which may be given."""
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         refuse("url", "must be an http or https URL")
@@ -242,7 +260,8 @@ def _proxy_for(base: SplitResult) -> SplitResult | None:
     return urlsplit(proxy if "://" in proxy else f"http://{proxy}")
 
 
-def _body_of(args: Mapping[str, object]) -> bytes:
+def body_of(args: Mapping[str, object]) -> bytes:
+    """The arguments of a call as JSON."""
     members = (f"{dumps(name)}:{_written(value, name)}" for name, value in args.items() if value is not UNSET)
     return f"{{{','.join(members)}}}".encode()
 

@@ -20,6 +20,11 @@ async def wait() -> str:
     return "done"
 
 
+@task(type="image.blur")
+def blur(image_id: int) -> int:
+    return image_id * 2
+
+
 @task
 def broken() -> None:
     raise ValueError("broken")

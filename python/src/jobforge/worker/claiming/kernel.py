@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ...fast import loads
 from ...jsontext import JsonText, to_storable_json
 from ...words import UNSET
 from ..defaults import CALL_TIMEOUT, SETTLE_TIMEOUT
@@ -140,4 +140,4 @@ class Kernel:
 
 
 def _parsed(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else loads(text)

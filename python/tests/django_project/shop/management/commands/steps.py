@@ -6,14 +6,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.db import transaction
-from django.tasks import default_task_backend
-from django.tasks.exceptions import TaskResultDoesNotExist
+from django.tasks import default_task_backend, task
+from django.tasks.exceptions import InvalidTask, TaskResultDoesNotExist
 from django.tasks.signals import task_enqueued
 
 from jobforge import define_job
 from jobforge.django import forge
-from shop.tasks import broken, greet, resize, wait
+from shop.tasks import blur, broken, greet, resize, wait
 from shop.tenancy import current_tenant
+
+
+def other() -> None:
+    """A function whose task would have the type of another one."""
 
 
 class RollbackError(Exception):
@@ -64,6 +68,16 @@ class Command(BaseCommand):
             "errors": [error.exception_class_path for error in found.errors],
             "workers": len(found.worker_ids),
         }
+
+    def enqueue_named(self) -> str:
+        return str(blur.enqueue(7).id)
+
+    def define_twice(self) -> str:
+        try:
+            task(type="image.blur")(other)
+        except InvalidTask as error:
+            return str(error)
+        return ""
 
     def enqueue_definitions(self) -> dict[str, bool]:
         job = define_job("mail.send")
