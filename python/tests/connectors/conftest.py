@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
+from jobforge import AsyncJobForge
 from jobforge.connectors import LOOPBACK_EGRESS
 from jobforge.connectors.egress.body import read_up_to
 from jobforge.connectors.egress.check_url import UrlRules
@@ -15,6 +17,7 @@ from jobforge.connectors.egress.connect import Waits
 from jobforge.connectors.egress.exchange import Exchange, OutboundRequest, send
 from jobforge.connectors.egress.policy import egress_policy
 
+from .running import Run, Runner
 from .servers import Servers
 
 Guarded = Callable[..., Awaitable[tuple[str, Exchange]]]
@@ -40,3 +43,10 @@ def get() -> Guarded:
             return read.content.decode(), exchange
 
     return sent
+
+
+@pytest.fixture
+def runner(async_forge: AsyncJobForge, tenant: str) -> Run:
+    """A worker with all connectors, whose policy allows loopback: `runner(secrets=…)`."""
+    priorities = itertools.count(1)
+    return lambda **options: Runner(async_forge, tenant, priorities, options)

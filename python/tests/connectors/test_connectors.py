@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobforge import AsyncJobForge, InvalidValueError, Job
+from jobforge import AsyncJobForge, InvalidValueError
 from jobforge.connectors import (
     LOOPBACK_EGRESS,
     Column,
@@ -21,56 +20,18 @@ from jobforge.connectors import (
     FileStore,
     FirstOf,
     ReportContext,
-    connectors,
     define_report,
     http_request,
     report_generate,
     webhook_deliver,
 )
 from jobforge.connectors.secrets.scrub import Scrubber
-from jobforge.worker import Worker
 
+from .running import Run
 from .servers import Received, Servers
 
 OTHER = "22222222-2222-4222-8222-222222222222"
 SECRET = "s3cr3t/value+1"
-
-
-class Runner:
-    """Runs connector jobs through the kernel: enqueued, claimed by a worker, settled."""
-
-    def __init__(
-        self, forge: AsyncJobForge, tenant: str, priorities: Iterator[int], options: Mapping[str, Any]
-    ) -> None:
-        self._forge = forge
-        self._tenant = tenant
-        handlers = connectors(forge, **{"egress": LOOPBACK_EGRESS, **options})
-        self._worker = Worker(forge, handlers=handlers, sync=False)
-        self._priorities = priorities
-
-    async def run(self, job: Any, input: Mapping[str, Any], tenant: str | None = None) -> tuple[Job, dict[str, Any]]:
-        """The job after one run, and its result, or the details of its error."""
-        owner = tenant or self._tenant
-        # The newest job is the first: an earlier one may be due for a retry.
-        handle = await self._forge.enqueue(job, input, tenant=owner, priority=next(self._priorities))
-        await self._worker.tick(limit=1)
-        found = await self._forge.get(handle.id, tenant=owner)
-        assert found is not None
-        if found.status == "succeeded":
-            return found, await handle.result()
-        assert found.error is not None
-        details: Any = found.error.get("details", {})
-        return found, details
-
-
-Run = Callable[..., Runner]
-
-
-@pytest.fixture
-def runner(async_forge: AsyncJobForge, tenant: str) -> Run:
-    """A worker with all connectors, whose policy allows loopback: `runner(secrets=…)`."""
-    priorities = itertools.count(1)
-    return lambda **options: Runner(async_forge, tenant, priorities, options)
 
 
 def _echo(request: Received) -> tuple[int, dict[str, str], bytes]:

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished } from "vitest";
 import { Happening } from "../../../worker-ts/test/support/happening.ts";
 import { deriveKey, environmentSecrets, receiverSecret, webhookDeliver } from "../../src/index.ts";
-import { verifyLegacyWebhook, verifyWebhook } from "../../src/verify.ts";
+import { verifyWebhook } from "../../src/verify.ts";
 import { loopbackAnd, runner, T, test } from "../support/run.ts";
 import { startServer } from "../support/servers.ts";
 
@@ -13,10 +13,9 @@ const prefix = `JOBFORGE_SECRET_${T.replaceAll("-", "").toUpperCase()}`;
 const secrets = environmentSecrets({
   [`${prefix}_HOOK`]: current,
   [`${prefix}_OLD_HOOK`]: previous,
-  [`${prefix}_PLAIN`]: "a plain secret",
 });
 const bound = { hosts: ["127.0.0.1"] };
-const egress = loopbackAnd({ secrets: { HOOK: bound, OLD_HOOK: bound, PLAIN: bound } });
+const egress = loopbackAnd({ secrets: { HOOK: bound, OLD_HOOK: bound } });
 
 describe("a delivery", () => {
   test("is signed with every secret of a rotation, and its body is what was signed", async ({ forge }) => {
@@ -49,58 +48,6 @@ describe("a delivery", () => {
         data: { name: "Grüße", n: 1 },
       });
     }
-  });
-
-  test("in the older form has its headers and its names", async ({ forge }) => {
-    const server = await startServer((_, response) => response.end());
-    await runner(forge, { egress, secrets }).run(webhookDeliver, {
-      target_url: server.url,
-      event_type: "contract.processed",
-      event_id: "6f1c7c1e-9d1b-4f52-8b86-2f7f6f1a1b01",
-      data: { ok: true },
-      secret_ref: "PLAIN",
-      signature_algo: "sha512",
-    });
-    const [request] = server.received;
-    const { event } = await verifyLegacyWebhook({
-      body: request?.body ?? "",
-      headers: request?.headers ?? {},
-      secret: "a plain secret",
-    });
-    expect(Object.keys(event as object)).toEqual(["event_type", "event_id", "timestamp", "data"]);
-    expect(request?.headers).toMatchObject({
-      "user-agent": "JobForge-Webhook/1.0",
-      "x-jobforge-event": "contract.processed",
-      "x-jobforge-event-id": "6f1c7c1e-9d1b-4f52-8b86-2f7f6f1a1b01",
-      "x-jobforge-delivery-attempt": "1",
-    });
-    expect(request?.headers).not.toHaveProperty("webhook-signature");
-  });
-
-  test("as a CloudEvent is structured, and both signatures can be sent", async ({ forge }) => {
-    const server = await startServer((_, response) => response.end());
-    await runner(forge, { egress, secrets }).run(webhookDeliver, {
-      url: server.url,
-      secret: { $secret: "HOOK" },
-      format: "cloudevents",
-      signature: "both",
-      event: { id: "evt_1", type: "invoice.paid", timestamp: "2026-01-02T03:04:05Z", data: 7 },
-    });
-    const [request] = server.received;
-    expect(JSON.parse(request?.body ?? "")).toEqual({
-      specversion: "1.0",
-      id: "evt_1",
-      source: `jobforge/${T}`,
-      type: "invoice.paid",
-      time: "2026-01-02T03:04:05Z",
-      datacontenttype: "application/json",
-      data: 7,
-    });
-    expect(request?.headers).toMatchObject({
-      "content-type": "application/cloudevents+json",
-      "webhook-id": "evt_1",
-      "x-jobforge-signature": expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
-    });
   });
 
   test("to an endpoint is signed with keys that are derived for it", async ({ forge }) => {
