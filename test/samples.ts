@@ -245,6 +245,7 @@ async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Pr
     await ask("search_jobs", { p_filters: filters });
     await ask("browse_jobs", { p_tenant_id: tenant, p_filters: filters });
   }
+  await ask("list_waiting", {});
   await ask("series", { p_step: "5 minutes", p_types: ["a"] });
   await ask("list_audit", { p_tenant_id: tenant, p_filters: { after: "2001-01-01 00:00" } });
   await ask("list_dead_groups", { p_tenant_id: tenant, p_filters: {} });

@@ -58,6 +58,7 @@ language sql stable as $$
     ('jobforge_list_limits', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_list_workers', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_search_jobs', 'api', '{jobforge_operator}'),
+    ('jobforge_list_waiting', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_series', 'api', '{jobforge_reader,jobforge_operator}'),
     ('jobforge_browse_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_count_jobs', 'api', '{jobforge_tenant,jobforge_operator}'),

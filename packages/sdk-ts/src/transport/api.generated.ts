@@ -63,6 +63,7 @@ export const signatures: Readonly<Record<string, Signature>> = {
   jobforge_list_tenants: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: { p_after: "uuid", p_limit: "integer" } },
   jobforge_list_tokens: { returns: "rows", callers: ["jobforge_operator"], parameters: {} },
   jobforge_list_types: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: { p_span: "interval" } },
+  jobforge_list_waiting: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: {} },
   jobforge_list_workers: { returns: "rows", callers: ["jobforge_operator", "jobforge_reader"], parameters: {} },
   jobforge_list_workflows: { returns: "rows", callers: ["jobforge_operator", "jobforge_tenant"], parameters: { p_tenant_id: "uuid", p_filters: "jsonb" } },
   jobforge_lock_schedule: { returns: "json", callers: ["jobforge_operator", "jobforge_tenant", "jobforge_worker"], parameters: { p_tenant_id: "uuid", p_type: "text", p_key: "text", p_schedule_id: "uuid" } },

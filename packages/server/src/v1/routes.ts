@@ -25,6 +25,7 @@ import { tokenRoutes } from "./tokens.ts";
 import { typeRoutes } from "./types.ts";
 import { uiPath, uiRoutes } from "./ui.ts";
 import { usageRoutes } from "./usage.ts";
+import { waitingRoutes } from "./waiting.ts";
 import { workerRoutes } from "./workers.ts";
 import { workflowRoutes } from "./workflows.ts";
 
@@ -45,6 +46,7 @@ const resources = [
   auditRoutes,
   statsRoutes,
   seriesRoutes,
+  waitingRoutes,
   liveRoutes,
   usageRoutes,
   streamRoutes,
