@@ -26,6 +26,17 @@ const routes: readonly (readonly [string, Page])[] = [
   ["/jobs", Jobs],
   ["/jobs/:id", lazily(() => import("./pages/job/Job.tsx"), "Job")],
   ["/dead", lazily(() => import("./pages/dead/Dead.tsx"), "Dead")],
+  ["/types", lazily(() => import("./pages/types/Types.tsx"), "Types")],
+  ["/types/:type", lazily(() => import("./pages/types/Type.tsx"), "Type")],
+  ["/schedules", lazily(() => import("./pages/schedules/Schedules.tsx"), "Schedules")],
+  ["/schedules/:type/:key", lazily(() => import("./pages/schedules/Schedule.tsx"), "Schedule")],
+  ["/tenants", lazily(() => import("./pages/tenants/Tenants.tsx"), "Tenants")],
+  ["/controls", lazily(() => import("./pages/controls/Controls.tsx"), "Controls")],
+  ["/usage", lazily(() => import("./pages/usage/Usage.tsx"), "Usage")],
+  ["/workers", lazily(() => import("./pages/workers/Workers.tsx"), "Workers")],
+  ["/audit", lazily(() => import("./pages/audit/Audit.tsx"), "Audit")],
+  ["/keys", lazily(() => import("./pages/keys/Keys.tsx"), "Keys")],
+  ["/settings", lazily(() => import("./pages/settings/Settings.tsx"), "Settings")],
 ];
 
 export function App(): JSX.Element | null {

@@ -7,7 +7,21 @@ import { tenants } from "./support/seed.ts";
 
 const patience = { timeout: 120_000 };
 const evil = `<img src="x" onerror="alert(1)">`;
-const paths = ["/", "/jobs", "/dead"];
+const shown = ["/", "/jobs", "/dead"];
+const paths = [
+  ...shown,
+  "/types",
+  "/types/mail.send",
+  "/schedules",
+  `/schedules/report.build/daily?of=${tenants.acme}`,
+  "/tenants",
+  "/controls",
+  "/workers",
+  "/usage",
+  "/audit",
+  "/keys",
+  "/settings",
+];
 
 describe.skipIf(!hasBrowser)("in a browser", () => {
   let scene: Scene;
@@ -55,7 +69,7 @@ describe.skipIf(!hasBrowser)("in a browser", () => {
       [{ message: evil, stack: `Error: ${evil}\n at ${evil}` }],
     );
     await using opened = await scene.open({ as: operator });
-    for (const path of [...paths, `/jobs/${id}?of=${tenants.umbrella}`]) {
+    for (const path of [...shown, `/jobs/${id}?of=${tenants.umbrella}`]) {
       await opened.visit(path);
       if (path !== "/")
         await opened.page.locator("main").getByText(evil).filter({ visible: true }).first().waitFor();

@@ -26,6 +26,30 @@ export const pages: readonly PageInfo[] = [
     isMain: true,
     group: "work",
   },
+  { path: "/types", name: "Types", icon: "types", needs: ["list_types"], key: "t", group: "work" },
+  {
+    path: "/schedules",
+    name: "Schedules",
+    icon: "schedules",
+    needs: ["list_schedules"],
+    key: "s",
+    isMain: true,
+    group: "work",
+  },
+  { path: "/tenants", name: "Tenants", icon: "tenants", needs: ["list_tenants"], key: "n", group: "steer" },
+  {
+    path: "/controls",
+    name: "Limits and pauses",
+    icon: "controls",
+    needs: ["list_gates"],
+    key: "l",
+    group: "steer",
+  },
+  { path: "/workers", name: "Workers", icon: "workers", needs: ["list_workers"], key: "w", group: "steer" },
+  { path: "/usage", name: "Usage", icon: "usage", needs: ["report_usage"], key: "u", group: "steer" },
+  { path: "/audit", name: "Audit", icon: "audit", needs: ["list_audit"], key: "a", group: "account" },
+  { path: "/keys", name: "Keys", icon: "keys", needs: ["list_tokens"], key: "k", group: "account" },
+  { path: "/settings", name: "Settings", icon: "settings", needs: [], key: "e", group: "account" },
 ];
 
 export function pagesFor(may: (name: string) => boolean): readonly PageInfo[] {
