@@ -223,6 +223,22 @@ async function workflows(ask: Ask): Promise<void> {
   });
   const [run] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["step"] });
   await ask("complete_job", { p_job_id: run?.id, ...worker, p_status: "succeeded", p_result: { n: 0.1 } });
+  const one = {
+    name: "one",
+    steps: [
+      { name: "bad", type: "bad" },
+      { name: "more", type: "bad", needs: ["bad"] },
+    ],
+  };
+  const bad = await ask<{ id: string }[]>("start_workflows", { p_tenant_id: tenant, p_workflows: [one] });
+  const broken = { p_workflow_id: bad[0]?.id, p_tenant_id: tenant };
+  const failed = { ...worker, p_status: "failed", p_retry: false };
+  for (const next of ["retry_workflow", "resolve_step"] as const) {
+    const [lost] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["bad"] });
+    await ask("complete_job", { p_job_id: lost?.id, ...failed });
+    if (next === "retry_workflow") await ask(next, { ...broken, p_steps: ["bad"] });
+    else await ask(next, { ...broken, p_step: "bad", p_status: "succeeded", p_result: { n: 1 } });
+  }
   await ask("send_signal", { ...signal, p_payload: { by: "me" } });
   await ask("get_workflow", of);
   await ask("list_workflows", {

@@ -121,7 +121,7 @@ create index steps_workflow on jobforge.steps (workflow_id, id);
 -- What must end before a node may be decided: one row for each need that has not ended, and nothing else. A row is
 -- inserted and deleted, and never updated or locked: a row whose xmax is not zero is being deleted at this moment, and
 -- that is how the end of a need knows whether it is the last one. So no foreign key may lead here.
---   policy what a bad end of the need means: c cancel, r run, f compensate
+--   policy what a bad end of the need means: c cancel, r run, w wait, f compensate
 create table jobforge.edges (
   dependent_id uuid not null,
   need_id      uuid not null,
@@ -143,6 +143,7 @@ create table jobforge.dooms (
 );
 
 create index dooms_node on jobforge.dooms (node_id);
+create index dooms_need on jobforge.dooms (need_id);
 
 -- What to do from due_at on. Claims look here.
 --   node_id a step or a workflow

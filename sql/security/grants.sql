@@ -86,6 +86,8 @@ language sql stable as $$
     ('jobforge_start_workflow', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_start_workflows', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_cancel_workflow', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_retry_workflow', 'api', '{jobforge_tenant,jobforge_operator}'),
+    ('jobforge_resolve_step', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_send_signal', 'api', '{jobforge_tenant,jobforge_worker,jobforge_operator}'),
     ('jobforge_get_workflow', 'api', '{jobforge_tenant,jobforge_operator}'),
     ('jobforge_list_workflows', 'api', '{jobforge_tenant,jobforge_operator}'),

@@ -157,6 +157,22 @@ export class WorkflowNotRunningError extends JobForgeError {
   }
 }
 
+/** JF012: the tenant has no such workflow, nothing in it ended badly, or it was canceled. */
+export class WorkflowNotRetryableError extends JobForgeError {
+  override readonly name: string = "WorkflowNotRetryableError";
+  constructor(message = "Workflow not found or cannot be retried", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF012", kind: "workflow_not_retryable" });
+  }
+}
+
+/** JF015: the workflow has no such step, or the step did not end badly. */
+export class StepNotResolvableError extends JobForgeError {
+  override readonly name: string = "StepNotResolvableError";
+  constructor(message = "Step not found or cannot be resolved", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF015", kind: "step_not_resolvable" });
+  }
+}
+
 /** JF014: too many steps, needs or signals. */
 export class WorkflowLimitExceededError extends JobForgeError {
   override readonly name: string = "WorkflowLimitExceededError";

@@ -89,7 +89,9 @@ const kernelStatuses: Readonly<Record<string, number>> = {
   JF008: 413,
   JF010: 404,
   JF011: 409,
+  JF012: 409,
   JF014: 413,
+  JF015: 409,
 };
 
 /** An error as a response: status, body and headers. */

@@ -44,10 +44,12 @@ from .errors import (
     NotUpdatableError,
     PayloadTooLargeError,
     ScheduleNotFoundError,
+    StepNotResolvableError,
     TenantRequiredError,
     TimeoutError,
     WaitTimeoutError,
     WorkflowLimitExceededError,
+    WorkflowNotRetryableError,
     WorkflowNotRunningError,
 )
 from .failure import failure_line, failure_trace
@@ -181,6 +183,7 @@ __all__ = [
     "ScheduleSync",
     "Schema",
     "Settings",
+    "StepNotResolvableError",
     "Tenant",
     "TenantInfo",
     "TenantRequiredError",
@@ -191,6 +194,7 @@ __all__ = [
     "WaitTimeoutError",
     "WorkerInfo",
     "WorkflowLimitExceededError",
+    "WorkflowNotRetryableError",
     "WorkflowNotRunningError",
     "__version__",
     "define_job",

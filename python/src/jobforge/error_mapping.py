@@ -23,9 +23,11 @@ from .errors import (
     NotUpdatableError,
     PayloadTooLargeError,
     ScheduleNotFoundError,
+    StepNotResolvableError,
     TenantRequiredError,
     TimeoutError,
     WorkflowLimitExceededError,
+    WorkflowNotRetryableError,
     WorkflowNotRunningError,
 )
 from .transport.functions import api_functions
@@ -53,7 +55,9 @@ _CLASSES: Final[dict[str, type[JobForgeError]]] = {
     "JF009": InvalidScheduleError,
     "JF010": ScheduleNotFoundError,
     "JF011": WorkflowNotRunningError,
+    "JF012": WorkflowNotRetryableError,
     "JF014": WorkflowLimitExceededError,
+    "JF015": StepNotResolvableError,
     "42501": ForbiddenError,
     "42883": NotInstalledError,
     "3F000": NotInstalledError,

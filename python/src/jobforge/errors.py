@@ -186,6 +186,20 @@ class WorkflowNotRunningError(JobForgeError):
     usual_kind = "workflow_ended"
 
 
+class WorkflowNotRetryableError(JobForgeError):
+    """JF012: the tenant has no such workflow, nothing in it ended badly, or it was canceled."""
+
+    usual_code = "JF012"
+    usual_kind = "workflow_not_retryable"
+
+
+class StepNotResolvableError(JobForgeError):
+    """JF015: the workflow has no such step, or the step did not end badly."""
+
+    usual_code = "JF015"
+    usual_kind = "step_not_resolvable"
+
+
 class WorkflowLimitExceededError(JobForgeError):
     """JF014: too many steps, needs or signals."""
 

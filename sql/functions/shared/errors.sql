@@ -37,6 +37,20 @@ language sql as $$
     'Only workflows of the tenant that are running can do this. Start a new one, or retry it if it has failed.')
 $$;
 
+-- Raises JF012: there is no such workflow, or it cannot be retried.
+create or replace function jobforge.fail_not_retryable() returns void
+language sql as $$
+  select jobforge.fail('JF012', 'Workflow not found or cannot be retried', 'workflow_not_retryable', 'workflow_id',
+    'Only workflows of the tenant that have failed, or run and have steps that ended badly, can be retried.')
+$$;
+
+-- Raises JF015: there is no such step, or it did not end badly.
+create or replace function jobforge.fail_not_resolvable() returns void
+language sql as $$
+  select jobforge.fail('JF015', 'Step not found or cannot be resolved', 'step_not_resolvable', 'step',
+    'Only steps that ended badly can be resolved, in workflows that have failed or run.')
+$$;
+
 -- Raises JF014: a workflow may not be as large as this.
 create or replace function jobforge.fail_workflow_limit(p_field text, p_message text) returns void
 language sql as $$

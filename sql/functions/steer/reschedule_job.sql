@@ -38,6 +38,7 @@ begin
         'Only queued, failed and dead jobs of the tenant can be rescheduled, and only while no other live job has the same dedupe key or is a run of the same schedule.');
     end if;
   end loop;
+  perform reopen_for_jobs(array[p_job_id], v_now);
   perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
   perform wake(j.type, v_run_at, v_now, array[j.tenant_id]) from queue j where j.id = p_job_id;
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);

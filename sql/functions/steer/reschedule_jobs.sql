@@ -47,6 +47,7 @@ begin
   loop
     v_revived := v_revived || array(select r.id from jobforge.revive(v_of.ids, v_of.tenant_id, p_now, null, p_now) r);
   end loop;
+  perform jobforge.reopen_for_jobs(v_revived, p_now);
   v_queued := jobforge.lock_queued_jobs(array(select unnest(p_job_ids) except select unnest(v_revived)));
   perform jobforge.postpone(i, p_now, null, p_now) from unnest(v_queued) i;
   perform jobforge.wake(t.type, p_now, p_now, t.tenants)

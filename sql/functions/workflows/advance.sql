@@ -110,7 +110,9 @@ begin
       v_bad := exists (select from unnest(v_ends) e where e.status <> 'succeeded' and e.reason is distinct from 'skipped');
     end if;
     with over as materialized (
-      select s.id, s.status::text as status, coalesce(s.reason = 'skipped', false) as skipped
+      select s.id, s.status::text as status, coalesce(s.reason = 'skipped', false) as skipped,
+        s.status = 'succeeded' or s.reason = 'skipped' or (
+          select w.cancel_at is not null from workflows w where w.id = s.workflow_id) as good
       from unnest(v_ended) i(id)
       cross join lateral (select * from steps s where s.id = i.id and s.status is not null limit 1) s
     ), found as materialized (
@@ -119,7 +121,7 @@ begin
       cross join lateral (
         select e.ctid as place, row_number() over () as nth
         from edges e
-        where e.need_id = o.id
+        where e.need_id = o.id and (e.policy <> 'w' or o.good)
         limit 1001
       ) x
     ), gone as (
@@ -137,7 +139,7 @@ begin
       insert into dooms (node_id, need_id, skipped)
       select g.dependent_id, g.need_id, g.skipped or g.policy = 'f'
       from gone g
-      where (g.policy = 'c' and g.status <> 'succeeded')
+      where (g.policy in ('c', 'w') and g.status <> 'succeeded')
         or (g.policy = 'f' and (g.status = 'succeeded' or g.skipped))
     )
     select array_agg(distinct g.dependent_id) into v_touched from gone g;

@@ -45,11 +45,9 @@ language sql immutable as $$
       then array['', 'has a key that is for steps with a type: delay_ms, max_attempts, priority, concurrency_key, '
         || 'expires_at, subject or tags']
     when p_step ? 'signal' and p_step ? 'payload' then array['.payload', 'is not for signals']
-    when jsonb_path_exists(p_step -> 'needs', '$[*].policy ? (@ == "wait")')
-      then array['.needs', 'has the policy wait, which is not supported yet', 'Use cancel, run or compensate.']
     when p_step ? 'needs' and not jobforge.are_needs(p_step -> 'needs')
-      then array['.needs', 'must be an array of names or {"step", "policy"}, with a policy of cancel, run or '
-        || 'compensate']
+      then array['.needs', 'must be an array of names or {"step", "policy"}, with a policy of cancel, run, '
+        || 'wait or compensate']
   end
 $$;
 

@@ -1,7 +1,7 @@
 -- Returns the letter of a policy in jobforge.edges; null for an unknown one.
 create or replace function jobforge.policy_letter(p_policy text) returns "char"
 language sql immutable parallel safe as $$
-  select (case p_policy when 'cancel' then 'c' when 'run' then 'r' when 'compensate' then 'f' end)::"char"
+  select (case p_policy when 'cancel' then 'c' when 'run' then 'r' when 'wait' then 'w' when 'compensate' then 'f' end)::"char"
 $$;
 
 -- Returns every step of a JSON array and of the sub-workflows in it.

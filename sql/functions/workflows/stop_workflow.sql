@@ -12,6 +12,7 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_jobs uuid[];
   v_signals uuid[];
+  v_waiting uuid[];
   v_tenant_id uuid;
 begin
   update workflows w
@@ -31,6 +32,15 @@ begin
     order by j.id
     limit 1000
     for update skip locked), 'canceled', p_now);
+  -- What waits for a repair waits no longer.
+  with gone as (
+    delete from edges e
+    using steps d, steps n
+    where d.workflow_id = p_workflow_id and d.decided_at is null and e.dependent_id = d.id and e.policy = 'w'
+      and n.id = e.need_id and n.status is not null
+    returning e.dependent_id
+  )
+  select coalesce(array_agg(g.dependent_id), '{}') into v_waiting from gone g;
   v_signals := array(
     select s.id
     from steps s
@@ -39,8 +49,8 @@ begin
     order by s.id
     for update skip locked);
   perform leave_looks(advance(
-    array(select row(i, 'canceled', 'canceled', null, null, null)::step_end from unnest(v_signals) i), '{}', '{}',
-    p_now), p_now);
+    array(select row(i, 'canceled', 'canceled', null, null, null)::step_end from unnest(v_signals) i), '{}',
+    v_waiting, p_now), p_now);
   -- What is held until later need not wait.
   update wakeups w
   set due_at = p_now

@@ -12,6 +12,7 @@ const values: Readonly<Record<string, string>> = {
   p_workflow_id: "$id",
   p_target_id: "$id",
   p_name: "'go'",
+  p_step: "'a'",
   p_tenant_id: `'${T}'`,
   p_worker_id: "'w1'",
   p_status: "'succeeded'",

@@ -16,9 +16,11 @@ import {
   NotUpdatableError,
   PayloadTooLargeError,
   ScheduleNotFoundError,
+  StepNotResolvableError,
   TenantRequiredError,
   TimeoutError,
   WorkflowLimitExceededError,
+  WorkflowNotRetryableError,
   WorkflowNotRunningError,
 } from "../errors.ts";
 
@@ -46,7 +48,9 @@ const classes: Readonly<Record<string, ErrorClass>> = {
   JF009: InvalidScheduleError,
   JF010: ScheduleNotFoundError,
   JF011: WorkflowNotRunningError,
+  JF012: WorkflowNotRetryableError,
   JF014: WorkflowLimitExceededError,
+  JF015: StepNotResolvableError,
   "42501": ForbiddenError,
   "42883": NotInstalledError,
   "3F000": NotInstalledError,
