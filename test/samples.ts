@@ -215,14 +215,15 @@ async function workflows(ask: Ask): Promise<void> {
   });
   const of = { p_workflow_id: id, p_tenant_id: tenant };
   const signal = { p_tenant_id: tenant, p_target_id: id, p_name: "go", p_key: "once" };
+  const [run] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["step"] });
+  await ask("add_steps", { ...of, p_steps: [{ name: "added", type: "step" }], p_job_id: run?.id, ...worker });
+  await ask("complete_job", { p_job_id: run?.id, ...worker, p_status: "succeeded", p_result: { n: 0.1 } });
   await ask("start_workflows", {
     p_tenant_id: tenant,
     p_workflows: [
       { name: "flow", steps: [{ name: "a", type: "step" }], input: { y: 1 }, options: { priority: 2 } },
     ],
   });
-  const [run] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["step"] });
-  await ask("complete_job", { p_job_id: run?.id, ...worker, p_status: "succeeded", p_result: { n: 0.1 } });
   const one = {
     name: "one",
     steps: [
@@ -240,6 +241,7 @@ async function workflows(ask: Ask): Promise<void> {
     else await ask(next, { ...broken, p_step: "bad", p_status: "succeeded", p_result: { n: 1 } });
   }
   await ask("send_signal", { ...signal, p_payload: { by: "me" } });
+  await durable(ask);
   await ask("get_workflow", of);
   await ask("list_workflows", {
     p_tenant_id: tenant,
@@ -247,6 +249,24 @@ async function workflows(ask: Ask): Promise<void> {
   });
   await ask("list_steps", { ...of, p_filters: { kind: "job", limit: 10 } });
   await ask("cancel_workflow", { ...of, p_reason: "a test" });
+}
+
+async function durable(ask: Ask): Promise<void> {
+  const claimed = async (type: string): Promise<Record<string, unknown>> => {
+    const [run] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: [type] });
+    return { p_job_id: run?.id, ...worker };
+  };
+  const { id } = await ask<{ id: string }>("enqueue_job", { p_tenant_id: tenant, p_type: "durable" });
+  const first = await claimed("durable");
+  await ask("save_steps", { ...first, p_steps: [{ name: "one", value: { n: 0.1 } }] });
+  await ask("suspend_job", { ...first, p_wait: { name: "reply", signals: ["yes"], until: later } });
+  await ask("send_signal", { p_tenant_id: tenant, p_target_id: id, p_name: "yes", p_payload: 1 });
+  const second = await claimed("durable");
+  await ask("take_signal", { ...second, p_wait: "reply" });
+  await ask("load_steps", second);
+  await ask("suspend_job", { ...second, p_wait: { name: "all", children: [{ type: "child" }] } });
+  await ask("complete_job", { ...(await claimed("child")), p_status: "succeeded", p_result: 2 });
+  await ask("read_results", { ...(await claimed("durable")), p_step: "all" });
 }
 
 async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Promise<void> {

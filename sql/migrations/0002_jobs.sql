@@ -47,7 +47,8 @@ create type jobforge.run_end as (
   cost_cents   integer,
   children     jobforge.new_job[],
   next_run_at  timestamptz,
-  logs         jsonb
+  logs         jsonb,
+  wait         jsonb
 );
 
 -- The result of settling one run.
@@ -106,7 +107,7 @@ create type jobforge.job_filter as (
 
 -- The state of a queued job: see jobforge.queue.
 create domain jobforge.job_state as text collate "C"
-  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked'));
+  constraint job_state_is_known check (value in ('ready', 'waiting', 'parked', 'suspended'));
 
 -- A number of runs that a job has been granted.
 create domain jobforge.run_budget as integer

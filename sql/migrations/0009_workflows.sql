@@ -171,9 +171,10 @@ create index wakeups_due on jobforge.wakeups (due_at, id);
 create index wakeups_tenant on jobforge.wakeups (tenant_id, due_at, id);
 
 -- Mailboxes. A signal is kept until a step takes it.
---   target_id the workflow
+--   target_id the workflow or the job
 --   key       makes sending idempotent
---   taken_by  the step that took it
+--   taken_by  the step or job that took it
+--   taken_as  the wait of the job that it ended
 create table jobforge.signals (
   id        bigint generated always as identity primary key,
   tenant_id uuid not null,
@@ -183,12 +184,37 @@ create table jobforge.signals (
   payload   jsonb,
   sent_at   timestamptz not null,
   sent_by   text not null,
-  taken_by  uuid
+  taken_by  uuid,
+  taken_as  text
 );
 
 create index signals_box on jobforge.signals (target_id, name, id) where taken_by is null;
 create index signals_target on jobforge.signals (target_id, id);
 create unique index signals_key on jobforge.signals (target_id, name, key) where key is not null;
+
+-- What the steps in the code of a handler returned, and what its job waits for.
+--   kind     step: a value or an error · sleep, wait: what a suspended job waits for · version: the code it began with
+--   attempt  the execution that wrote it
+--   signals  wait: the names of the signals that end it
+--   children wait: it ends with the children of the job, which are steps
+--   due_at   sleep: its end · wait: when it times out · step: when it is tried again
+--   done     it never changes again
+create table jobforge.checkpoints (
+  job_id    uuid not null,
+  name      text collate "C" not null,
+  tenant_id uuid not null,
+  kind      text not null constraint checkpoint_kind_is_known check (kind in ('step', 'sleep', 'wait', 'version')),
+  attempt   integer not null,
+  value     jsonb,
+  error     jsonb,
+  signals   text[] collate "C",
+  children  boolean not null default false,
+  due_at    timestamptz,
+  tries     integer not null default 0,
+  done      boolean not null,
+  at        timestamptz not null,
+  primary key (job_id, name)
+);
 
 -- A step to insert, as the caller asked for it. ord is its position in the call, bytes the length of its payload.
 create type jobforge.new_step as (

@@ -165,6 +165,14 @@ export class WorkflowNotRetryableError extends JobForgeError {
   }
 }
 
+/** JF013: the workflow has a step of this name with another definition. */
+export class StepConflictError extends JobForgeError {
+  override readonly name: string = "StepConflictError";
+  constructor(message = "Step exists with another definition", details: ErrorDetails = {}) {
+    super(message, details, { code: "JF013", kind: "step_conflict" });
+  }
+}
+
 /** JF015: the workflow has no such step, or the step did not end badly. */
 export class StepNotResolvableError extends JobForgeError {
   override readonly name: string = "StepNotResolvableError";

@@ -90,6 +90,7 @@ const kernelStatuses: Readonly<Record<string, number>> = {
   JF010: 404,
   JF011: 409,
   JF012: 409,
+  JF013: 409,
   JF014: 413,
   JF015: 409,
 };

@@ -193,6 +193,13 @@ class WorkflowNotRetryableError(JobForgeError):
     usual_kind = "workflow_not_retryable"
 
 
+class StepConflictError(JobForgeError):
+    """JF013: the workflow has a step of this name with another definition."""
+
+    usual_code = "JF013"
+    usual_kind = "step_conflict"
+
+
 class StepNotResolvableError(JobForgeError):
     """JF015: the workflow has no such step, or the step did not end badly."""
 

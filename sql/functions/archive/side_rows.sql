@@ -6,6 +6,7 @@ begin
   delete from jobforge.payloads p where p.job_id = any (p_job_ids);
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
   delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
+  perform jobforge.forget_checkpoints(p_job_ids);
 end $$;
 
 -- The same for jobs of types that keep no history, except that their keys stay for the time of key_retention.
@@ -16,4 +17,16 @@ begin
   delete from jobforge.payloads p where p.job_id = any (p_job_ids);
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
   delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
+  perform jobforge.forget_checkpoints(p_job_ids);
+end $$;
+
+-- Deletes the checkpoints of jobs, the signals in their mailboxes, and what is known of their children.
+create or replace function jobforge.forget_checkpoints(p_job_ids uuid[]) returns void
+language plpgsql as $$
+begin
+  if exists (select from jobforge.checkpoints) then
+    delete from jobforge.checkpoints c where c.job_id = any (p_job_ids);
+    delete from jobforge.signals g where g.target_id = any (p_job_ids);
+    delete from jobforge.steps s where s.workflow_id = any (p_job_ids) and s.kind = 'job';
+  end if;
 end $$;

@@ -17,6 +17,7 @@ begin
       and j.schedule_id is null
       and j.concurrency_key is null
       and j.step_id is null
+      and j.state <> 'suspended'
     limit p_limit
     for update skip locked
   ), taken as (

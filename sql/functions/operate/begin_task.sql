@@ -69,6 +69,7 @@ begin
       end if;
       return 0;
     when 'forget' then return jobforge.forget(p_now, p_limit);
+    when 'forget_workflows' then return jobforge.forget_workflows(p_now, p_limit);
     when 'count_pending' then return jobforge.count_pending(p_now, p_limit);
     when 'roll_up_usage' then return (jobforge.roll_up_usage(p_now)).merged;
     when 'sample_depth' then return jobforge.sample_depth(p_now);

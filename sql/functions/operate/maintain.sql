@@ -8,7 +8,8 @@ declare
   v_retired integer;
 begin
   if jobforge.begin_task('forget', p_now, case when not p_force then interval '30 seconds' end) then
-    v_done := v_done || jsonb_build_object('forgotten', jobforge.run_steps('forget', '{forget}', p_now, p_limit));
+    v_done := v_done || jsonb_build_object('forgotten',
+      jobforge.run_steps('forget', '{forget, forget_workflows}', p_now, p_limit));
   end if;
   -- Claims of workers that are bound to a tenant leave this to others.
   if (exists (select from jobforge.unpark_requests) or exists (select from jobforge.limits))

@@ -57,7 +57,9 @@ language plpgsql as $$
 declare
   v_reasons jsonb := jobforge.why_canceling(p_job);
 begin
-  if p_job.expires_at <= p_now then
+  if p_job.state = 'suspended' then
+    return v_reasons || coalesce(jobforge.why_suspended(p_job), '[]');
+  elsif p_job.expires_at <= p_now then
     v_reasons := v_reasons || jobforge.reason_for('expired',
       format('Expired at %s before it started; it will be canceled soon', jobforge.time_text(p_job.expires_at)),
       jsonb_build_object('expires_at', p_job.expires_at));
@@ -122,6 +124,8 @@ begin
         || case when p_job.run_at > p_now then 'tried again at ' || jobforge.time_text(p_job.run_at)
           else 'due again' end,
       v_details || jsonb_build_object('error', p_job.error)));
+  elsif p_job.run_at > p_now and jobforge.why_suspended(p_job) is not null then
+    return jsonb_build_array(jobforge.why_suspended(p_job));
   elsif p_job.run_at <= p_now then
     return '[]';
   elsif v_last = 'deferred' then
@@ -311,4 +315,23 @@ language sql stable as $$
     order by a.id desc
     limit 1
   ) c on true
+$$;
+
+-- The job waits for a time, for a signal or for its children: the reason, or null.
+create or replace function jobforge.why_suspended(p_job jobforge.live_rows) returns jsonb
+language sql stable as $$
+  select jobforge.reason_for('suspended',
+    case
+      when c.signals is not null then 'Its handler waits for the signal ' || array_to_string(c.signals, ' or ')
+      when c.children then format('Its handler waits for its children; %s have not ended', n.open)
+      else 'Its handler sleeps'
+    end || coalesce(' until ' || jobforge.time_text(c.due_at), ''),
+    jsonb_strip_nulls(jsonb_build_object('wait', c.name, 'signals', to_jsonb(c.signals), 'until', c.due_at,
+      'children', case when c.children then n.open end)))
+  from jobforge.checkpoints c
+  cross join lateral (
+    select count(*) as open from jobforge.edges e where e.dependent_id = coalesce(p_job.step_id, p_job.id)) n
+  where c.job_id = p_job.id and c.kind in ('sleep', 'wait') and not c.done
+  order by c.at desc
+  limit 1
 $$;

@@ -19,6 +19,7 @@
 --      end_scheduled_runs > schedules                 announce ---------> NOTIFY
 --      note_all_pending --> pending_deltas            keep_logs --------> job_logs
 --      end_steps ---------> workflows: see workflows/advance.sql
+--      suspend_runs ------> checkpoints: see workflows/suspend.sql
 
 -- Ends runs. Plain successes take the short path of end_plain_runs. This is the only place where the end of a run
 -- becomes a state of its job. Removes from jobforge.runs the rows that pass the fence (under this worker, in this
@@ -47,6 +48,7 @@ declare
   v_deduped live_key[];
   v_scheduled schedule_end[];
   v_steps step_end[];
+  v_parents uuid[];
   v_slots slot[];
   v_limited boolean;
 begin
@@ -219,10 +221,13 @@ begin
         t.cost_cents)::step_end)
       from judged t
       where t.step_id is not null and t.verdict <> 'queued'),
+    -- Jobs that may have been suspended, and have children.
+    (select array_agg(coalesce(t.step_id, t.id)) from judged t
+      where t.uncounted > 0 and t.verdict in ('failed', 'dead', 'canceled')),
     case when v_limited then
       (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
     end
-  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_slots
+  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
@@ -279,6 +284,12 @@ begin
     perform free_slots(v_slots, p_now);
   end if;
   perform enqueue_children(p_ends, v_outcomes, p_now);
+  if exists (select from unnest(p_ends) e where e.wait is not null) then
+    perform suspend_runs(p_ends, v_outcomes, p_now);
+  end if;
+  if v_parents is not null then
+    perform cancel_children(v_parents, p_now);
+  end if;
   if v_steps is not null then
     perform end_steps(v_steps, p_now);
   end if;

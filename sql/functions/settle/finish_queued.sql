@@ -8,6 +8,7 @@ declare
   v_deduped jobforge.live_key[];
   v_scheduled jobforge.schedule_end[];
   v_steps jobforge.step_end[];
+  v_parents uuid[];
   v_slots jobforge.slot[];
 begin
   if cardinality(p_job_ids) = 0 then
@@ -52,8 +53,9 @@ begin
       filter (where t.schedule_id is not null),
     array_agg(row(t.step_id, 'canceled', p_reason, null, t.error, t.cost_cents)::jobforge.step_end)
       filter (where t.step_id is not null),
+    array_agg(coalesce(t.step_id, t.id)) filter (where t.uncounted > 0),
     array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot)
-  into v_finished, v_without_history, v_deduped, v_scheduled, v_steps, v_slots
+  into v_finished, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots
   from judged t;
   perform jobforge.leave_slots(v_slots, p_now);
   if v_deduped is not null then
@@ -68,6 +70,9 @@ begin
   perform jobforge.note_all_pending(array(select o.tenant_id from unnest(v_finished) o), -1);
   if v_steps is not null then
     perform jobforge.end_steps(v_steps, p_now);
+  end if;
+  if v_parents is not null then
+    perform jobforge.cancel_children(v_parents, p_now);
   end if;
   perform jobforge.announce(v_finished, p_now);
   return coalesce(cardinality(v_finished), 0);

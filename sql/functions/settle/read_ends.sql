@@ -19,34 +19,43 @@ begin
   return (
     select array_agg(jobforge.run_end(
         p_ord => r.ord::integer,
-        p_id => case when r.status in ('succeeded', 'failed', 'deferred', 'released') then r.id end,
+        p_id => case when r.status in ('succeeded', 'failed', 'deferred', 'released', 'suspended') then r.id end,
         p_attempt => r.attempt,
-        p_status => case when x.problem is not null and r.status = 'succeeded' then 'failed' else r.status end,
+        p_status => case
+          when x.problem is not null and r.status in ('succeeded', 'suspended') then 'failed'
+          when r.status = 'suspended' then 'deferred'
+          else r.status
+        end,
         p_error => case
-          when x.problem is not null and r.status = 'succeeded' then x.problem
+          when x.problem is not null and r.status in ('succeeded', 'suspended') then x.problem
           else r.error
         end,
         p_result => case when x.problem is null then r.result end,
         p_artifact_ref => case when x.problem is null then r.artifact_ref end,
-        p_retry => r.retry is distinct from 'false' and (x.problem is null or r.status <> 'succeeded'),
+        p_retry => r.retry is distinct from 'false' and (x.problem is null or r.status not in ('succeeded', 'suspended')),
         p_run_at => case r.status
           when 'failed' then case when r.retry_at is not null then jobforge.time_or_null(r.retry_at) end
+          when 'suspended' then case when x.problem is null
+            then coalesce(jobforge.time_or_null(r.wait ->> 'until'), p_now + interval '1 year') end
           when 'deferred' then coalesce(case when r.run_at is not null then jobforge.time_or_null(r.run_at) end, p_now)
         end,
-        p_counts => r.counts is distinct from 'false',
+        p_counts => r.counts is distinct from 'false' and r.status is distinct from 'suspended',
         p_cost_cents => case when r.cost_cents ~ '^[0-9]{1,9}$' then r.cost_cents::integer end,
         p_children => case when r.children is not null and r.status = 'succeeded' and x.problem is null
           then jobforge.read_children(r.children, p_now) end,
         p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end,
-        p_logs => r.logs))
+        p_logs => r.logs,
+        p_wait => case when r.status = 'suspended' and x.problem is null then r.wait end))
     from rows from (jsonb_to_recordset(p_results) as (
       id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text,
-      run_at text, counts text, cost_cents text, children jsonb, next_run_at text, logs jsonb))
+      run_at text, counts text, cost_cents text, children jsonb, next_run_at text, logs jsonb,
+      wait jsonb))
       with ordinality as r(
       id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children,
-      next_run_at, logs, ord)
+      next_run_at, logs, wait, ord)
     cross join lateral (
-      select case when num_nonnulls(r.result, r.artifact_ref, r.children) > 0
+      select case when r.status = 'suspended' then jobforge.problem_with_wait(r.wait, p_now)
+        when num_nonnulls(r.result, r.artifact_ref, r.children) > 0
         then jobforge.problem_with_end(
           r.result, r.artifact_ref, case when r.status = 'succeeded' then r.children end, p_now)
         end as problem

@@ -67,7 +67,12 @@ begin
     insert into jobforge.wakeups (tenant_id, node_id, what, due_at)
     select n.tenant_id, i.id, 'look', p_now
     from unnest(p_nodes) i(id)
-    cross join lateral (select s.tenant_id from jobforge.steps s where s.id = i.id limit 1) n;
+    cross join lateral (
+      select s.tenant_id from jobforge.steps s where s.id = i.id
+      union all
+      select j.tenant_id from jobforge.live_rows j where j.id = i.id
+      limit 1
+    ) n;
     perform jobforge.wake_all(p_now);
   end if;
 end $$;

@@ -117,8 +117,9 @@ end $$;
 
 -- Raises JF002 if two steps have one name, or if a step needs a step that does not come before it; JF014 if there are
 -- too many needs.
-create or replace function jobforge.require_valid_needs(p_steps jobforge.new_step[], p_field text)
-returns void
+create or replace function jobforge.require_valid_needs(
+  p_steps jobforge.new_step[], p_field text, p_known text[]
+) returns void
 language plpgsql
 set search_path = jobforge, pg_temp
 set enable_hashjoin = on
@@ -150,7 +151,7 @@ begin
     select s.ord, n.need ->> 'step' as name, n.place
     from unnest(p_steps) s
     cross join lateral jsonb_array_elements(s.needs) with ordinality n(need, place)
-    where s.needs is not null
+    where s.needs is not null and n.need ->> 'step' <> all (p_known)
   ), named as (
     select s.name, s.ord from unnest(p_steps) s
   )

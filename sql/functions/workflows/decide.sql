@@ -38,6 +38,13 @@ begin
     held := held || array(
       select s.id from steps s where s.id = any (v_free) and s.decided_at is null and s.id <> all (v_locked));
   end if;
+  -- Other nodes are jobs that wait for their children.
+  if cardinality(v_locked) + cardinality(held) < cardinality(v_free) then
+    held := held || resume_parents(array(
+      select n.id
+      from unnest(v_free) n(id)
+      where not exists (select from steps s where s.id = n.id and s.decided_at is null)), p_now);
+  end if;
   v_locked := array(
     select l.id
     from unnest(v_locked) l(id)

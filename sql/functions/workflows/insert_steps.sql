@@ -15,15 +15,7 @@ set enable_nestloop = on
 set enable_seqscan = on
 set enable_sort = on as $$
 begin
-  insert into steps (
-    id, workflow_id, group_id, tenant_id, kind, name, path, ord, type, payload, rank, max_attempts, delay_ms, subject,
-    tags, concurrency_key, spec, optional, cleanup)
-  select
-    s.id, p_workflow_id, p_group_id, p_tenant_id, s.kind, s.name,
-    case when p_path = '' then s.name else p_path || '/' || s.name end, s.ord, s.type, s.payload, -s.priority,
-    s.max_attempts, s.delay_ms, s.subject, s.tags, s.concurrency_key, s.spec, s.optional, s.cleanup
-  from unnest(p_steps) s
-  order by s.ord;
+  perform insert_step_rows(p_workflow_id, p_group_id, p_tenant_id, p_path, p_steps);
 
   with needed as (
     select s.id, n.step, policy_letter(n.policy) as policy
@@ -64,4 +56,22 @@ begin
       order by s.ord);
   end if;
   return array(select s.id from unnest(p_steps) s where s.needs is null order by s.ord);
+end $$;
+
+-- Inserts the rows of steps.
+create or replace function jobforge.insert_step_rows(
+  p_workflow_id uuid, p_group_id uuid, p_tenant_id uuid, p_path text, p_steps jobforge.new_step[]
+) returns void
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+begin
+  insert into steps (
+    id, workflow_id, group_id, tenant_id, kind, name, path, ord, type, payload, rank, max_attempts, delay_ms, subject,
+    tags, concurrency_key, spec, optional, cleanup)
+  select
+    s.id, p_workflow_id, p_group_id, p_tenant_id, s.kind, s.name,
+    case when p_path = '' then s.name else p_path || '/' || s.name end, s.ord, s.type, s.payload, -s.priority,
+    s.max_attempts, s.delay_ms, s.subject, s.tags, s.concurrency_key, s.spec, s.optional, s.cleanup
+  from unnest(p_steps) s
+  order by s.ord;
 end $$;

@@ -22,8 +22,9 @@ $$;
 -- that is not valid, such as steps[3].needs[0]. Steps may need the steps before them.
 --   p_field what the array is called in errors
 --   p_level how deep it is nested: 1 for a workflow
+--   p_known names of other steps that they may need
 create or replace function jobforge.read_steps(
-  p_steps jsonb, p_field text, p_now timestamptz, p_level integer default 1
+  p_steps jsonb, p_field text, p_now timestamptz, p_level integer default 1, p_known text[] default '{}'
 ) returns jobforge.new_step[]
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -113,7 +114,7 @@ begin
 
   -- 3. What is wrong with the values, names and needs -----------------------------------------------------------------
   perform require_valid_steps(v_steps, p_field, p_now);
-  perform require_valid_needs(v_steps, p_field);
+  perform require_valid_needs(v_steps, p_field, p_known);
   for v_group in
     select s.ord, s.spec from unnest(v_steps) s where s.kind = 'group'
   loop

@@ -36,7 +36,7 @@ begin
     else row(v_step.id, 'canceled', 'skipped', null, null, v_step.cost_cents) end;
   perform leave_looks(advance(array[v_end], '{}', array_remove(v_again, v_step.id), v_now), v_now);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, caller(), 'STEP_RESOLVED', 'workflow', p_workflow_id::text,
+  values (v_now, p_tenant_id, actor(), 'STEP_RESOLVED', 'workflow', p_workflow_id::text,
     jsonb_build_object('step', v_step.path, 'status', p_status));
   return jsonb_build_object('id', p_workflow_id, 'step', v_step.path, 'status', p_status);
 end $$;

@@ -28,7 +28,7 @@ begin
   v_blocked := (
     select count(*) from steps s where s.id = any (v_again) and s.decided_at is null and s.opened_at is null);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, caller(), 'WORKFLOW_RETRIED', 'workflow', p_workflow_id::text,
+  values (v_now, p_tenant_id, actor(), 'WORKFLOW_RETRIED', 'workflow', p_workflow_id::text,
     jsonb_strip_nulls(jsonb_build_object('steps', to_jsonb(p_steps[:100]), 'downstream', p_downstream)));
   return jsonb_build_object('id', p_workflow_id, 'retried', cardinality(v_again) - v_blocked, 'blocked', v_blocked);
 end $$;

@@ -1,7 +1,7 @@
--- Sends a signal to a workflow. A step that waits for its name ends with the payload as its result; otherwise the
--- signal is kept until such a step opens. Each signal is taken once, the oldest first. Returns {outcome:
--- created|existing, taken}: whether a step has taken it.
---   p_target_id the workflow
+-- Sends a signal to a workflow, or to a job whose handler waits for signals. A step that waits for its name ends with
+-- the payload as its result; otherwise the signal is kept until such a step opens. Each signal is taken once, the
+-- oldest first. Returns {outcome: created|existing, taken}: whether a step has taken it.
+--   p_target_id the workflow or the job
 --   p_key       makes the call idempotent: a second signal of the same name and key is not sent
 -- Who: the tenant itself, workers, operators. JF011 if there is no such workflow or it has ended; JF014 if 1,000
 -- signals wait in its mailbox. Waits only for another transaction that sends a signal with the same key.
@@ -16,6 +16,8 @@ declare
   v_bytes integer := text_bytes(p_payload);
   v_id bigint;
   v_taken boolean;
+  v_workflow boolean := exists (
+    select from workflows w where w.id = p_target_id and w.tenant_id = p_tenant_id and w.status = 'running');
 begin
   perform require_tenant(p_tenant_id);
   if coalesce(p_name, '') = '' or length(p_name) > 200 then
@@ -27,8 +29,8 @@ begin
       'Store it elsewhere and pass a reference.');
   elsif v_bytes < 0 then
     perform fail_argument('payload', 'payload ' || document_problem(v_bytes));
-  elsif not exists (
-    select from workflows w where w.id = p_target_id and w.tenant_id = p_tenant_id and w.status = 'running')
+  elsif not v_workflow and not exists (
+    select from live_rows j where j.id = p_target_id and j.tenant_id = p_tenant_id)
   then
     perform fail_workflow_ended();
   elsif (
@@ -46,15 +48,21 @@ begin
       select from signals g
       where g.target_id = p_target_id and g.name = p_name and g.key = p_key and g.taken_by is not null));
   end if;
-  perform deliver_mail(p_target_id, v_now);
+  if v_workflow then
+    perform deliver_mail(p_target_id, v_now);
+  else
+    perform deliver_to_job(p_target_id, v_now);
+  end if;
   v_taken := exists (select from signals g where g.id = v_id and g.taken_by is not null);
   if not v_taken then
-    -- A step that is opening at this moment does not see the signal, and is not seen. The next claim looks again.
+    -- A step that is opening, or a run that is being suspended at this moment, does not see the signal, and is not
+    -- seen. The next claim looks again.
     insert into wakeups (tenant_id, node_id, what, due_at) values (p_tenant_id, p_target_id, 'mail', v_now);
     perform wake_all(v_now);
   end if;
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, actor(), 'SIGNAL_SENT', 'workflow', p_target_id::text,
+  values (v_now, p_tenant_id, actor(), 'SIGNAL_SENT',
+    case when v_workflow then 'workflow' else 'job' end, p_target_id::text,
     jsonb_build_object('signal', p_name));
   return jsonb_build_object('outcome', 'created', 'taken', v_taken);
 end $$;

@@ -106,7 +106,9 @@ begin
         array[jsonb_populate_record(null::step_end, p_wakeup.data -> 'end')], '{}', '{}', p_now), p_now);
       return true;
     when 'expand' then return expand_further(p_wakeup.node_id, (p_wakeup.data)::integer, p_now);
-    when 'mail' then return deliver_mail(p_wakeup.node_id, p_now);
+    when 'mail' then
+      return case when exists (select from workflows w where w.id = p_wakeup.node_id)
+        then deliver_mail(p_wakeup.node_id, p_now) else deliver_to_job(p_wakeup.node_id, p_now) end;
     when 'timeout' then return time_out(p_wakeup.node_id, p_now);
     when 'stop' then return stop_later(p_wakeup, p_wakeup.data #>> '{}', p_now);
     when 'deadline' then return stop_later(p_wakeup, 'deadline', p_now);

@@ -13,6 +13,8 @@ const values: Readonly<Record<string, string>> = {
   p_target_id: "$id",
   p_name: "'go'",
   p_step: "'a'",
+  p_steps: "'[]'",
+  p_wait: "'{}'",
   p_tenant_id: `'${T}'`,
   p_worker_id: "'w1'",
   p_status: "'succeeded'",

@@ -92,6 +92,11 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_heartbeat_worker: `('w1', '{"instance": "other", "held": [], "idle": true}')`,
   jobforge_heartbeat_job: "('RUN', 'w1')",
   jobforge_progress_job: "('RUN', 'w1', '1')",
+  jobforge_save_steps: `('RUN', 'w1', '[{"name": "a", "value": 1}]')`,
+  jobforge_load_steps: "('RUN', 'w1')",
+  jobforge_take_signal: "('RUN', 'w1', 'a')",
+  jobforge_read_results: "('RUN', 'w1', 'all')",
+  jobforge_suspend_job: `('WAITING', 'w1', '{"name": "w", "children": [{"type": "due"}]}')`,
   jobforge_defer_job: "('DEFERRED', 'w1', '2999-01-01')",
   jobforge_complete_job: "('RUN', 'w1', 'succeeded')",
   jobforge_claim_jobs: "('w1', 10)",
@@ -118,6 +123,7 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_sync_policies: "('{\"due\": {}}', p_dry_run => true)",
   jobforge_start_workflow: `('${T}', 'flow', '[{"name": "a", "type": "due"}, {"name": "b", "type": "due", "needs": ["a"]}]')`,
   jobforge_start_workflows: `('${T}', '[{"name": "flow", "steps": [{"name": "a", "signal": {}}]}]')`,
+  jobforge_add_steps: `('FLOW', '${T}', '[{"name": "new", "type": "due"}]')`,
   jobforge_send_signal: `('${T}', 'FLOW', 'signal')`,
   jobforge_get_connector_config: `('${T}', 'http')`,
 };
@@ -149,7 +155,7 @@ async function prepare(db: TestDatabase): Promise<void> {
       { cron: "0 0 1 1 *", next_run_at: past },
       { tenant: tenant_id, type: "cron", key: "due" },
     );
-    await enqueueMany(db, 4, { tenant_id, type: "runs" });
+    await enqueueMany(db, 5, { tenant_id, type: "runs" });
     const running = await claim(db, "w1", { types: ["runs"], tenant_id });
     await claimedByBound(db, tenant_id);
     for (const { id } of running) await db.query("select jobforge_watch_job($1, $2)", [id, tenant_id]);
@@ -159,6 +165,10 @@ async function prepare(db: TestDatabase): Promise<void> {
     for (let n = 0; n < 3; n += 1) await enqueue(db, { tenant_id, type: "limited", concurrency_key: "one" });
     await claim(db, "w9", { types: ["limited"], tenant_id });
   }
+  await db.query(
+    `insert into jobforge.checkpoints (job_id, name, tenant_id, kind, attempt, children, done, at)
+     select r.id, 'all', r.tenant_id, 'wait', 1, true, false, now() from jobforge.runs r where r.type = 'runs'`,
+  );
   await workerHeartbeat(db, "w1", { instance: "first", types: ["a"], idle: true });
   // What follows comes last, because a heartbeat or a claim would settle it.
   for (const tenant_id of [T, U]) {
@@ -196,7 +206,7 @@ async function openEverything(db: TestDatabase): Promise<TestConnection> {
   await bound.travel("2 minutes");
   await bound.query("begin");
   const flow = await db.value<string>("select id from jobforge_workflows where tenant_id = $1", [T]);
-  const names = ["RUN", "DEFERRED", "SETTLED", "OTHER"];
+  const names = ["RUN", "DEFERRED", "SETTLED", "OTHER", "WAITING"];
   // The heartbeat comes last, because it ends the runs that it does not list.
   const order = Object.keys(calls).sort(
     (a, b) => Number(a.endsWith("worker")) - Number(b.endsWith("worker")),
