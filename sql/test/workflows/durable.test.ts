@@ -102,7 +102,7 @@ test("a sleep costs no attempt, and its end is kept", async ({ db }) => {
     job = await next(db);
   }
   expect(job.attempts).toBe(4);
-  expect((await load(db, job)).steps.map((each) => [each.kind, each.done])).toEqual([
+  expect((await load(db, job)).steps.map((each) => [each["kind"], each["done"]])).toEqual([
     ["sleep", true],
     ["sleep", true],
     ["sleep", true],

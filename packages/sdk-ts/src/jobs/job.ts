@@ -147,6 +147,7 @@ export interface JobReason {
     | "deferred"
     | "retrying"
     | "no_worker"
+    | "suspended"
     | "behind"
     | "next"
     | "running"
