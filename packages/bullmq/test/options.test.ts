@@ -420,6 +420,15 @@ const context: Names<JobContext> = {
     expect((await forge.enqueue(child, {}, { tenantId: T })).outcome).toBe("existing");
   },
   transaction: becomes(({ transaction }) => transaction(async () => 1), refusedCall),
+  step: becomes(({ step }) => step("a", () => 1), refusedCall),
+  stepIn: becomes(({ stepIn }) => stepIn("a", async () => 1), refusedCall),
+  sleep: becomes(({ sleep }) => sleep(1), refusedCall),
+  waitFor: becomes(({ waitFor }) => waitFor("a"), refusedCall),
+  call: sees(({ call }) => call(plain, {}).job.type, "plain"),
+  run: becomes(({ run }) => run(plain, {}), refusedCall),
+  all: becomes(({ all, call }) => all([call(plain, {})]), refusedCall),
+  version: becomes(({ version }) => version("a"), refusedCall),
+  saga: becomes(({ saga }) => saga(async () => 1), refusedCall),
 };
 
 test.for(Object.entries(definitions))("an option of a definition: %s", async ([, check], { forge }) => {

@@ -1,6 +1,6 @@
 /** The reasons of aborts, and how errors are reported to the database. */
 import { types } from "node:util";
-import { cutText, toStorableJson } from "@jobforge/sdk-ts";
+import { type ChildError, cutText, toStorableJson } from "@jobforge/sdk-ts";
 import type { RunError } from "./claiming/protocol.ts";
 
 /** The reason of a handler's aborted `signal`. */
@@ -27,6 +27,32 @@ const errorNames = {
  */
 export class RunOver extends Error {
   override readonly name = "RunOver";
+}
+
+/** A child that `job.run` or `job.all` waited for ended badly. */
+export class ChildFailedError extends Error {
+  override readonly name = "ChildFailedError";
+  readonly type: string;
+  /** Its place in the list of children. */
+  readonly index: number;
+  readonly jobId: string | undefined;
+  readonly failure: ChildError | undefined;
+
+  constructor(type: string, index: number, jobId: string | undefined, failure: ChildError | undefined) {
+    super(`The child ${index} (${type}) ended badly: ${failure?.message ?? "it was canceled"}`);
+    this.type = type;
+    this.index = index;
+    this.jobId = jobId;
+    this.failure = failure;
+  }
+}
+
+/** The error that a checkpoint has kept. The first execution throws the same form, so that both go the same way. */
+export function reviveError({ name, message, stack, code }: RunError): Error {
+  const error = new Error(message);
+  error.name = name;
+  if (stack !== undefined) error.stack = stack;
+  return code === undefined ? error : Object.assign(error, { code });
 }
 
 const maxNameLength = 200;

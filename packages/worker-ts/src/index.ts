@@ -2,7 +2,7 @@ export { configureJobsTickDev, type JobsTickOptions, runJobsTickDev } from "./ad
 export { type WorkerLoopOptions, workerLoop } from "./adapters/processing.ts";
 export type { RunError } from "./claiming/protocol.ts";
 export { workerTimeoutMs } from "./defaults.ts";
-export { JobAbortedError } from "./errors.ts";
+export { ChildFailedError, JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { RunEnded, RunFailed, RunInfo, Trouble, WorkerHooks } from "./reporting/hooks.ts";
 export type { Logger } from "./reporting/log.ts";

@@ -1,5 +1,6 @@
 /** The second argument of a handler. The worker implements it; it is declared here so that definitions can name it. */
 import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
+import type { DurableContext } from "./durable.ts";
 import type { RunSchedule } from "./schedule.ts";
 
 /** Writes a line: a message, or fields and a message. */
@@ -15,7 +16,7 @@ export interface JobLogger {
   readonly error: LogMethod;
 }
 
-export interface JobContext {
+export interface JobContext extends DurableContext {
   readonly id: string;
   readonly type: string;
   readonly tenantId: string;

@@ -34,7 +34,7 @@ export interface ClaimedJob {
 export interface RunEnd {
   readonly id: string;
   readonly attempt: number;
-  readonly status: "succeeded" | "failed" | "deferred" | "released";
+  readonly status: "succeeded" | "failed" | "deferred" | "released" | "suspended";
   readonly error?: RunError | undefined;
   readonly result?: unknown;
   readonly retry?: boolean | undefined;
@@ -44,6 +44,8 @@ export interface RunEnd {
   readonly cost_cents?: number | undefined;
   readonly next_run_at?: string | undefined;
   readonly children?: readonly unknown[] | undefined;
+  /** Of a suspended run: what its job waits for. */
+  readonly wait?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The error of a run. `cause` and the members of an AggregateError (`errors`) have the same form. */

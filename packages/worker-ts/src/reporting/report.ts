@@ -36,6 +36,12 @@ const refusedSuccess = {
   message: "The database refused the run's result or children; the job's error says why",
 };
 
+const handedBackLines: Readonly<Partial<Record<string, string>>> = {
+  deferred: "Job deferred",
+  released: "Job released",
+  suspended: "Job suspended until what it waits for has come",
+};
+
 export class Report {
   readonly #log: WorkerLog;
   readonly #hooks: Hooks;
@@ -91,13 +97,14 @@ export class Report {
   }
 
   #handedBack(run: Run, status: EndStatus): void {
-    const isDeferred = run.end?.status === "deferred";
-    if (isDeferred) this.tally.deferred += 1;
+    const ended = run.end?.status;
+    // A suspended run has deferred its job, too: until what it waits for has come.
+    if (ended === "deferred" || ended === "suspended") this.tally.deferred += 1;
     else this.tally.released += 1;
     if (status === "dead") {
       this.#failed(run, status);
       return;
     }
-    this.#log.job("info", run, undefined, isDeferred ? "Job deferred" : "Job released");
+    this.#log.job("info", run, undefined, handedBackLines[ended ?? "released"] ?? "Job released");
   }
 }

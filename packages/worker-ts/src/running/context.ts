@@ -1,5 +1,6 @@
 /** What a handler is given in addition to its input. Everything except plain facts is created on demand. */
 import {
+  type ChildCall,
   type EnqueueOptions,
   type JobContext,
   type JobDefinition,
@@ -17,6 +18,7 @@ import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
 import { clean, describeError, isError, isNotHeld, RunOver } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import { plainTraceparent } from "../reporting/trace.ts";
+import { DurableSteps } from "./durable.ts";
 import { concludeSuccess, endRun } from "./ending.ts";
 import type { Run, Verdict } from "./run.ts";
 
@@ -29,6 +31,10 @@ export interface ContextServices {
   cancel(run: Run): void;
   /** The run's end was committed together with the handler's writes. */
   settled(run: Run, response: SettleResponse): void;
+  /** The handler waits: ends the run with this verdict, although the handler does not return. */
+  suspend(run: Run, verdict: Verdict): void;
+  /** The handler stops for good, because its run was aborted or has ended. */
+  leave(run: Run): void;
 }
 
 /** Methods are getters that return functions, so that `({ signal, log, progress })` works in a handler's parameters. */
@@ -37,6 +43,7 @@ export class RunContext implements JobContext {
   readonly #services: ContextServices;
   #log: JobLogger | undefined;
   #traceparent: string | undefined;
+  #durable: DurableSteps | undefined;
 
   constructor(run: Run, services: ContextServices) {
     this.#run = run;
@@ -178,6 +185,48 @@ export class RunContext implements JobContext {
       run.children ??= [];
       run.children.push(child);
     };
+  }
+
+  get #steps(): DurableSteps {
+    this.#durable ??= new DurableSteps(this.#run, this.#services);
+    return this.#durable;
+  }
+
+  get step(): JobContext["step"] {
+    return (name, work, options) => this.#steps.step(name, work, options);
+  }
+
+  get stepIn(): JobContext["stepIn"] {
+    return (name, work) => this.#steps.stepIn(name, work);
+  }
+
+  get sleep(): JobContext["sleep"] {
+    return (when) => this.#steps.sleep(when);
+  }
+
+  get waitFor(): JobContext["waitFor"] {
+    return (signals, options) => this.#steps.waitFor(signals, options);
+  }
+
+  get call(): JobContext["call"] {
+    return (job, input, options = {}) => ({ job, input, options });
+  }
+
+  get run(): JobContext["run"] {
+    return (job, input, options) => this.#steps.run(job, input, options);
+  }
+
+  get all(): JobContext["all"] {
+    return (calls: readonly ChildCall[], options?: { readonly settled: true }) =>
+      this.#steps.all(calls, options);
+  }
+
+  get version(): JobContext["version"] {
+    return (name) => this.#steps.version(name);
+  }
+
+  get saga(): JobContext["saga"] {
+    return (work) => this.#steps.saga(work);
   }
 
   get transaction(): JobContext["transaction"] {

@@ -128,6 +128,17 @@ export class Runner implements ContextServices {
     if (reply !== undefined) this.#parts.reporting.report.settled(run, reply);
   }
 
+  /** The handler waits: the run ends, and its promise never settles. */
+  suspend(run: Run, verdict: Verdict): void {
+    run.verdict = verdict;
+    this.#end(run, verdict);
+  }
+
+  /** The handler stops at a durable step, because the run was aborted. */
+  leave(run: Run): void {
+    if (run.aborted !== undefined && this.#open.has(run)) void this.#endAborted(run);
+  }
+
   // Shutdown.
 
   /** Aborts every open run because the worker shuts down. Handlers get `graceMs` to return. */
