@@ -22,6 +22,8 @@ interface Scene {
   readonly key: string;
   /** The id of a workflow that waits for a signal. */
   readonly workflow: string;
+  /** The id of a workflow that has failed. */
+  readonly failed: string;
 }
 
 interface Example {
@@ -121,6 +123,10 @@ const examples: Readonly<Record<string, Example>> = {
     shows: /is canceled: 1 queued job canceled/,
   },
   "workflows list": { args: of("workflows", "list", ...tenant), shows: /flow +running +3/ },
+  "workflows retry": {
+    args: ({ failed }) => ["workflows", "retry", failed],
+    shows: /: 1 step started again, 0 wait/,
+  },
   "workflows show": {
     args: ({ workflow }) => ["workflows", "show", workflow],
     shows: /a +queued +work[^\n]*\n└─ b +blocked +work[^\n]*\nok +waiting +signal/,
@@ -193,7 +199,14 @@ async function setUp(
        jsonb_build_object('subject', $3::text, 'version', $3::text)) ->> 'id'`,
     [T, JSON.stringify(steps), named("someone")],
   );
-  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key, workflow };
+  const failed = await db.value<string>(
+    `select jobforge_start_workflow($1, 'bad', '[{"name": "a", "type": "bad"}]') ->> 'id'`,
+    [T],
+  );
+  await db.query(
+    "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 1, '{bad}')",
+  );
+  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key, workflow, failed };
 }
 
 const handlers = `import { defineJob } from "@jobforge/sdk-ts";

@@ -28,6 +28,7 @@ export type { JobContext, JobLogger, LogMethod, RunConnection } from "./define/c
 export { defineJob } from "./define/define-job.ts";
 export { defineSchedule } from "./define/define-schedule.ts";
 export type * from "./define/definition.ts";
+export type * from "./define/durable.ts";
 export { retryDelayMs, retryOf } from "./define/retry.ts";
 export type * from "./define/schedule.ts";
 export { checkInput, checkOutput, typed } from "./define/schema.ts";
@@ -132,5 +133,5 @@ export type { StartedWorkflow, WorkflowHandle } from "./workflows/handle.ts";
 export type { JobStepOptions, NeedJson, SignalOptions, StepOptions } from "./workflows/needs.ts";
 export type { Ref, Reference, Resolved, StepInput } from "./workflows/reference.ts";
 export type { NewWorkflow } from "./workflows/start.ts";
-export { AnyStep, compensate, MapStep, Need, run, Step } from "./workflows/step.ts";
+export { AnyStep, compensate, MapStep, Need, run, Step, wait } from "./workflows/step.ts";
 export type * from "./workflows/workflow.ts";

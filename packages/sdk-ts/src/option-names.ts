@@ -26,12 +26,14 @@ import type { Aliases } from "./suggest.ts";
 import type { SyncOptions } from "./sync/sync.ts";
 import type { CallOptions } from "./transport/transport.ts";
 import type {
+  ResolveOptions,
   SignalSendOptions,
   StepListOptions,
   WorkflowCancelOptions,
   WorkflowFilters,
   WorkflowListOptions,
   WorkflowReference,
+  WorkflowRetryOptions,
 } from "./workflows/workflow.ts";
 
 type Names<O> = Readonly<Record<keyof O, true>>;
@@ -176,6 +178,12 @@ const workflowWait: Names<WaitOptions & WorkflowReference> = {
   signal: true,
 };
 const workflowCancel: Names<WorkflowCancelOptions & OfTenant> = { tenantId: true, reason: true };
+const workflowRetry: Names<WorkflowRetryOptions & OfTenant> = {
+  tenantId: true,
+  steps: true,
+  downstream: true,
+};
+const resolve: Names<ResolveOptions> = { tenantId: true, status: true, result: true };
 const signal: Names<SignalSendOptions> = { tenantId: true, key: true };
 
 const calls = {
@@ -207,6 +215,8 @@ const calls = {
   workflowSteps,
   workflowWait,
   workflowCancel,
+  workflowRetry,
+  resolve,
   signal,
 } as const;
 

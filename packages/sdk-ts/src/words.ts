@@ -166,7 +166,7 @@ export const dimensions = ["tenant", "type"] as const;
 export type Dimension = (typeof dimensions)[number];
 
 /** What a bad end of a needed step means for the step that needs it. */
-export const needPolicies = ["cancel", "run", "compensate"] as const;
+export const needPolicies = ["cancel", "run", "wait", "compensate"] as const;
 export type NeedPolicy = (typeof needPolicies)[number];
 
 /** The states of a workflow. The last three are final. */
@@ -199,6 +199,10 @@ export type FailureAction = (typeof failureActions)[number];
 /** What a signal step does when no signal has arrived in time. */
 export const timeoutActions = ["fail", "continue"] as const;
 export type TimeoutAction = (typeof timeoutActions)[number];
+
+/** How `resolve` ends a step. */
+export const resolutions = ["succeeded", "skipped"] as const;
+export type Resolution = (typeof resolutions)[number];
 
 /** What `start` and `signal` did. */
 export const startOutcomes = ["created", "existing"] as const;
@@ -274,6 +278,8 @@ export const bounds = {
   workflowNameBytes: { min: 1, max: 190 },
   /** Bytes of the name of a step. */
   stepNameBytes: { min: 1, max: 200 },
+  /** Bytes of the path of a step. */
+  stepPathBytes: { min: 1, max: 2000 },
   /** Workflows that one call can start. */
   startMany: { min: 1, max: 1000 },
   /** Bytes of the reason of a pause. */

@@ -63,6 +63,7 @@ async function populateOther(db: TestDatabase): Promise<string[]> {
     otherSecret,
     JSON.stringify([
       { name: "a", type: "step", payload: { secret: otherSecret } },
+      { name: "b", type: "step" },
       { name: "approve", signal: {} },
     ]),
     JSON.stringify({ secret: otherSecret }),

@@ -4,10 +4,10 @@ import { addGroup, type Cli } from "../command.ts";
 import { listCommand } from "../workflows/list.ts";
 import { showCommand } from "../workflows/show.ts";
 import { startCommand } from "../workflows/start.ts";
-import { cancelCommand, signalCommand } from "../workflows/steer.ts";
+import { cancelCommand, retryCommand, signalCommand } from "../workflows/steer.ts";
 
 export function workflowsCommands(program: Command, cli: Cli): void {
   const workflows = addGroup(program, "workflows", "Start, list and steer workflows");
-  for (const add of [startCommand, listCommand, showCommand, cancelCommand, signalCommand])
+  for (const add of [startCommand, listCommand, showCommand, cancelCommand, retryCommand, signalCommand])
     add(workflows, cli);
 }

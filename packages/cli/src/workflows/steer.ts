@@ -1,4 +1,4 @@
-/** `jobforge workflows cancel` and `signal`: steer one workflow. */
+/** `jobforge workflows cancel`, `retry` and `signal`: steer one workflow. */
 import { WorkflowNotRunningError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
@@ -6,7 +6,7 @@ import type { Connection } from "../connection.ts";
 import { CommandError, exitCodes } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
 import { plain } from "../output/terminal.ts";
-import { ago, count, readText } from "../output/values.ts";
+import { ago, collect, count, readText } from "../output/values.ts";
 import { findWorkflow, type OneOptions, ofOne } from "./find.ts";
 
 interface CancelOptions extends OneOptions {
@@ -35,6 +35,42 @@ export function cancelCommand(workflows: Command, cli: Cli): void {
             () =>
               `${id} is canceled: ${count(canceled.canceled, "queued job")} canceled, ` +
               `${count(canceled.requested, "running job")} asked to stop.\n`,
+          );
+          return exitCodes.ok;
+        }),
+      ),
+    );
+}
+
+interface RetryOptions extends OneOptions {
+  readonly step?: string[];
+  readonly downstream?: boolean;
+}
+
+export function retryCommand(workflows: Command, cli: Cli): void {
+  ofOne(
+    addCommand(workflows, "retry <id>", {
+      summary: "Run what ended badly in a workflow again",
+      details:
+        "Steps that succeeded keep their results, and what was canceled because of a bad end runs, too.",
+      examples: [
+        "jobforge workflows retry 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10",
+        "jobforge workflows retry 0199b7a4-5c1e-7d3a-9c55-0d6a2f4b8e10 --step each[17] --downstream",
+      ],
+    }),
+  )
+    .option("--step <path>", "only this step; repeat the option or separate steps by commas", collect)
+    .option("--downstream", "also run again what followed the steps")
+    .action(
+      action(cli, (id: string, options: RetryOptions) =>
+        connected(cli, options, async (connection, output) => {
+          const { tenantId } = await findWorkflow(connection, id, options.tenant);
+          const { step: steps, downstream } = options;
+          const retried = await connection.forge.workflows.retry(id, { tenantId, steps, downstream });
+          output.result(
+            retried,
+            () =>
+              `${id}: ${count(retried.retried, "step")} started again, ${retried.blocked} wait for these.\n`,
           );
           return exitCodes.ok;
         }),
@@ -81,6 +117,6 @@ async function refused(connection: Connection, error: unknown, id: string, tenan
   throw new CommandError(
     error.kind ?? "refused",
     `${id} has ended: ${status} ${ago(finishedAt)}.`,
-    "Start a new workflow.",
+    "Start a new one, or retry it if it has failed.",
   );
 }

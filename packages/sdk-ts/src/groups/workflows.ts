@@ -9,7 +9,7 @@ import { JsonText, toJson } from "../json.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
-import { bounds, stepKinds, stepStatuses, workflowStatuses } from "../words.ts";
+import { bounds, resolutions, stepKinds, stepStatuses, workflowStatuses } from "../words.ts";
 import type {
   StartOptions,
   WorkflowDefinition,
@@ -20,6 +20,7 @@ import { StartedWorkflow, type StartResult, WorkflowHandle } from "../workflows/
 import { type NewWorkflow, prepareStart, startArguments, startJson } from "../workflows/start.ts";
 import { readDetails, waitForWorkflow } from "../workflows/wait.ts";
 import type {
+  ResolveOptions,
   SentSignal,
   SignalSendOptions,
   StepListOptions,
@@ -30,6 +31,8 @@ import type {
   WorkflowFilters,
   WorkflowListOptions,
   WorkflowReference,
+  WorkflowRetryOptions,
+  WorkflowRetryResult,
   WorkflowStep,
 } from "../workflows/workflow.ts";
 
@@ -151,6 +154,28 @@ export class Workflows {
     const { reason } = knownOptions(options, "workflowCancel");
     if (reason !== undefined) checkText(reason, "reason", bounds.reasonBytes);
     return fromRow(await this.#call<object>("jobforge_cancel_workflow", id, options, { p_reason: reason }));
+  }
+
+  /**
+   * Runs the steps that ended badly again, and what was canceled because of them. Steps that succeeded keep their
+   * results. Rejects with a WorkflowNotRetryableError if nothing ended badly, or if the workflow was canceled.
+   */
+  async retry(id: string, options: WorkflowRetryOptions & OfTenant): Promise<WorkflowRetryResult> {
+    const { steps, downstream } = knownOptions(options, "workflowRetry");
+    const more = { p_steps: steps, p_downstream: downstream };
+    return fromRow(await this.#call<object>("jobforge_retry_workflow", id, options, more));
+  }
+
+  /** Ends a step that ended badly in another way, by hand. `step` is its path, such as `each[17]`. */
+  async resolve(id: string, step: string, options: ResolveOptions): Promise<void> {
+    const { status, result } = knownOptions(options, "resolve");
+    checkText(step, "step", bounds.stepPathBytes);
+    checkOneOf(status, "status", resolutions);
+    await this.#call("jobforge_resolve_step", id, options, {
+      p_step: step,
+      p_status: status,
+      p_result: result === undefined ? undefined : toJson(result, "result"),
+    });
   }
 
   /** Sends a signal to a workflow. It is kept until a step takes it. Each is taken once, the oldest first. */

@@ -10,6 +10,8 @@ import type {
   WorkflowCancelOptions,
   WorkflowCancelResult,
   WorkflowDetails,
+  WorkflowRetryOptions,
+  WorkflowRetryResult,
   WorkflowStep,
 } from "./workflow.ts";
 
@@ -54,6 +56,11 @@ export class WorkflowHandle<W extends WorkflowDefinition = WorkflowDefinition> {
 
   cancel(options: WorkflowCancelOptions = {}): Promise<WorkflowCancelResult> {
     return this.#workflows.cancel(this.id, { ...options, tenantId: this.tenantId });
+  }
+
+  /** Runs what ended badly again. See `workflows.retry`. */
+  retry(options: WorkflowRetryOptions = {}): Promise<WorkflowRetryResult> {
+    return this.#workflows.retry(this.id, { ...options, tenantId: this.tenantId });
   }
 }
 

@@ -57,6 +57,11 @@ export function run<S extends AnyStep>(step: S): Need<S> {
   return new Need(step, "run");
 }
 
+/** If the needed step ends badly, the step waits until the need is retried or resolved. */
+export function wait<S extends AnyStep>(step: S): Need<S> {
+  return new Need(step, "wait");
+}
+
 /** The step runs only if the needed step ended badly. Otherwise it is skipped. */
 export function compensate<S extends AnyStep>(step: S): Need<S> {
   return new Need(step, "compensate");

@@ -4,6 +4,7 @@ import type { PageOptions } from "../jobs/list.ts";
 import type {
   FailureAction,
   NeedPolicy,
+  Resolution,
   StartOutcome,
   StepKind,
   StepStatus,
@@ -134,6 +135,28 @@ export interface WorkflowCancelResult {
   readonly canceled: number;
   /** Running jobs that were asked to stop. */
   readonly requested: number;
+}
+
+export interface WorkflowRetryOptions {
+  /** The paths of the steps to retry. Default: all that ended badly. */
+  readonly steps?: readonly string[] | undefined;
+  /** If true, everything that followed the retried steps runs again as well. */
+  readonly downstream?: boolean | undefined;
+}
+
+export interface WorkflowRetryResult {
+  readonly id: string;
+  /** Steps that have started again. */
+  readonly retried: number;
+  /** Steps that wait for these. */
+  readonly blocked: number;
+}
+
+/** How a step was repaired by hand. */
+export interface ResolveOptions extends OfTenant {
+  readonly status: Resolution;
+  /** The result of a step that is resolved as succeeded. */
+  readonly result?: unknown;
 }
 
 export interface SignalSendOptions extends OfTenant {

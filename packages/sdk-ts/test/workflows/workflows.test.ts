@@ -19,6 +19,7 @@ import {
   WorkflowFailedError,
   WorkflowLimitExceededError,
   WorkflowNotFoundError,
+  WorkflowNotRetryableError,
   WorkflowNotRunningError,
 } from "../../src/index.ts";
 import { allOf } from "../support/lists.ts";
@@ -155,6 +156,29 @@ describe.each(transports)("over %s", (transport) => {
     await expect(canceled.cancel()).rejects.toThrow(WorkflowNotRunningError);
     await expect(forge.workflows.result(unknown, { tenantId: T })).rejects.toThrow(WorkflowNotFoundError);
     expect(await forge.workflows.get(unknown, { tenantId: T })).toBeUndefined();
+  });
+
+  test("what ended badly runs again, and nothing that succeeded", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const started = await forge.start(processCall, { callId: "c" }, { tenantId: T });
+    const failing = (path: string): Record<string, unknown> =>
+      path === "transcribe" ? refuse : { status: "succeeded", result: results[path] };
+    await drain(db, ({ path }) => failing(path));
+    expect(await started.retry()).toMatchObject({ retried: 1, blocked: 1 });
+    await drain(db, ({ path }) => failing(path));
+    await forge.workflows.resolve(started.id, "transcribe", {
+      tenantId: T,
+      status: "succeeded",
+      result: { operationId: "by-hand" },
+    });
+    await db.travel("10 seconds");
+    const payloads: unknown[] = [];
+    const rest = await drain(db, ({ path, payload }) => {
+      payloads.push(payload);
+      return { status: "succeeded", result: results[path] };
+    });
+    expect([rest, payloads]).toEqual([["analyze"], [{ callId: "c", operation: "by-hand" }]]);
+    await expect(started.retry()).rejects.toThrow(WorkflowNotRetryableError);
   });
 
   test("a map runs a job for each item of a result, and a list of steps can be read by group", async ({

@@ -9,6 +9,10 @@ import {
   CancelWorkflow,
   NewSignal,
   NewWorkflow,
+  ResolvedStep,
+  ResolveStep,
+  RetriedWorkflow,
+  RetryWorkflow,
   SentSignal,
   SignalParameters,
   StartedWorkflow,
@@ -21,6 +25,7 @@ import {
 
 const tags = ["Workflows"];
 const missing = { 404: problem("The tenant has no such workflow") };
+const notRetryable = { 409: problem("There is no such workflow or step, or nothing in it ended badly") };
 const ended = { 409: problem("There is no such workflow, or it has ended") };
 
 const ofWorkflow = { params: IdParameter, query: TenantQuery };
@@ -41,6 +46,8 @@ export function workflowRoutes(api: Api): void {
   get(api);
   steps(api);
   signal(api);
+  resolve(api);
+  retry(api);
   cancel(api);
 }
 
@@ -141,6 +148,49 @@ function cancel(api: Api): void {
     ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
     p_reason: c.req.valid("json").reason,
   }));
+}
+
+function retry(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows/{id}/retry",
+    operationId: "retryWorkflow",
+    summary: "Run what ended badly in a workflow again",
+    description:
+      "Steps that succeeded keep their results, and what was canceled because of a bad end runs, too.",
+    tags,
+    request: { ...ofWorkflow, body: body(RetryWorkflow) },
+    responses: responses(RetriedWorkflow, "What runs again", notRetryable),
+  });
+  serveValue(api, route, "jobforge_retry_workflow", "workflow", (c, session) => {
+    const { steps, downstream } = c.req.valid("json");
+    return {
+      ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+      p_steps: steps,
+      p_downstream: downstream,
+    };
+  });
+}
+
+function resolve(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows/{id}/resolve",
+    operationId: "resolveStep",
+    summary: "End a step that ended badly in another way, by hand",
+    tags,
+    request: { ...ofWorkflow, body: body(ResolveStep) },
+    responses: responses(ResolvedStep, "The step has ended so", notRetryable),
+  });
+  serveValue(api, route, "jobforge_resolve_step", "workflow", (c, session) => {
+    const { step, status, result } = c.req.valid("json");
+    return {
+      ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+      p_step: step,
+      p_status: status,
+      p_result: result,
+    };
+  });
 }
 
 function signal(api: Api): void {

@@ -63,6 +63,8 @@ export const bodies: Readonly<Record<string, unknown>> = {
   "post /v1/workflows": { name: "intruder", steps: [{ name: "a", type: "intruder" }] },
   "post /v1/workflows/{id}/cancel": {},
   "post /v1/workflows/{id}/signals/{name}": {},
+  "post /v1/workflows/{id}/retry": {},
+  "post /v1/workflows/{id}/resolve": { step: "a", status: "skipped" },
   "patch /v1/types/{type}/policy": { max_attempts: 1 },
   "put /v1/gates": { scope: "tenant", key: U, paused: true },
   "post /v1/tokens": { name: "intruder", role: "jobforge_app", tenant_id: U },

@@ -57,6 +57,27 @@ test("a workflow is canceled, and one that has ended refuses changes", async ({ 
   expect(await app("/v1/workflows/99999999-9999-4999-8999-999999999999")).toMatchObject({ status: 404 });
 });
 
+test("what ended badly runs again, or is resolved by hand", async ({ app, db }) => {
+  const steps = [
+    { name: "a", type: "t" },
+    { name: "b", type: "t", needs: ["a"] },
+  ];
+  const started = await app("/v1/workflows", { method: "POST", body: { name: "w", steps } });
+  const path = `/v1/workflows/${String(started.body["id"])}`;
+  expect(await app(`${path}/retry`, { method: "POST", body: {} })).toMatchObject({
+    status: 409,
+    body: { code: "JF012" },
+  });
+  await drain(db, () => refuse);
+  const retried = await app(`${path}/retry`, { method: "POST", body: {} });
+  expect(retried).toMatchObject({ status: 200, body: { retried: 1, blocked: 1 } });
+  await drain(db, () => refuse);
+  const resolved = { step: "a", status: "succeeded", result: { by: "hand" } };
+  expect(await app(`${path}/resolve`, { method: "POST", body: resolved })).toMatchObject({ status: 200 });
+  expect(await drain(db)).toEqual(["b"]);
+  expect((await app(path)).body).toMatchObject({ status: "succeeded" });
+});
+
 test("what is wrong with a step is named", async ({ app }) => {
   const start = (steps: readonly object[]) =>
     app("/v1/workflows", { method: "POST", body: { name: "w", steps } });

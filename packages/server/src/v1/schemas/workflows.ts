@@ -4,6 +4,7 @@ import {
   bounds,
   failureActions,
   needPolicies,
+  resolutions,
   startOutcomes,
   stepKinds,
   stepStatuses,
@@ -202,6 +203,27 @@ export const CanceledWorkflow = z
     requested: Count.openapi({ description: "Running jobs that were asked to stop" }),
   })
   .openapi("CanceledWorkflow");
+
+export const RetryWorkflow = z.strictObject({
+  steps: z.array(Path).optional().openapi({ description: "Default: all that ended badly" }),
+  downstream: z.boolean().optional().openapi({ description: "Also run again what followed them" }),
+});
+
+export const RetriedWorkflow = z
+  .looseObject({
+    id: Id,
+    retried: Count.openapi({ description: "Steps that have started again" }),
+    blocked: Count.openapi({ description: "Steps that wait for these" }),
+  })
+  .openapi("RetriedWorkflow");
+
+export const ResolveStep = z.strictObject({
+  step: Path,
+  status: z.enum(resolutions),
+  result: Json.optional(),
+});
+
+export const ResolvedStep = z.looseObject({ id: Id, step: Path, status: z.string() }).openapi("ResolvedStep");
 
 export const SignalParameters = z.object({ id: Id, name: Key.openapi({ example: "approve" }) });
 
