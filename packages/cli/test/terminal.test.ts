@@ -204,7 +204,7 @@ async function setUp(
     [T],
   );
   await db.query(
-    "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 1, '{bad}')",
+    "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 10, '{bad}')",
   );
   return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key, workflow, failed };
 }
