@@ -34,6 +34,7 @@ export async function callSamples(call: CallSample, role: string): Promise<Sampl
   await steer(ask, jobs, runs);
   await schedules(ask);
   await workflows(ask);
+  await webhooks(ask);
   await read(ask, jobs, runs);
   await tearDown(ask);
   return results;
@@ -125,6 +126,7 @@ async function work(ask: Ask): Promise<Run[]> {
   });
   await ask("heartbeat_job", { p_job_id: first?.id, ...worker });
   await ask("progress_job", { p_job_id: first?.id, ...worker, p_progress: { share: 0.25 } });
+  await ask("hold_key", { p_job_id: first?.id, ...worker, p_until: "2001-02-03 04:05:06" });
   await ask("complete_job", {
     p_job_id: first?.id,
     ...worker,
@@ -267,6 +269,36 @@ async function durable(ask: Ask): Promise<void> {
   await ask("suspend_job", { ...second, p_wait: { name: "all", children: [{ type: "child" }] } });
   await ask("complete_job", { ...(await claimed("child")), p_status: "succeeded", p_result: 2 });
   await ask("read_results", { ...(await claimed("durable")), p_step: "all" });
+}
+
+async function webhooks(ask: Ask): Promise<void> {
+  const egress = { allow_cidrs: ["10.1.0.0/16"], secrets: { KEY: { hosts: ["*.example.com"] } } };
+  await ask("set_egress_policy", { p_tenant_id: tenant, p_policy: egress });
+  await ask("get_egress_policy", { p_tenant_id: tenant });
+  const { id } = await ask<{ id: string }>("set_webhook_endpoint", {
+    p_tenant_id: tenant,
+    p_endpoint: {
+      url: "https://example.com/hooks",
+      events: ["invoice.*"],
+      headers: { "x-a": "b" },
+      ordered: true,
+    },
+  });
+  const of = { p_tenant_id: tenant, p_endpoint_id: id };
+  await ask("set_webhook_endpoint", { ...of, p_endpoint: { ordered: false, retry_schedule: [5, 60] } });
+  await ask("send_event", {
+    p_tenant_id: tenant,
+    p_event: { id: "one", type: "invoice.paid", timestamp: later, data: { total: 0.1 } },
+  });
+  await ask("test_webhook_endpoint", of);
+  await ask("disable_webhook_endpoint", { ...of, p_reason: "a test" });
+  await ask("enable_webhook_endpoint", of);
+  await ask("rotate_webhook_endpoint", { ...of, p_keep: "36 hours" });
+  await ask("get_webhook_endpoint", of);
+  await ask("list_webhook_endpoints", { p_tenant_id: tenant });
+  await ask("list_webhook_deliveries", { ...of, p_filters: { created_before: later } });
+  await ask("replay_webhook_deliveries", { ...of, p_filters: { status: "canceled" } });
+  await ask("delete_webhook_endpoint", of);
 }
 
 async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Promise<void> {

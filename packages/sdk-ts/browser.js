@@ -48,6 +48,7 @@ export {
   nothing as StepConflictError,
   nothing as StepNotResolvableError,
   nothing as Steps,
+  nothing as EndpointNotFoundError,
   nothing as TenantRequiredError,
   nothing as TimeoutError,
   nothing as WaitTimeoutError,

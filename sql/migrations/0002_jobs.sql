@@ -5,6 +5,7 @@
 -- columns: transactions must take keys in one order, whether they sort new jobs or rows.
 --   max_attempts     what the caller asked for with this job
 --   default_attempts what the job's definition says; see jobforge.attempts_for
+--   notify           whom to tell about its end; see functions/webhooks/notices.sql
 create type jobforge.new_job as (
   ord              integer,
   id               uuid,
@@ -22,7 +23,8 @@ create type jobforge.new_job as (
   expires_at       timestamptz,
   traceparent      text,
   bytes            integer,
-  default_attempts integer
+  default_attempts integer,
+  notify           jsonb
 );
 
 -- How one run ended. ord is its position in the call.
@@ -33,6 +35,8 @@ create type jobforge.new_job as (
 --   children    jobs to enqueue with a success
 --   next_run_at when the schedule of the run is due next, as its handler says
 --   logs        what the handler has logged: an array of lines, or {lines, dropped}
+--   wait        what the job of a suspended run waits for
+--   not_before  a failed job is due after its backoff, but not before this time
 create type jobforge.run_end as (
   ord          integer,
   id           uuid,
@@ -48,7 +52,8 @@ create type jobforge.run_end as (
   children     jobforge.new_job[],
   next_run_at  timestamptz,
   logs         jsonb,
-  wait         jsonb
+  wait         jsonb,
+  not_before   timestamptz
 );
 
 -- The result of settling one run.

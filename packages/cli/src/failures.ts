@@ -2,6 +2,7 @@
 import {
   ConnectionError,
   DatabaseError,
+  EndpointNotFoundError,
   InvalidArgumentError,
   InvalidScheduleError,
   JobForgeError,
@@ -107,7 +108,8 @@ export function explainFailure(error: unknown, command = "jobforge"): Failure {
 }
 
 function exitCodeOf(error: JobForgeError): number {
-  if (error instanceof ScheduleNotFoundError) return exitCodes.notFound;
+  if (error instanceof ScheduleNotFoundError || error instanceof EndpointNotFoundError)
+    return exitCodes.notFound;
   const isUsage = error instanceof InvalidArgumentError || error instanceof InvalidScheduleError;
   return isUsage ? exitCodes.usage : exitCodes.failed;
 }

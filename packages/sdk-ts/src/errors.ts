@@ -141,6 +141,14 @@ export class InvalidScheduleError extends JobForgeError {
   }
 }
 
+/** JF016: the tenant has no such webhook endpoint. */
+export class EndpointNotFoundError extends JobForgeError {
+  override readonly name: string = "EndpointNotFoundError";
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details, { code: "JF016", kind: "endpoint_not_found" });
+  }
+}
+
 /** JF010: the tenant has no such schedule. */
 export class ScheduleNotFoundError extends JobForgeError {
   override readonly name: string = "ScheduleNotFoundError";

@@ -7,6 +7,7 @@ const standard = { baseMs: 1000, capMs: 3_600_000, factor: 2, maxAttempts: 5 } a
 const quick = { baseMs: 1000, capMs: 60_000, factor: 2, maxAttempts: 6 } as const;
 const gentle = { baseMs: 10_000, capMs: null, factor: 2, maxAttempts: 4 } as const;
 const patient = { baseMs: 30_000, capMs: 600_000, factor: 2, maxAttempts: 5 } as const;
+const webhook = { baseMs: 5000, capMs: 36_000_000, factor: 5, jitter: 0.2, maxAttempts: 12 } as const;
 
 /**
  * The retry presets with their settings, and the other names of the same presets. The kernel has the same names; a
@@ -21,6 +22,8 @@ export const retryPresets = {
   gentle,
   /** Waits 30, 60, 120, 240 seconds; five executions. */
   patient,
+  /** Waits about 5 s, 25 s, 2 min, 10 min, 52 min, 4.3 h, then 10 h; twelve executions in about 55 hours. */
+  webhook,
   jobforge: standard,
   harmonyk: quick,
   atlas: gentle,
@@ -29,7 +32,7 @@ export const retryPresets = {
 export type RetryPreset = keyof typeof retryPresets;
 
 /** The names of the presets that errors and helps recommend. The other names are older, and still accepted. */
-export const retryPresetNames = ["standard", "quick", "gentle", "patient"] as const;
+export const retryPresetNames = ["standard", "quick", "gentle", "patient", "webhook"] as const;
 
 /** Why a sync leaves a difference between a definition and its policy. */
 export const keptReasons = ["set_by_hand", "newer_version"] as const;

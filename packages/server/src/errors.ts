@@ -93,6 +93,7 @@ const kernelStatuses: Readonly<Record<string, number>> = {
   JF013: 409,
   JF014: 413,
   JF015: 409,
+  JF016: 404,
 };
 
 /** An error as a response: status, body and headers. */

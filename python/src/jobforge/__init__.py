@@ -25,6 +25,7 @@ from .definition import (
 from .errors import (
     ConnectionError,
     DatabaseError,
+    EndpointNotFoundError,
     ForbiddenError,
     InvalidArgumentError,
     InvalidScheduleError,
@@ -128,6 +129,7 @@ __all__ = [
     "Duration",
     "EnqueueOptions",
     "EnqueuedJob",
+    "EndpointNotFoundError",
     "ForbiddenError",
     "FunctionJob",
     "Gate",

@@ -10,6 +10,7 @@ from typing import Final
 from .errors import (
     ConnectionError,
     DatabaseError,
+    EndpointNotFoundError,
     ForbiddenError,
     InvalidArgumentError,
     InvalidScheduleError,
@@ -60,6 +61,7 @@ _CLASSES: Final[dict[str, type[JobForgeError]]] = {
     "JF013": StepConflictError,
     "JF014": WorkflowLimitExceededError,
     "JF015": StepNotResolvableError,
+    "JF016": EndpointNotFoundError,
     "42501": ForbiddenError,
     "42883": NotInstalledError,
     "3F000": NotInstalledError,

@@ -214,6 +214,13 @@ class WorkflowLimitExceededError(JobForgeError):
     usual_kind = "workflow_limit_exceeded"
 
 
+class EndpointNotFoundError(JobForgeError):
+    """JF016: the tenant has no such webhook endpoint."""
+
+    usual_code = "JF016"
+    usual_kind = "endpoint_not_found"
+
+
 class ForbiddenError(JobForgeError):
     """42501: the caller is not allowed to do this, or not for this tenant."""
 

@@ -47,6 +47,7 @@ _STANDARD: Final = RetryPolicy(base=1, cap=3600, factor=2, max_attempts=5)
 _QUICK: Final = RetryPolicy(base=1, cap=60, factor=2, max_attempts=6)
 _GENTLE: Final = RetryPolicy(base=10, cap=None, factor=2, max_attempts=4)
 _PATIENT: Final = RetryPolicy(base=30, cap=600, factor=2, max_attempts=5)
+_WEBHOOK: Final = RetryPolicy(base=5, cap=36_000, factor=5, jitter=0.2, max_attempts=12)
 
 RETRY_PRESETS: Final = MappingProxyType(
     {
@@ -54,6 +55,7 @@ RETRY_PRESETS: Final = MappingProxyType(
         "quick": _QUICK,
         "gentle": _GENTLE,
         "patient": _PATIENT,
+        "webhook": _WEBHOOK,
         "jobforge": _STANDARD,
         "harmonyk": _QUICK,
         "atlas": _GENTLE,
@@ -62,7 +64,7 @@ RETRY_PRESETS: Final = MappingProxyType(
 )
 """The presets with their settings, and the other names of the same presets."""
 
-RETRY_PRESET_NAMES: Final = ("standard", "quick", "gentle", "patient")
+RETRY_PRESET_NAMES: Final = ("standard", "quick", "gentle", "patient", "webhook")
 """The names that errors recommend. The other names are older, and still accepted."""
 
 

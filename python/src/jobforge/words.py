@@ -19,7 +19,9 @@ class Unset(Enum):
 
 UNSET: Final = Unset.UNSET
 
-RetryPreset = Literal["standard", "quick", "gentle", "patient", "jobforge", "harmonyk", "atlas", "processing"]
+RetryPreset = Literal[
+    "standard", "quick", "gentle", "patient", "webhook", "jobforge", "harmonyk", "atlas", "processing"
+]
 JobStatus = Literal["queued", "running", "succeeded", "failed", "dead", "canceled"]
 JobEndReason = Literal["done", "refused", "failed", "exhausted", "crashed", "canceled", "expired"]
 AttemptStatus = Literal["running", "succeeded", "failed", "lost", "deferred", "released", "canceled"]

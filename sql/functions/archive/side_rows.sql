@@ -1,4 +1,5 @@
--- Deletes what jobs have outside their own row: idempotency keys, large payloads, earlier attempts and logs.
+-- Deletes what jobs have outside their own row: idempotency keys, large payloads, earlier attempts, logs, checkpoints
+-- and whom to tell.
 create or replace function jobforge.delete_side_rows(p_job_ids uuid[]) returns void
 language plpgsql as $$
 begin
@@ -7,6 +8,7 @@ begin
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
   delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
   perform jobforge.forget_checkpoints(p_job_ids);
+  delete from jobforge.job_notices n where n.job_id = any (p_job_ids);
 end $$;
 
 -- The same for jobs of types that keep no history, except that their keys stay for the time of key_retention.
@@ -18,6 +20,7 @@ begin
   delete from jobforge.attempts a where a.job_id = any (p_job_ids);
   delete from jobforge.job_logs l where l.job_id = any (p_job_ids);
   perform jobforge.forget_checkpoints(p_job_ids);
+  delete from jobforge.job_notices n where n.job_id = any (p_job_ids);
 end $$;
 
 -- Deletes the checkpoints of jobs, the signals in their mailboxes, and what is known of their children.

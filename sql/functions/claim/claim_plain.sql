@@ -105,9 +105,9 @@ begin
     and (exists (select from queue j where j.state = 'ready' and j.type = p_type) or maintain_jobs(p_now, 1000, false));
 end $$;
 
--- Returns when the next waiting job or schedule of a type, or a wakeup of a workflow, becomes due, infinity if nothing
--- waits, and -infinity if the short path does not serve a claim: a gate, a limit, a weight, a cancel request or the end
--- of a scheduled run concerns claims.
+-- Returns when the next waiting job or schedule of a type, or a wakeup of a workflow, becomes due, infinity if
+-- nothing waits, and -infinity if the short path does not serve a claim: a gate, a limit, a hold of the type, a
+-- weight, a cancel request or the end of a scheduled run concerns claims.
 create or replace function jobforge.plain_due(p_type text) returns timestamptz
 language plpgsql stable as $$
 begin
@@ -116,6 +116,7 @@ begin
       when exists (select from jobforge.gates)
         or exists (select from jobforge.limits)
         or exists (select from jobforge.unpark_requests)
+        or exists (select from jobforge.key_holds h where h.type = p_type)
         or exists (select from jobforge.tenants t where t.weight > 1)
         or exists (select from jobforge.cancel_requests)
         or exists (select from jobforge.schedule_ends)

@@ -1,6 +1,7 @@
 -- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
--- replaced. With p_delay_ms, the job is due p_delay_ms milliseconds from now, on the database's clock.
+-- replaced. With p_delay_ms, the job is due p_delay_ms milliseconds from now, on the database's clock. p_notify_to says
+-- whom a webhook tells about the end of the job, if this call creates it.
 -- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs or of types is used up.
 -- Waits only for another transaction that holds the same key.
 create or replace function :"api_schema".jobforge_enqueue_job(
@@ -20,7 +21,8 @@ create or replace function :"api_schema".jobforge_enqueue_job(
   p_traceparent text default null,
   p_notify boolean default true,
   p_delay_ms bigint default null,
-  p_default_attempts integer default null
+  p_default_attempts integer default null,
+  p_notify_to jsonb default null
 ) returns jsonb
 language plpgsql
 security definer
@@ -36,7 +38,8 @@ declare
     p_run_at => coalesce(p_run_at, delayed(v_now, p_delay_ms)), p_max_attempts => p_max_attempts,
     p_priority => p_priority, p_dedupe_key => p_dedupe_key, p_dedupe_mode => p_dedupe_mode,
     p_tags => p_tags, p_subject => p_subject, p_concurrency_key => p_concurrency_key, p_expires_at => p_expires_at,
-    p_traceparent => p_traceparent, p_default_attempts => p_default_attempts);
+    p_traceparent => p_traceparent, p_default_attempts => p_default_attempts,
+    p_notify => p_notify_to);
   v_made record;
   v_columns jsonb;
 begin
@@ -66,6 +69,10 @@ begin
   if v_made.outcome <> 'created' then
     return existing_document(p_tenant_id,
       jsonb_build_object('type', p_type, 'idempotency_key', p_idempotency_key), v_made.id, v_made.outcome);
+  end if;
+  if p_notify_to is not null then
+    perform require_notified(p_tenant_id, array[v_job]);
+    perform keep_notices(p_tenant_id, array[v_job]);
   end if;
   select to_jsonb(j) || '{"outcome": "created"}' into v_columns from live_jobs j where j.id = v_made.id;
   return v_columns;

@@ -1,7 +1,7 @@
--- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys of
--- jobforge_enqueue_job without p_. Returns [{id, outcome}] in the order of the input. If the tenant's quotas have no
--- room for all of them, none is enqueued (JF007). With p_partial the first jobs that fit are enqueued, and the result
--- of each other job is {id: null, outcome: rejected}.
+-- Enqueues up to 50,000 jobs of one tenant in the caller's transaction, all or none. Each is an object with the keys
+-- of jobforge_enqueue_job without p_; that of p_notify_to is notify. Returns [{id, outcome}] in the order of the
+-- input. If the tenant's quotas have no room for all of them, none is enqueued (JF007). With p_partial the first
+-- jobs that fit are enqueued, and the result of each other job is {id: null, outcome: rejected}.
 -- Who: the tenant itself, workers, operators. JF002 or JF008 names the first invalid job, such as jobs[3].type. Keys
 -- are taken in sorted order, so two calls with the same keys cannot deadlock. Waits only for another transaction that
 -- holds one of the keys.
@@ -52,6 +52,10 @@ begin
     count(*) filter (where e.outcome = 'created')
   into v_results, v_created
   from enqueue(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true)) e;
+  if exists (select from unnest(v_jobs) j where j.notify is not null) then
+    perform require_notified(p_tenant_id, v_jobs);
+    perform keep_notices(p_tenant_id, v_jobs);
+  end if;
   if v_fitting is not null then
     return with_rejected(coalesce(v_results, '[]'), v_fitting, jsonb_array_length(p_jobs));
   elsif v_created > 0 and v_room is not null then

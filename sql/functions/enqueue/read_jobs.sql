@@ -5,7 +5,7 @@ language plpgsql as $$
 declare
   v_known constant text[] := array[
     'type', 'payload', 'idempotency_key', 'run_at', 'max_attempts', 'priority', 'dedupe_key', 'dedupe_mode', 'tags',
-    'subject', 'concurrency_key', 'expires_at', 'traceparent', 'delay_ms', 'default_attempts'];
+    'subject', 'concurrency_key', 'expires_at', 'traceparent', 'delay_ms', 'default_attempts', 'notify'];
   v_bad record;
 begin
   select e.ord - 1 as index, jsonb_typeof(e.job) as kind,
@@ -43,13 +43,14 @@ begin
       p_max_attempts => r.max_attempts, p_priority => r.priority, p_dedupe_key => r.dedupe_key,
       p_dedupe_mode => r.dedupe_mode, p_tags => r.tags,
       p_subject => r.subject, p_concurrency_key => r.concurrency_key, p_expires_at => r.expires_at,
-      p_traceparent => r.traceparent, p_default_attempts => r.default_attempts)
+      p_traceparent => r.traceparent, p_default_attempts => r.default_attempts,
+      p_notify => r.notify)
     from rows from (jsonb_to_recordset(p_jobs) as (
       type text, payload jsonb, idempotency_key text, run_at timestamptz, max_attempts integer, priority integer,
       dedupe_key text, dedupe_mode text, tags text[], subject text, concurrency_key text, expires_at timestamptz,
-      traceparent text, delay_ms bigint, default_attempts integer)) with ordinality as r(
+      traceparent text, delay_ms bigint, default_attempts integer, notify jsonb)) with ordinality as r(
       type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
-      concurrency_key, expires_at, traceparent, delay_ms, default_attempts, ord));
+      concurrency_key, expires_at, traceparent, delay_ms, default_attempts, notify, ord));
 exception when data_exception or invalid_parameter_value then
   if jsonb_array_length(p_jobs) = 1 then
     perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);

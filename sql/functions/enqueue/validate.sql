@@ -42,6 +42,8 @@ language sql stable as $$
       then array['tags', 'tags must be at most 50 texts, none empty, of 4000 bytes in total']
     when p_job.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
       then array['traceparent', 'traceparent must be a W3C trace context header']
+    when p_job.notify is not null and jobforge.problem_with_notify(p_job.notify) is not null
+      then jobforge.problem_with_notify(p_job.notify)
     when p_job.bytes > jobforge.document_bytes() then array['payload', 'payload is larger than 1 MiB']
     when p_job.bytes < 0 then array['payload', 'payload ' || jobforge.document_problem(p_job.bytes)]
   end

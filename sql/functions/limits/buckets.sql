@@ -19,16 +19,19 @@ begin
     union all
     select from jobforge.unpark_requests
     union all
+    select from jobforge.key_holds
+    union all
     select from jobforge.tenants t where t.weight > 1)
   then
     return null;
   end if;
   select
-    count(*) > 0 or exists (select from jobforge.unpark_requests),
+    count(*) > 0 or exists (select from jobforge.unpark_requests) or exists (select from jobforge.key_holds),
     coalesce(bool_or(l.max_running is not null and l.scope <> 'key'), false),
     coalesce(bool_or(l.max_running is not null and l.scope <> 'key' and not l.in_force), false),
     exists (select from jobforge.tenants t where t.weight > 1),
-    coalesce(array_agg(distinct l.scope::text), '{}'),
+    coalesce(array_agg(distinct l.scope::text), '{}')
+      || case when exists (select from jobforge.key_holds) then array['key'] else '{}' end,
     coalesce(bool_or(l.rate is not null), false)
   into v
   from jobforge.limits l;
@@ -71,7 +74,7 @@ language sql immutable as $$
     and (p_bucket.scope <> 'key' or p_bucket.concurrency_key = p_concurrency_key)
 $$;
 
--- Returns the buckets of a scope that jobs belong to, each once, without those that have no limit.
+-- Returns the buckets of a scope that jobs belong to, each once, without those that have neither a limit nor a hold.
 create or replace function jobforge.buckets_of(p_scope text, p_slots jobforge.slot[]) returns setof jobforge.bucket
 language plpgsql stable as $$
 declare
@@ -79,9 +82,10 @@ declare
   v_first jobforge.limits[] := array(select l from jobforge.limits l where l.scope = p_scope limit 2);
   v_own boolean := cardinality(v_first) > 1 or (v_first[1]).key <> '*';
   v_default jobforge.limits := case when not v_own then v_first[1] end;
+  v_held constant boolean := p_scope = 'key' and exists (select from jobforge.key_holds);
   v_secret bytea;
 begin
-  if cardinality(v_first) = 0 then
+  if cardinality(v_first) = 0 and not v_held then
     return;
   elsif v_own then
     select l.* into v_default from jobforge.limits l where l.scope = p_scope and l.key = '*';
@@ -112,7 +116,8 @@ begin
     order by x.place
     limit 1
   ) l
-  where num_nonnulls(l.max_running, l.rate) > 0;
+  where num_nonnulls(l.max_running, l.rate) > 0
+    or (v_held and jobforge.held_until(s.tenant_id, s.type, s.concurrency_key) is not null);
 end $$;
 
 -- Tries to take the locks of buckets of the tenants, or with p_of_types of types. Returns the ids whose locks this
@@ -258,8 +263,9 @@ begin
 end $$;
 
 -- Returns how many jobs of a bucket may start now (null: unlimited), and when to try again if the rate is the reason.
--- For a concurrency key with a limit of one, it also returns the only job that may start: the one that has already
--- begun, even if it waits for its retry, otherwise the first in the queue. So the jobs of such a key start in order.
+-- A key that is held has no room until the hold ends. For a concurrency key with a limit of one, or whose jobs run one
+-- by one, it also returns the only job that may start: the one that has already begun, even if it waits for its retry,
+-- otherwise the first in the queue. So the jobs of such a key start in order.
 -- The caller holds the bucket's lock, or needs advice only.
 create or replace function jobforge.room_in(
   p_bucket jobforge.bucket, p_now timestamptz, out room integer, out next_at timestamptz, out only_id uuid
@@ -268,7 +274,20 @@ language plpgsql stable as $$
 declare
   v_running boolean;
   v_rate record;
+  v_held_until timestamptz;
 begin
+  if p_bucket.scope = 'key' then
+    v_held_until := jobforge.held_until(p_bucket.tenant_id, p_bucket.type, p_bucket.concurrency_key);
+    if v_held_until > p_now then
+      room := 0;
+      next_at := nullif(v_held_until, 'infinity');
+      return;
+    elsif v_held_until is not null
+      and jobforge.is_ordered(p_bucket.tenant_id, p_bucket.type, p_bucket.concurrency_key)
+    then
+      p_bucket.max_running := 1;
+    end if;
+  end if;
   if p_bucket.scope = 'key' and p_bucket.max_running = 1 then
     -- One statement for both rooms: the job may move from one to the other.
     select x.id, x.running into only_id, v_running
@@ -296,6 +315,13 @@ begin
     end if;
   elsif p_bucket.max_running is not null then
     room := greatest(p_bucket.max_running - jobforge.running_in(p_bucket), 0);
+  end if;
+  if v_held_until is not null
+    and jobforge.is_probed(p_bucket.tenant_id, p_bucket.type, p_bucket.concurrency_key)
+  then
+    -- One job tries, whichever comes first, while its circuit breaker is half open.
+    p_bucket.max_running := 1;
+    room := least(room, 1 - jobforge.running_in(p_bucket));
   end if;
   if p_bucket.rate is not null and room is distinct from 0 then
     v_rate := jobforge.tokens_in(p_bucket, p_now);

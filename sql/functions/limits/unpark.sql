@@ -36,7 +36,7 @@ end $$;
 create or replace function jobforge.leave_slots(p_slots jobforge.slot[], p_now timestamptz) returns void
 language plpgsql as $$
 begin
-  if exists (select from jobforge.limits) then
+  if exists (select from jobforge.limits) or exists (select from jobforge.key_holds) then
     insert into jobforge.unpark_requests (tenant_id, bucket, due_at)
     select b.tenant_id, b.id, p_now
     from unnest(array['key', 'type_tenant', 'tenant']) x(counts_by)
@@ -157,6 +157,8 @@ begin
           and j.parked_in = v_bucket.id)
         then p_now + interval '1 second'
     end;
+    -- A hold ends.
+    v_again_at := least(v_again_at, v_room.next_at);
     -- Once an unparked job has the last token, the next token comes after some time.
     if (v_bucket.bucket).rate is not null then
       v_again_at := least(v_again_at, coalesce(v_room.next_at,

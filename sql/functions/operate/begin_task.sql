@@ -62,6 +62,7 @@ begin
     when 'expire' then return jobforge.expire(p_now, p_limit);
     when 'empty_outbox' then return jobforge.empty_outbox(p_now, p_limit);
     when 'fold_ends' then return jobforge.fold_ends(null, p_now, p_limit);
+    when 'fold_webhook_ends' then return jobforge.fold_webhook_ends(p_now, p_limit);
     when 'unpark_due' then return jobforge.unpark_due(p_now);
     when 'count_early_runs' then
       if (jobforge.claim_rules()).early then

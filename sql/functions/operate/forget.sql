@@ -44,6 +44,7 @@ begin
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
   perform jobforge.tidy_marks(p_now, p_limit);
+  v_count := v_count + jobforge.forget_holds(p_now, p_limit);
   delete from jobforge.audit_log a
   where a.id = any (array(
     select f.id from (select o.id, o.at from jobforge.audit_log o order by o.id limit p_limit) f

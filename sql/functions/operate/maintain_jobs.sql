@@ -157,5 +157,6 @@ begin
     return false;
   end if;
   return coalesce(jobforge.run_steps('jobs',
-    '{do_wakeups, apply_cancel_requests, reclaim, expire, empty_outbox, fold_ends}', p_now, p_limit) > 0, false);
+    '{do_wakeups, apply_cancel_requests, reclaim, expire, empty_outbox, fold_ends, fold_webhook_ends}', p_now,
+    p_limit) > 0, false);
 end $$;

@@ -1,7 +1,8 @@
 -- Explains why a job is not running now, or how it finished: [{code, message, details}], most important reason first.
 -- Reads the current state of the tables; returns null if the tenant has no such job. Secrets are masked as in stored
 -- errors.
---  queued   cancel_requested, expired, paused, scheduled, deferred, retrying, those of limits, no_worker, behind, next
+--  queued   cancel_requested, expired, paused, scheduled, suspended, deferred, retrying, those of limits, no_worker,
+--           behind, next
 --  running  cancel_requested, running, worker_silent
 --  finished succeeded, failed, dead, canceled, expired
 -- A tenant learns nothing of other tenants' jobs but their number where they hold the places of a limit of a type.
@@ -159,7 +160,11 @@ begin
       when 'type_tenant' then format('the type %s of the %s', p_job.type, jobforge.tenant_words(p_job.tenant_id))
       else format('the concurrency key %s', p_job.concurrency_key)
     end;
-    if v_room.room = 0 and v_room.next_at is not null then
+    if v_bucket.scope = 'key'
+      and jobforge.held_until(p_job.tenant_id, p_job.type, p_job.concurrency_key) > p_now
+    then
+      v_reasons := v_reasons || jobforge.why_held(p_job, v_what, p_now);
+    elsif v_room.room = 0 and v_room.next_at is not null then
       v_reasons := v_reasons || jobforge.reason_for('rate_limited',
         format('%s starts in each %s of %s are used up; the next is free at %s', v_bucket.rate, v_bucket.per, v_what,
           jobforge.time_text(v_room.next_at)),
@@ -167,14 +172,30 @@ begin
           'burst', v_bucket.burst, 'until', v_room.next_at));
     elsif v_room.room = 0 or v_room.only_id <> p_job.id then
       v_reasons := v_reasons || jobforge.reason_for('at_limit',
-        format('At most %s of %s run at once', v_bucket.max_running, v_what)
+        format('At most %s of %s run at once', coalesce(v_bucket.max_running, 1), v_what)
           || case when v_room.room = 0 then '' else format(', in their order: %s comes first', v_room.only_id) end,
-        jsonb_build_object('scope', v_bucket.scope, 'max_running', v_bucket.max_running, 'first', v_room.only_id)
+        jsonb_build_object('scope', v_bucket.scope, 'max_running', coalesce(v_bucket.max_running, 1),
+          'first', v_room.only_id)
           || jobforge.held_in(v_bucket, p_job.tenant_id));
     end if;
   end loop;
   return v_reasons;
 end $$;
+
+-- The concurrency key of the job is held until a time.
+create or replace function jobforge.why_held(p_job jobforge.live_rows, p_what text, p_now timestamptz) returns jsonb
+language sql stable as $$
+  select jsonb_build_array(jobforge.reason_for('held',
+    format('%s is held %s: %s', p_what,
+      case when isfinite(h.until) then 'until ' || jobforge.time_text(h.until) else 'until that is lifted' end, h.reason),
+    jsonb_build_object('concurrency_key', h.concurrency_key, 'until', case when isfinite(h.until) then h.until end,
+      'reason', h.reason)))
+  from jobforge.key_holds h
+  where h.tenant_id = p_job.tenant_id and h.type = p_job.type and h.concurrency_key = p_job.concurrency_key
+    and h.until > p_now
+  order by h.until desc
+  limit 1
+$$;
 
 -- Returns the running jobs that hold the places of a limit: {held_by, held_by_others}. held_by has up to ten of those
 -- that the caller may know: an operator who names no tenant all, others those of the job's tenant. held_by_others

@@ -24,12 +24,13 @@ begin
   return case when cardinality(v_types) < v_most and not '*' = any (v_types) then v_types end;
 end $$;
 
--- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no logs,
--- no step of a workflow, and no type of p_special. The fence is that of end_runs. Returns the outcomes of the runs that
--- it has ended, all ok. The caller leaves the others to the general path. Locks runs in id order; waits for nothing
--- that an application can hold.
+-- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no
+-- logs, no step of a workflow, no type of p_special, and no receiver of events that wants to know (p_webhooks: there
+-- may be one). The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok. The caller
+-- leaves the others to the general path. Locks runs in id order; waits for nothing that an application can hold.
 create or replace function jobforge.end_plain_runs(
-  p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_now timestamptz
+  p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_webhooks boolean,
+  p_now timestamptz
 ) returns jobforge.run_outcome[]
 language plpgsql as $$
 declare
@@ -54,6 +55,7 @@ begin
       and j.dedupe_key is null
       and j.step_id is null
       and j.type <> all (p_special)
+      and not (p_webhooks and jobforge.is_told(j.id, j.tenant_id, j.type, j.tags))
       and (j.id, j.attempts) in (select e.id, e.attempt from unnest(p_ends) e)
     returning j.*
   ), ended as materialized (

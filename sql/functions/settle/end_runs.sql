@@ -16,6 +16,7 @@
 --   Afterwards, in the same transaction:
 --      free_dedupe_keys --> dedupe_keys               free_slots -------> queue (parked -> ready)
 --      keep_only_keys ----> job_keys                  enqueue_children -> queue (new), outbox
+--      emit_events -------> queue (new deliveries)
 --      end_scheduled_runs > schedules                 announce ---------> NOTIFY
 --      note_all_pending --> pending_deltas            keep_logs --------> job_logs
 --      end_steps ---------> workflows: see workflows/advance.sql
@@ -51,10 +52,12 @@ declare
   v_parents uuid[];
   v_slots slot[];
   v_limited boolean;
+  v_webhooks boolean := has_webhooks();
+  v_ended ended_job[];
 begin
   -- Usually all of them are plain successes.
   if v_special is not null then
-    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, p_now);
+    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, v_webhooks, p_now);
     if cardinality(v_plain) = cardinality(p_ends) then
       return v_plain;
     elsif cardinality(v_plain) > 0 then
@@ -63,7 +66,7 @@ begin
   end if;
 
   v_ids := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
-  v_limited := exists (select from limits);
+  v_limited := exists (select from limits) or exists (select from key_holds);
   with taken as (
     -- The runs that pass the fence. "is not distinct from" keeps the index on worker_id out of the plan: rows must be
     -- found by id.
@@ -78,7 +81,7 @@ begin
     -- The reported end of each row; the first one when a call reports several.
     select distinct on (e.id)
       e.ord, e.id as job_id, e.status as ended, e.error as new_error, e.result, e.artifact_ref, e.retry,
-      e.run_at as next_at, e.counts, e.cost_cents as cost, e.next_run_at
+      e.run_at as next_at, e.not_before, e.counts, e.cost_cents as cost, e.next_run_at
     from unnest(p_ends) e
     where (e.id, e.attempt) in (select t.id, t.attempts from taken t) or e.attempt is null
     order by e.id, e.ord
@@ -95,7 +98,7 @@ begin
       e.ord, t.id, t.attempts, x.cancel, t.schedule_id, x.schedule_goes_on,
       (p.policy).keep_history or t.keep_days is not null as keep_history, (p.policy).audit_action, e.ended in ('failed', 'lost') as failed_or_lost,
       coalesce(e.next_at, case e.ended
-        when 'failed' then p_now + backoff(p.policy, t.failures + 1)
+        when 'failed' then greatest(p_now + backoff(p.policy, t.failures + 1), e.not_before)
         else t.run_at
       end) as again_at,
       e.ended, e.new_error, e.counts, t.tenant_id, t.type, t.run_at, e.cost, t.seq, t.rank, t.uncounted,
@@ -226,8 +229,14 @@ begin
       where t.uncounted > 0 and t.verdict in ('failed', 'dead', 'canceled')),
     case when v_limited then
       (select array_agg(row(t.type, t.tenant_id, t.concurrency_key)::slot) from judged t)
+    end,
+    case when v_webhooks then
+      (select array_agg(row(t.id, t.tenant_id, t.type, t.verdict, t.ended,
+          reason(t.verdict, t.ended, t.retry, t.losses), t.attempts, t.subject, t.tags, t.created_at, t.started_at,
+          t.last_error, t.payload, t.result, t.artifact_ref, t.schedule_id, t.traceparent)::ended_job)
+        from judged t)
     end
-  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots
+  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots, v_ended
   from (
     select
       t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
@@ -265,6 +274,9 @@ begin
   end if;
   if exists (select from unnest(p_ends) e where e.logs is not null) then
     perform keep_logs(p_ends, v_outcomes, p_now);
+  end if;
+  if v_ended is not null then
+    perform emit_events(v_ended, p_now);
   end if;
   if v_without_history is not null then
     perform keep_only_keys(v_without_history, p_now);

@@ -148,8 +148,11 @@ begin
         p_max_attempts => j.max_attempts, p_priority => j.priority, p_dedupe_key => j.dedupe_key,
         p_dedupe_mode => j.dedupe_mode, p_tags => j.tags, p_subject => j.subject,
         p_concurrency_key => j.concurrency_key, p_expires_at => j.expires_at, p_traceparent => j.traceparent,
-        p_default_attempts => j.default_attempts)
+        p_default_attempts => j.default_attempts, p_notify => j.notify)
       from unnest(p_jobs) j), p_now, true);
+  if exists (select from unnest(p_jobs) j where j.notify is not null) then
+    perform jobforge.keep_notices(p_tenant_id, p_jobs);
+  end if;
   perform set_config('lock_timeout', v_before, true);
   return true;
 exception when lock_not_available then

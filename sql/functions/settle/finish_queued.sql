@@ -10,6 +10,8 @@ declare
   v_steps jobforge.step_end[];
   v_parents uuid[];
   v_slots jobforge.slot[];
+  v_webhooks boolean := jobforge.has_webhooks();
+  v_ended jobforge.ended_job[];
 begin
   if cardinality(p_job_ids) = 0 then
     return 0;
@@ -54,12 +56,18 @@ begin
     array_agg(row(t.step_id, 'canceled', p_reason, null, t.error, t.cost_cents)::jobforge.step_end)
       filter (where t.step_id is not null),
     array_agg(coalesce(t.step_id, t.id)) filter (where t.uncounted > 0),
-    array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot)
-  into v_finished, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots
+    array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot),
+    array_agg(row(t.id, t.tenant_id, t.type, 'canceled', null, p_reason, t.attempts, t.subject, t.tags, t.created_at,
+      t.started_at, t.error, t.payload, null, null, t.schedule_id, t.traceparent)::jobforge.ended_job)
+      filter (where v_webhooks)
+  into v_finished, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots, v_ended
   from judged t;
   perform jobforge.leave_slots(v_slots, p_now);
   if v_deduped is not null then
     perform jobforge.free_dedupe_keys(v_deduped);
+  end if;
+  if v_ended is not null then
+    perform jobforge.emit_events(v_ended, p_now);
   end if;
   if v_without_history is not null then
     perform jobforge.keep_only_keys(v_without_history, p_now);

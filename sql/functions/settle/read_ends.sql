@@ -45,14 +45,15 @@ begin
           then jobforge.read_children(r.children, p_now) end,
         p_next_run_at => case when r.next_run_at is not null then jobforge.time_or_null(r.next_run_at) end,
         p_logs => r.logs,
-        p_wait => case when r.status = 'suspended' and x.problem is null then r.wait end))
+        p_wait => case when r.status = 'suspended' and x.problem is null then r.wait end,
+        p_not_before => case when r.not_before is not null then jobforge.time_or_null(r.not_before) end))
     from rows from (jsonb_to_recordset(p_results) as (
       id uuid, attempt integer, status text, error jsonb, result jsonb, artifact_ref text, retry text, retry_at text,
       run_at text, counts text, cost_cents text, children jsonb, next_run_at text, logs jsonb,
-      wait jsonb))
+      wait jsonb, not_before text))
       with ordinality as r(
       id, attempt, status, error, result, artifact_ref, retry, retry_at, run_at, counts, cost_cents, children,
-      next_run_at, logs, wait, ord)
+      next_run_at, logs, wait, not_before, ord)
     cross join lateral (
       select case when r.status = 'suspended' then jobforge.problem_with_wait(r.wait, p_now)
         when num_nonnulls(r.result, r.artifact_ref, r.children) > 0

@@ -1,7 +1,8 @@
 -- Ends the last batch of runs and claims the next, in one call and one commit.
 --   p_results [{id, attempt, status: succeeded|failed|deferred|released, error, result, artifact_ref, retry, retry_at,
---             run_at, counts, cost_cents, next_run_at, children: [{type, payload, ...}],
---             logs: [{at, level, message, fields}]}]
+--             not_before, run_at, counts, cost_cents, next_run_at, children: [{type, payload, ...}],
+--             logs: [{at, level, message, fields}]}]. A failed job runs again at retry_at; or after its backoff, but
+--             not before not_before
 --   p_hint    the hint of the worker's last call, unread
 -- Returns {settled: [{id, attempt, outcome, status}], jobs: [...], hint, next_due_at, now}. The outcome is ok; already
 -- when this worker has settled this run before, so a call may be repeated after a lost response; or stale when the

@@ -18,12 +18,13 @@ create or replace function jobforge.new_job(
   p_concurrency_key text default null,
   p_expires_at timestamptz default null,
   p_traceparent text default null,
-  p_default_attempts integer default null
+  p_default_attempts integer default null,
+  p_notify jsonb default null
 ) returns jobforge.new_job
 language sql stable parallel safe as $$
   select row(
     p_ord, p_id, p_type, coalesce(p_payload, '{}'), p_idempotency_key, p_run_at, p_max_attempts,
     coalesce(p_priority, 0), p_dedupe_key, coalesce(p_dedupe_mode, 'skip'), coalesce(p_tags, '{}'), p_subject,
     p_concurrency_key, p_expires_at, p_traceparent, jobforge.text_bytes(coalesce(p_payload, '{}')),
-    p_default_attempts)::jobforge.new_job
+    p_default_attempts, p_notify)::jobforge.new_job
 $$;

@@ -48,7 +48,7 @@ $$;
 -- Returns the names of the presets. preset() also accepts their older names, which no error recommends.
 create or replace function jobforge.preset_names() returns text[]
 language sql immutable parallel safe as $$
-  select array['standard', 'quick', 'gentle', 'patient']
+  select array['standard', 'quick', 'gentle', 'patient', 'webhook']
 $$;
 
 -- Returns the numbers of a preset; null for an unknown name.
@@ -60,5 +60,7 @@ language sql immutable as $$
     when p_name in ('gentle', 'atlas') then '{"base_ms": 10000, "cap_ms": null, "factor": 2, "max_attempts": 4}'
     when p_name in ('patient', 'processing')
       then '{"base_ms": 30000, "cap_ms": 600000, "factor": 2, "max_attempts": 5}'
+    when p_name = 'webhook'
+      then '{"base_ms": 5000, "cap_ms": 36000000, "factor": 5, "jitter": 0.2, "max_attempts": 12}'
   end::jsonb
 $$;

@@ -133,5 +133,6 @@ begin
   )
   select b.id, b.type::text, b.max_attempts::integer from back b;
   get diagnostics v_back = row_count;
+  update jobforge.job_notices n set live = true where n.job_id = any (p_job_ids);
   perform jobforge.note_pending(p_tenant_id, v_back);
 end $$;

@@ -82,7 +82,8 @@ begin
     select case
       when s.kind in ('job', 'map') then problem_with(row(
         s.ord, s.id, s.type, s.payload, null, null, s.max_attempts, coalesce(s.priority, 0), null, 'skip',
-        coalesce(s.tags, '{}'), s.subject, s.concurrency_key, s.expires_at, null, s.bytes, null)::new_job, p_now)
+        coalesce(s.tags, '{}'), s.subject, s.concurrency_key, s.expires_at, null, s.bytes, null, null)::new_job,
+        p_now)
       when s.bytes > document_bytes() then array['payload', 'payload is larger than 1 MiB']
       when s.bytes < 0 then array['payload', 'payload ' || document_problem(s.bytes)]
     end as problem

@@ -67,6 +67,8 @@ begin
       perform fail_workflow_limit('wait.children', 'more than 10000 children of one wait');
     elsif jsonb_path_exists(p_wait -> 'children', '$[*] ? (exists (@.idempotency_key) || exists (@.dedupe_key))') then
       perform fail_argument('wait.children', 'children that a job waits for have no keys');
+    elsif jsonb_path_exists(p_wait -> 'children', '$[*] ? (exists (@.notify))') then
+      perform fail_argument('wait.children', 'children that a job waits for tell their parent, and have no notify');
     end if;
     perform read_children(p_wait -> 'children', p_now);
   elsif jsonb_typeof(p_wait -> 'children') <> 'null' then

@@ -32,6 +32,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   workflow_status: ["'dead'"],
   step_kind: ["'loop'"],
   token_role: ["'jobforge_owner'"],
+  word_list: ["array['']", "array[null::text]", "array[repeat('x', 4001)]"],
 };
 
 test("every domain with a rule refuses a value that breaks it, and accepts null", async ({ db }) => {

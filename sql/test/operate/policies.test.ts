@@ -49,6 +49,19 @@ test.for(Object.keys(presets))("the preset %s has its executions and delays", as
   expect(await claimAndFail(db)).toMatchObject({ status: "dead" });
 });
 
+test("the preset webhook waits longer each time, for two days", async ({ db }) => {
+  await setPolicy(db, "a", { preset: "webhook" });
+  const { id, ...job } = await enqueue(db);
+  expect(job.max_attempts).toBe(12);
+  for (const gap of [5, 25, 125, 625, 3125, 15_625, 36_000]) {
+    expect(await claimAndFail(db)).toMatchObject({ status: "queued" });
+    const waited = await gapOf(db, id);
+    expect(waited).toBeGreaterThanOrEqual(gap * 0.8);
+    expect(waited).toBeLessThanOrEqual(gap * 1.2);
+    await travelToRun(db, id);
+  }
+});
+
 const everyKey = {
   base_ms: 5000,
   cap_ms: 7000,
@@ -119,7 +132,7 @@ test("a wrong value or an unknown key is refused and changes nothing", async ({ 
   }
   await expectError(setPolicy(db, "a", { maximum: 1 }), "JF002", "maximum");
   await expect(setPolicy(db, "a", { preset: "nope" })).rejects.toThrow(
-    /preset must be standard, quick, gentle or patient$/,
+    /preset must be standard, quick, gentle, patient or webhook$/,
   );
   for (const type of ["", "  ", "x".repeat(201)]) await expectError(setPolicy(db, type, {}), "JF002", "type");
   for (const policy of ["null", "[]", '"jobforge"', "5", null]) {

@@ -85,6 +85,7 @@ describe("next to an open transaction of a bound worker,", () => {
 });
 
 /** A call of each function that workers may execute; $1 is a running job of T, 'w1' the name of a shared worker too. */
+const endpointId = "33333333-3333-4333-8333-333333333333";
 const calls: Readonly<Record<string, string>> = {
   jobforge_enqueue_job: `('${T}', 'due', p_idempotency_key => 'k', p_dedupe_key => 'd')`,
   jobforge_enqueue_jobs: `('${T}', '[{"type": "due"}, {"type": "waits", "run_at": "2999-01-01"}]')`,
@@ -97,6 +98,7 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_take_signal: "('RUN', 'w1', 'a')",
   jobforge_read_results: "('RUN', 'w1', 'all')",
   jobforge_suspend_job: `('WAITING', 'w1', '{"name": "w", "children": [{"type": "due"}]}')`,
+  jobforge_hold_key: "('RUN', 'w1', now() + interval '1 hour')",
   jobforge_defer_job: "('DEFERRED', 'w1', '2999-01-01')",
   jobforge_complete_job: "('RUN', 'w1', 'succeeded')",
   jobforge_claim_jobs: "('w1', 10)",
@@ -126,6 +128,9 @@ const calls: Readonly<Record<string, string>> = {
   jobforge_add_steps: `('FLOW', '${T}', '[{"name": "new", "type": "due"}]')`,
   jobforge_send_signal: `('${T}', 'FLOW', 'signal')`,
   jobforge_get_connector_config: `('${T}', 'http')`,
+  jobforge_get_egress_policy: `('${T}')`,
+  jobforge_get_webhook_endpoint: `('${T}', '${endpointId}')`,
+  jobforge_send_event: `('${T}', '{"type": "invoice.paid"}')`,
 };
 /** A bound worker may not call these. */
 const refused: readonly string[] = ["jobforge_maintain"];
@@ -136,6 +141,8 @@ const whose: Readonly<Record<string, string>> = {
   unpark_requests: "where tenant_id is distinct from $1",
   edges: "where dependent_id in (select id from jobforge.steps where tenant_id <> $1)",
   dooms: "where node_id in (select id from jobforge.steps where tenant_id <> $1)",
+  webhook_health: "where endpoint_id in (select id from jobforge.webhook_endpoints where tenant_id <> $1)",
+  webhook_ends: "where endpoint_id in (select id from jobforge.webhook_endpoints where tenant_id <> $1)",
 };
 
 /** Gives both tenants due, waiting, parked, expired, running and canceled jobs, and due schedules. */
@@ -144,6 +151,8 @@ async function prepare(db: TestDatabase): Promise<void> {
   await setLimit(db, "tenant", "*", { max: 100 });
   await setLimit(db, "key", "*", { max: 1 });
   for (const tenant_id of [T, U]) {
+    const hooks = { url: "https://example.com/hooks", events: ["*"] };
+    await db.query("select jobforge_set_webhook_endpoint($1, $2)", [tenant_id, hooks]);
     for (const type of ["due", "waits"]) {
       await enqueue(db, { tenant_id, type, in: "1 minute" });
       await enqueue(db, { tenant_id, type, expires_in: "1 minute" });
@@ -161,6 +170,12 @@ async function prepare(db: TestDatabase): Promise<void> {
     for (const { id } of running) await db.query("select jobforge_watch_job($1, $2)", [id, tenant_id]);
     await db.query("select jobforge_cancel_job($1, $2)", [running[0]?.id, tenant_id]);
   }
+  await db.query(
+    `with renamed as (update jobforge.webhook_endpoints set id = $1 where tenant_id = $2)
+     update jobforge.webhook_health h set endpoint_id = $1
+     from jobforge.webhook_endpoints w where w.id = h.endpoint_id and w.tenant_id = $2`,
+    [endpointId, T],
+  );
   for (const tenant_id of [T, U]) {
     for (let n = 0; n < 3; n += 1) await enqueue(db, { tenant_id, type: "limited", concurrency_key: "one" });
     await claim(db, "w9", { types: ["limited"], tenant_id });

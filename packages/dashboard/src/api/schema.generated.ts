@@ -477,6 +477,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workflows/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a step that ended badly in another way, by hand */
+        post: operations["resolveStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run what ended badly in a workflow again
+         * @description Steps that succeeded keep their results, and what was canceled because of a bad end runs, too.
+         */
+        post: operations["retryWorkflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workflows/{id}/cancel": {
         parameters: {
             query?: never;
@@ -1592,7 +1629,7 @@ export interface components {
                 /** @example extract */
                 step: string;
                 /** @enum {string} */
-                policy?: "cancel" | "run" | "compensate";
+                policy?: "cancel" | "run" | "wait" | "compensate";
             })[];
             delay_ms?: number;
             optional?: boolean;
@@ -1743,7 +1780,7 @@ export interface components {
             needs: ({
                 step: string;
                 /** @enum {string} */
-                policy: "cancel" | "run" | "compensate";
+                policy: "cancel" | "run" | "wait" | "compensate";
             } & {
                 [key: string]: unknown;
             })[];
@@ -1784,6 +1821,34 @@ export interface components {
             /** @enum {string} */
             outcome: "created" | "existing";
             taken: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        ResolvedStep: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /**
+             * @description Its name in the whole workflow, such as `each[17]` or `sub/send`
+             * @example extract
+             */
+            step: string;
+            status: string;
+        } & {
+            [key: string]: unknown;
+        };
+        RetriedWorkflow: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /** @description Steps that have started again */
+            retried: number;
+            /** @description Steps that wait for these */
+            blocked: number;
         } & {
             [key: string]: unknown;
         };
@@ -1854,7 +1919,7 @@ export interface components {
         };
         PolicyChanges: {
             /** @enum {string} */
-            preset?: "standard" | "quick" | "gentle" | "patient" | "jobforge" | "harmonyk" | "atlas" | "processing";
+            preset?: "standard" | "quick" | "gentle" | "patient" | "webhook" | "jobforge" | "harmonyk" | "atlas" | "processing";
             base_ms?: number;
             cap_ms?: number | null;
             factor?: number;
@@ -5664,6 +5729,241 @@ export interface operations {
                 };
             };
             /** @description There is no such workflow, or it has ended */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resolveStep: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Its name in the whole workflow, such as `each[17]` or `sub/send`
+                     * @example extract
+                     */
+                    step: string;
+                    /** @enum {string} */
+                    status: "succeeded" | "skipped";
+                    /** @description Any JSON value */
+                    result?: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The step has ended so */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResolvedStep"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow or step, or nothing in it ended badly */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Default: all that ended badly */
+                    steps?: string[];
+                    /** @description Also run again what followed them */
+                    downstream?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What runs again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetriedWorkflow"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow or step, or nothing in it ended badly */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -2,6 +2,7 @@
 import {
   ConnectionError,
   DatabaseError,
+  EndpointNotFoundError,
   type ErrorDetails,
   ForbiddenError,
   InvalidArgumentError,
@@ -53,6 +54,7 @@ const classes: Readonly<Record<string, ErrorClass>> = {
   JF013: StepConflictError,
   JF014: WorkflowLimitExceededError,
   JF015: StepNotResolvableError,
+  JF016: EndpointNotFoundError,
   "42501": ForbiddenError,
   "42883": NotInstalledError,
   "3F000": NotInstalledError,
