@@ -93,6 +93,8 @@ describe("every command", () => {
     expect(text, `a section "jobforge ${name}"`).not.toBe("");
     const common = ["--json", "--database-url", "--api-schema", "--help"];
     for (const option of command.options
+      // A hidden option only says what to write instead.
+      .filter(({ hidden }) => !hidden)
       .map(({ long }) => long ?? "")
       .filter((long) => !common.includes(long)))
       expect(`${text}${sectionOf(page, "Filters") ?? ""}`, option).toContain(`\`${option}`);
