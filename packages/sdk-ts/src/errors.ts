@@ -269,7 +269,7 @@ export class ArtifactNotFoundError extends JobForgeError {
       code: "ARTIFACT_NOT_FOUND",
       kind: "artifact_not_found",
       field: "ref",
-      hint: "Check the reference and the tenant. Artifacts are deleted some time after their job.",
+      hint: "Check the reference and the tenant.",
     });
   }
 }
