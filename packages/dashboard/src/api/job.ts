@@ -15,9 +15,10 @@ export interface JobDetail {
 
 const key = ({ id, tenant }: JobName, part: string): readonly unknown[] => ["job", id, tenant ?? null, part];
 
-export const useJob = (name: JobName) =>
+export const useJob = (name: JobName, isNamed = true) =>
   useQuery({
     queryKey: key(name, "row"),
+    enabled: isNamed,
     queryFn: async (): Promise<JobDetail> => {
       const text = await bodyOf(api.GET("/v1/jobs/{id}", { params: jobParams(name), parseAs: "text" }));
       return { row: JSON.parse(text) as Job, exact: parseExact(text) };

@@ -1,11 +1,13 @@
 /** The lists of jobs, and the changes of one job and of many. */
-import { useInfiniteQuery } from "@tanstack/preact-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
 import { type ApiFilter, apiFilterOf, type JobFilter } from "../lib/filter.ts";
 import { api, bodyOf, type Schemas } from "./client.ts";
 
 export type Job = Schemas["Job"];
+/** A row of a list: a job without payload, progress and stack. */
+export type JobRow = Schemas["JobSummary"];
 
-/** What the list shows. Without payload, progress and stacks, a page of 50 jobs is a few kilobytes. */
+/** Rows have no payload, progress and stack, so a page is a few kilobytes. */
 export const pageSize = 50;
 /** A page never holds more rows than a reader can look through. */
 export const mostRows = 1000;
@@ -31,14 +33,29 @@ export function listJobs(
   cursor?: string,
   limit = pageSize,
 ): Promise<JobPage> {
-  const query = { ...filter, limit, ...(tenant && { tenant_id: tenant }), ...(cursor && { cursor }) };
+  const query = {
+    ...filter,
+    fields: "summary",
+    limit,
+    ...(tenant && { tenant_id: tenant }),
+    ...(cursor && { cursor }),
+  };
   return bodyOf(api.GET("/v1/jobs", { params: { query: query as never } })) as unknown as Promise<JobPage>;
 }
 
 export interface JobPage {
-  readonly items: Job[];
+  readonly items: JobRow[];
   readonly cursor: string | null;
 }
+
+/** The tenant of a job, for an address that names only the job. Null if there is no such job. */
+export const useTenantOf = (id: string, isAsked: boolean) =>
+  useQuery({
+    queryKey: ["tenant-of", id],
+    queryFn: async () => (await listJobs({ ids: [id] }, undefined)).items[0]?.tenant_id ?? null,
+    enabled: isAsked,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 
 /** The parameters that name one job. An operator names its tenant, too. */
 export interface JobName {

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact/use-browser-location";
 import { apiBase } from "../../api/client.ts";
 import { useAttempts, useJob, useResult } from "../../api/job.ts";
-import { cancelJob, type JobName, type Job as JobRow, runJobNow } from "../../api/jobs.ts";
+import { cancelJob, type JobName, type Job as JobRow, runJobNow, useTenantOf } from "../../api/jobs.ts";
 import { problemFrom } from "../../api/problem.ts";
 import { useMay, useSeesTenants } from "../../api/session.ts";
 import { jobCommands } from "../../lib/commands.ts";
@@ -35,10 +35,15 @@ export function Job({ params }: { params: Readonly<Record<string, string>> }): J
   const id = params["id"] ?? "";
   const chosen = useTenant();
   const of = new URLSearchParams(useSearch()).get("of") ?? undefined;
-  const name: JobName = { id, tenant: of ?? chosen };
-  const job = useJob(name);
+  const seesTenants = useSeesTenants();
+  const isAsked = seesTenants && of === undefined && chosen === undefined;
+  const found = useTenantOf(id, isAsked);
+  const name: JobName = { id, tenant: of ?? chosen ?? found.data ?? undefined };
+  const job = useJob(name, !isAsked || name.tenant !== undefined);
+  const isMissing = isAsked && found.data === null;
   if (job.data !== undefined) return <Loaded name={name} row={job.data.row} exact={job.data.exact} />;
-  if (job.error !== null && [404, 400].includes(problemFrom(job.error).status))
+  const error = job.error ?? found.error;
+  if (isMissing || (error !== null && [404, 400].includes(problemFrom(error).status)))
     return (
       <>
         <PageHead title="Job" />
@@ -54,10 +59,10 @@ export function Job({ params }: { params: Readonly<Record<string, string>> }): J
   return (
     <>
       <PageHead title="Job" />
-      {job.error === null ? (
+      {error === null ? (
         <Skeleton rows={8} />
       ) : (
-        <ProblemNote error={job.error} onRetry={() => void job.refetch()} />
+        <ProblemNote error={error} onRetry={() => void (isAsked ? found : job).refetch()} />
       )}
     </>
   );

@@ -1,7 +1,7 @@
 /** Copies the list as a command, and saves what is shown as a file. */
 import type { JSX } from "preact";
 import { apiBase } from "../../api/client.ts";
-import type { Job } from "../../api/jobs.ts";
+import type { JobRow } from "../../api/jobs.ts";
 import { listCommands } from "../../lib/commands.ts";
 import { csvOf } from "../../lib/csv.ts";
 import type { JobFilter } from "../../lib/filter.ts";
@@ -30,7 +30,7 @@ export function CopyMenu({
 }: {
   filter: JobFilter;
   tenant: string | undefined;
-  jobs: readonly Job[];
+  jobs: readonly JobRow[];
 }): JSX.Element {
   const rows = (): Record<string, unknown>[] =>
     jobs.map((job) => Object.fromEntries(columns.map((column) => [column, job[column]])));

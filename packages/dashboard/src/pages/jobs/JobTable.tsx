@@ -1,6 +1,6 @@
 /** The list of jobs. A table of the platform, so that find-in-page and screen readers see every row. */
 import type { JSX } from "preact";
-import type { Job } from "../../api/jobs.ts";
+import type { JobRow } from "../../api/jobs.ts";
 import { useSeesTenants } from "../../api/session.ts";
 import { duration } from "../../lib/format.ts";
 import { tenantName } from "../../shell/TenantSwitch.tsx";
@@ -12,7 +12,7 @@ import css from "./JobTable.module.css";
 import type { Selection } from "./selection.ts";
 
 interface JobTableProps {
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly JobRow[];
   readonly selection?: Selection;
   readonly isStale?: boolean;
   readonly caption: string;
@@ -63,7 +63,7 @@ function Row({
   selection,
   seesTenants,
 }: {
-  job: Job;
+  job: JobRow;
   selection?: Selection;
   seesTenants: boolean;
 }): JSX.Element {
@@ -117,8 +117,8 @@ function Row({
   );
 }
 
-function Took({ job }: { job: Job }): JSX.Element {
+function Took({ job }: { job: JobRow }): JSX.Element {
   if (job.started_at === null) return <>–</>;
   if (job.finished_at === null) return job.status === "running" ? <Since at={job.started_at} /> : <>–</>;
-  return <>{duration(Date.parse(job.finished_at) - Date.parse(job.started_at))}</>;
+  return <>{duration(job.duration_ms ?? 0)}</>;
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact/use-browser-location";
-import { type Job, mostRows, useJobs } from "../../api/jobs.ts";
+import { type JobRow, mostRows, useJobs } from "../../api/jobs.ts";
 import { useMay } from "../../api/session.ts";
 import { type JobFilter, paramsOf, readFilter } from "../../lib/filter.ts";
 import { count } from "../../lib/format.ts";
@@ -108,7 +108,7 @@ function More({ shown, list }: { shown: number; list: Pages }): JSX.Element | nu
 }
 
 /** The rows with what the live stream says about them: a row changes in its place, no row moves. */
-function useFinished(jobs: readonly Job[]): readonly Job[] {
+function useFinished(jobs: readonly JobRow[]): readonly JobRow[] {
   const [known, setKnown] = useState<ReadonlyMap<string, object>>(new Map());
   const arrived = finished.value;
   const at = changes.value;
@@ -128,7 +128,7 @@ function useFinished(jobs: readonly Job[]): readonly Job[] {
   );
 }
 
-function toggleFocused(jobs: readonly Job[], toggle: (job: Job) => void): void {
+function toggleFocused(jobs: readonly JobRow[], toggle: (job: JobRow) => void): void {
   const id = document.activeElement?.closest("tr")?.dataset["id"];
   const job = jobs.find((each) => each.id === id) ?? jobs[0];
   if (job !== undefined) toggle(job);

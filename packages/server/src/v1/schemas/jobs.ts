@@ -77,6 +77,7 @@ export const JobSummary = z
     parked: z.boolean().openapi({ description: "A limit has no room for the job" }),
     priority: z.int(),
     attempts: Count,
+    uncounted: Count,
     max_attempts: Count,
     run_at: Time,
     created_at: Time,
