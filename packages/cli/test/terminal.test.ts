@@ -91,7 +91,7 @@ const examples: Readonly<Record<string, Example>> = {
     until: /Listening|"listening"/,
     env: { JOBFORGE_JWT_SECRET: "a secret of the tests that is long enough" },
   },
-  stats: { args: of("stats"), shows: /1 succeeded; 1 failed or dead/ },
+  stats: { args: of("stats"), shows: /1 succeeded; 2 failed or dead/ },
   move: {
     args: () => ["move", "--to", "redis://127.0.0.1:1", "--types", "it", "--dry-run"],
     shows: /jobs? would be moved/,
@@ -153,9 +153,9 @@ function leaves(command: Command, path: readonly string[] = []): string[] {
 }
 
 /** A step that is due, one that needs it, and one that waits for a signal. */
-const steps = [
-  { name: "a", type: "work" },
-  { name: "b", type: "work", needs: ["a"] },
+const steps = (subject: string): object[] => [
+  { name: "a", type: "work", subject },
+  { name: "b", type: "work", needs: ["a"], subject },
   { name: "ok", signal: {} },
 ];
 
@@ -197,11 +197,11 @@ async function setUp(
   const workflow = await db.value<string>(
     `select jobforge_start_workflow($1, 'flow', $2, jsonb_build_object('to', $3::text),
        jsonb_build_object('subject', $3::text, 'version', $3::text)) ->> 'id'`,
-    [T, JSON.stringify(steps), named("someone")],
+    [T, JSON.stringify(steps(named("someone"))), named("someone")],
   );
   const failed = await db.value<string>(
-    `select jobforge_start_workflow($1, 'bad', '[{"name": "a", "type": "bad"}]') ->> 'id'`,
-    [T],
+    "select jobforge_start_workflow($1, 'bad', $2) ->> 'id'",
+    [T, JSON.stringify([{ name: "a", type: "bad", subject: named("someone") }])],
   );
   await db.query(
     "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 10, '{bad}')",
