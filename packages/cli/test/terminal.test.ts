@@ -129,7 +129,7 @@ const examples: Readonly<Record<string, Example>> = {
   },
   "workflows show": {
     args: ({ workflow }) => ["workflows", "show", workflow],
-    shows: /a +queued +work[^\n]*\n└─ b +blocked +work[^\n]*\nok +waiting +signal/,
+    shows: /a +queued +part[^\n]*\n└─ b +blocked +part[^\n]*\nok +waiting +signal/,
   },
   "workflows signal": {
     args: ({ workflow }) => ["workflows", "signal", workflow, "ok", '{"by": 1}'],
@@ -154,8 +154,8 @@ function leaves(command: Command, path: readonly string[] = []): string[] {
 
 /** A step that is due, one that needs it, and one that waits for a signal. */
 const steps = (subject: string): object[] => [
-  { name: "a", type: "work", subject },
-  { name: "b", type: "work", needs: ["a"], subject },
+  { name: "a", type: "part", subject },
+  { name: "b", type: "part", needs: ["a"], subject },
   { name: "ok", signal: {} },
 ];
 
@@ -175,8 +175,9 @@ async function setUp(
   const queued = await enqueue("work", ", p_run_at => now() + interval '1 day'");
   await db.query(
     `select jobforge_complete_job(id, $1, case type when $2 then 'succeeded' else 'failed' end,
-       jsonb_build_object('message', $3::text), jsonb_build_object('text', $3::text)) from jobforge_claim_jobs($1, 2)`,
-    [named("w1"), named("work"), named("no such user")],
+       jsonb_build_object('message', $3::text), jsonb_build_object('text', $3::text))
+     from jobforge_claim_jobs($1, 2, array[$2, $4])`,
+    [named("w1"), named("work"), named("no such user"), named("break")],
   );
   await db.query(
     "select jobforge_heartbeat_worker($1, jsonb_build_object('types', array[$2, $4]::text[], 'host', $3::text))",
@@ -199,10 +200,10 @@ async function setUp(
        jsonb_build_object('subject', $3::text, 'version', $3::text)) ->> 'id'`,
     [T, JSON.stringify(steps(named("someone"))), named("someone")],
   );
-  const failed = await db.value<string>(
-    "select jobforge_start_workflow($1, 'bad', $2) ->> 'id'",
-    [T, JSON.stringify([{ name: "a", type: "bad", subject: named("someone") }])],
-  );
+  const failed = await db.value<string>("select jobforge_start_workflow($1, 'bad', $2) ->> 'id'", [
+    T,
+    JSON.stringify([{ name: "a", type: "bad", subject: named("someone") }]),
+  ]);
   await db.query(
     "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 10, '{bad}')",
   );

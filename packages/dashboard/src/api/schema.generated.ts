@@ -1102,6 +1102,7 @@ export interface components {
             parked: boolean;
             priority: number;
             attempts: number;
+            uncounted: number;
             max_attempts: number;
             /**
              * Format: date-time
