@@ -236,12 +236,20 @@ end $$;
 -- Cancels the children of jobs that ended badly or were canceled: queued ones at once, running ones on request.
 create or replace function jobforge.cancel_children(p_nodes uuid[], p_now timestamptz) returns void
 language plpgsql
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
 declare
+  -- One index has the members with a name, another one the members without.
   v_jobs uuid[] := array(
     select s.job_id
     from steps s
-    where s.group_id = any (p_nodes) and s.kind = 'job' and s.status is null and s.job_id is not null);
+    where s.group_id = any (p_nodes) and s.name is not null and s.kind = 'job' and s.status is null
+      and s.job_id is not null
+    union all
+    select s.job_id
+    from steps s
+    where s.group_id = any (p_nodes) and s.name is null and s.kind = 'job' and s.status is null
+      and s.job_id is not null);
 begin
   if cardinality(v_jobs) = 0 then
     return;

@@ -20,9 +20,14 @@ const fewBuffers = 1800;
 
 /** Calls that may do a slice of maintenance, or that by their nature read all settings or wake all workers. */
 const maintainsOrWakes = /^(claim_jobs, no job|claim_jobs, paused|heartbeat_worker|maintain|set_gate)/;
-/** The tables that these calls may read completely: settings, and tables whose rows are short-lived. */
+/**
+ * The tables that these calls may read completely: settings, and tables whose rows are short-lived. Runs are at most as
+ * many as workers have slots.
+ */
 const readWhole =
-  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|maintenance|\w+_default)$/;
+  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|maintenance|runs|\w+_default)$/;
+/** Maintenance estimates the depth of the queue from a fixed number of its pages. Postgres counts them as a scan. */
+const sampled = /^queue$/;
 const tagsList = /^list_jobs \{"tags"/;
 const oneJob = /^(enqueue|heartbeat|progress|complete|defer|cancel|reschedule|update|get|watch)_job\b/;
 
@@ -82,7 +87,7 @@ describe("with plans made on empty tables, after each table has got 100,000 rows
   });
 
   test("Postgres has counted no sequentially read row of a table that grows", () => {
-    expect(scans.filter((table) => !readWhole.test(table))).toEqual([]);
+    expect(scans.filter((table) => !readWhole.test(table) && !sampled.test(table))).toEqual([]);
   });
 
   // Usually some dozens. On a busy server the catalog adds some hundreds, because dropped cache entries of leaves are
