@@ -6,10 +6,14 @@ import type { Holdings } from "./tenants.ts";
 export interface Route {
   readonly method: string;
   readonly path: string;
+  /** Needs no token, so it refuses none. */
+  readonly isPublic: boolean;
 }
 
 interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly security?: readonly unknown[] }>>>
+  >;
 }
 
 /** Reads the routes from the server's own document, so that a new route is attacked, too. */
@@ -23,7 +27,13 @@ export async function routesOf(target: Target, token: string): Promise<Route[]> 
     Object.entries(paths)
       // A stream has no end, so it is not a request with a response.
       .filter(([path]) => path !== "/v1/stream")
-      .flatMap(([path, item]) => Object.keys(item).map((method) => ({ path, method: method.toUpperCase() })))
+      .flatMap(([path, item]) =>
+        Object.entries(item).map(([method, { security }]) => ({
+          path,
+          method: method.toUpperCase(),
+          isPublic: security?.length === 0,
+        })),
+      )
   );
 }
 

@@ -75,7 +75,7 @@ async function requireRefused(
   { name, subject, token, routes }: Refusal,
 ): Promise<void> {
   const { random } = steps;
-  const route = random.pick(routes.filter(({ path }) => path !== "/v1/openapi.json"));
+  const route = random.pick(routes.filter(({ path, isPublic }) => !isPublic && path !== "/v1/openapi.json"));
   const sent = intrusion(random, route, scene.b, token);
   const { authorization, ...headers } = sent.headers as Record<string, string>;
   const credential = random.chance(0.8) ? { authorization } : { apikey: token };

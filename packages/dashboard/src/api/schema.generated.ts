@@ -5243,7 +5243,7 @@ export interface operations {
                 /** @description The tenant. Default: the token's own tenant */
                 tenant_id?: string;
                 limit?: number;
-                name?: string[];
+                name?: string;
                 status?: ("running" | "succeeded" | "failed" | "canceled")[];
                 subject?: string;
                 tags?: string[];

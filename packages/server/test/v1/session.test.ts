@@ -52,6 +52,13 @@ test("signing out removes the cookie", async ({ http }) => {
   ]);
 });
 
+test("a token that no header can hold is an invalid argument", async ({ http }) => {
+  for (const token of ["", "ключ", "a b", "a\nb"]) {
+    const response = await http.request("/v1/session", { body: { token } });
+    expect([token, response.status]).toEqual([token, 400]);
+  }
+});
+
 test("a token that is not valid begins no session", async ({ http, db }) => {
   const { token } = await db.value<{ token: string }>(
     "select jobforge_create_token('gone', 'jobforge_operator')",

@@ -4,7 +4,12 @@ import { clientRoles } from "@jobforge/sdk-ts";
 import { Id, TenantLabel, Time } from "./basic.ts";
 
 export const NewSession = z
-  .strictObject({ token: z.string().min(1).openapi({ description: "A key or a JWT" }) })
+  .strictObject({
+    token: z
+      .string()
+      .regex(/^[!-~]+$/, "must consist of visible ASCII characters")
+      .openapi({ description: "A key or a JWT" }),
+  })
   .openapi("NewSession");
 
 export const Me = z

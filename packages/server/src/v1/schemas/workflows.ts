@@ -172,7 +172,7 @@ export const Step = z
 export const WorkflowQuery = z.strictObject({
   ...tenantParameter,
   ...limitParameter,
-  name: several(Name),
+  name: Name.optional(),
   status: several(z.enum(workflowStatuses)),
   subject: Subject.optional(),
   tags: several(z.string()),
