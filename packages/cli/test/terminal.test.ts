@@ -180,7 +180,7 @@ async function setUp(
     [named("w1"), named("work"), named("no such user"), named("break")],
   );
   await db.query(
-    "select jobforge_heartbeat_worker($1, jsonb_build_object('types', array[$2, $4]::text[], 'host', $3::text))",
+    "select jobforge_heartbeat_worker($1, jsonb_build_object('types', array[$2, $4, 'part']::text[], 'host', $3::text))",
     [named("w1"), named("work"), named("host"), named("break")],
   );
   await db.query("select jobforge_set_gate('type', $1, true, $2)", [named("paused.type"), named("a reason")]);

@@ -421,7 +421,7 @@ test.for<[string, (forge: JobForge) => unknown]>([
 
 test("the error of an unknown preset names the presets, without their older names", async () => {
   const forge = new JobForge({ transport: recorder().transport });
-  const message = expect.stringMatching(/must be one of standard, quick, gentle, patient$/);
+  const message = expect.stringMatching(/must be one of standard, quick, gentle, patient, webhook$/);
   expect(await refusal(() => forge.policies.set("a", { preset: wrong("often") }))).toMatchObject({ message });
   expect(defineJob({ type: "a", retry: "harmonyk" }).type).toBe("a");
 });
