@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from jobforge import (
     InvalidArgumentError,
     InvalidScheduleError,
+    Limit,
     RetryPolicy,
     ScheduleId,
     ScheduleNotFoundError,
@@ -46,7 +48,9 @@ def test_limits(connect: Connect, way: Way, tenant: str) -> None:
     forge = connect(way)
     limit = forge.limits.set(type="feed.read", max_running=2, rate=10, per="1 minute")
     assert (limit.scope, limit.key, limit.max_running, limit.rate) == ("type", "feed.read", 2, 10)
-    assert forge.limits.get(type="feed.read") == limit
+    assert not limit.known
+    stored = Limit(**{each.name: getattr(limit, each.name) for each in fields(Limit)})
+    assert forge.limits.get(type="feed.read") == stored
     assert forge.limits.get(tenant=tenant) is None
     assert forge.limits.set(type="feed.read", tenant=tenant, max_running=1).key == f"feed.read:{tenant}"
     assert forge.limits.set(tenant="*", max_running=5).key == "*"

@@ -56,6 +56,11 @@ BOUNDS: Final = MappingProxyType(
     {
         "page_size": Bounds(1, 1000, 100),
         "attempts": Bounds(1, 200),
+        "bulk_ids": Bounds(1, 1000),
+        "start_many": Bounds(1, 1000),
+        "step_name_bytes": Bounds(1, 200),
+        "step_path_bytes": Bounds(1, 2000),
+        "workflow_name_bytes": Bounds(1, 190),
         "logs": Bounds(1, 20),
         "log_lines": Bounds(0, 200),
         "log_bytes": Bounds(0, 65_536),

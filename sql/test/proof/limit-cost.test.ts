@@ -84,13 +84,13 @@ describe("with 100,000 keys at their limit and two parked jobs for each,", () =>
     return () => blocked.drop();
   }, 300_000);
 
-  test("a settle of ten runs of ten free keys that claims the next ten costs less than two and a half times as much as without limits", async ({
+  test("a settle of ten runs of ten free keys that claims the next ten costs less than three times as much as without limits", async ({
     db,
   }) => {
     const without = await figure(db);
     const withBlocked = await figure(blocked);
     // 1.95 times on an idle machine. Autovacuum and checkpoints of a busy one move it by some per cent.
-    expect(withBlocked).toBeLessThan(2.5 * without);
+    expect(withBlocked).toBeLessThan(3 * without);
   });
 });
 
@@ -102,15 +102,15 @@ const scopes: [scope: Scope, key: string][] = [
 ];
 
 test.for(scopes)(
-  "a limit by %s that is not reached adds less than 60% to the cost",
+  "a limit by %s that is not reached adds less than 70% to the cost",
   async ([scope, key], { db }) => {
     await using without = await cloneDatabase(inject("server"));
     await setLimit(db, scope, key, { max: 1000 });
     await claim(db);
     await db.query("update jobforge.limits set in_force = true");
     const limited = await figure(db);
-    // Without limits, runs end and jobs are claimed by short paths, which know no limits.
-    expect(limited).toBeLessThan(1.6 * (await figure(without)));
+    // Without limits, runs end and jobs are claimed by short paths, which know no limits and no holds of keys.
+    expect(limited).toBeLessThan(1.7 * (await figure(without)));
   },
 );
 
