@@ -40,7 +40,7 @@ export const useReasons = (name: JobName) =>
     meta: { live: true },
   });
 
-/** The result, or undefined while there is none. */
+/** The result. Undefined until the job has one. */
 export const useResult = (name: JobName, isFinished: boolean) =>
   useQuery({
     queryKey: key(name, "result"),

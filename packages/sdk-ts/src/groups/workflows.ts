@@ -38,7 +38,7 @@ import type {
 
 /**
  * A workflow is named by its id and its tenant. Calls that need a running workflow reject with a
- * WorkflowNotRunningError if there is none.
+ * WorkflowNotRunningError if the workflow has ended.
  */
 export class Workflows {
   readonly #transport: Transport;

@@ -55,7 +55,7 @@ export interface Transport {
     | undefined;
 
   /**
-   * Reads a file of the server, such as an artifact. Resolves with undefined if there is none. Absent without a server.
+   * Reads a file of the server, such as an artifact. Resolves with undefined if it is missing. Absent without a server.
    */
   readonly download?:
     | ((path: string, options?: CallOptions) => Promise<AsyncIterable<Buffer> | undefined>)

@@ -200,7 +200,7 @@ describe("a mistake is found when the workflow is defined", () => {
       (w) => w.signal("a", typed(), { onTimeout: "fail" }),
       "steps.a.onTimeout",
     ],
-    ["a list that is none", (w) => w.map("a", measure, "abc" as never), "steps.a.over"],
+    ["a text instead of a list", (w) => w.map("a", measure, "abc" as never), "steps.a.over"],
   ])("%s", ([, build, field]) => {
     expect(errorOf(build)).toMatchObject({ name: expect.stringMatching(/^Invalid/), field });
   });
